@@ -1,0 +1,130 @@
+"""The checked configuration: clusters, flows and their settings. Built by ``load_config``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cluster(Section):
+    """One Kafka cluster. ``client`` holds Java client properties by their Java names."""
+
+    alias: str
+    bootstrap_servers: tuple[str, ...] = Field(min_length=1)
+    client: Mapping[str, str] = {}  # admin client: bootstrap.servers, security.*, sasl.*, ssl.*, …
+
+
+class RenameRule(Section):
+    """``topics.rename.regex`` and ``topics.rename.replacement``, already translated to Python."""
+
+    pattern: str
+    replacement: str  # Java dialect: ``$1``, ``${source}``
+    only_from: str | None = None  # the one source alias that the rule applies to
+
+
+class Naming(Section):
+    """How a source topic is called on the target."""
+
+    kind: Literal["prefix", "identity", "rename"] = "prefix"
+    separator: str = "."
+    rename: RenameRule | None = None
+
+
+class Selection(Section):
+    """Which topics and groups take part: Java regexes, matched whole; exclude wins."""
+
+    topics: tuple[str, ...] = (".*",)
+    topics_exclude: tuple[str, ...] = (r".*[\-\.]internal", r".*\.replica", r"__.*")
+    groups: tuple[str, ...] = (".*",)
+    groups_exclude: tuple[str, ...] = (r"console-consumer-.*", r"connect-.*", r"__.*")
+
+
+class TopicCreation(Section):
+    """How topics are made on the target."""
+
+    enabled: bool = True
+    replication_factor: int = Field(default=2, ge=-1)  # -1: the target broker's default
+    default_partitions: int | None = None  # at least so many, when merging
+    min_insync_replicas: int | None = None
+    configs_strategy: Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"] = "FIRST"
+
+
+class CopySettings(Section):
+    """How the append engine works for a flow."""
+
+    units: int = Field(default=1, ge=1)  # tasks.max
+    isolation: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    buffer_bytes: int = Field(default=64 << 20, ge=1 << 20)  # read-ahead of one unit
+    epoch: timedelta = timedelta(seconds=30)
+    anchor_every: timedelta = timedelta(seconds=1)
+    start: Literal["earliest", "latest"] = "earliest"
+    client_rack: str = ""
+    refresh_topics_every: timedelta = timedelta(seconds=2)
+
+
+class FlowClients(Section):
+    """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
+
+    source_consumer: Mapping[str, str]
+    source_admin: Mapping[str, str]
+    target_producer: Mapping[str, str]
+    target_admin: Mapping[str, str]
+
+
+class Flow(Section):
+    """Copies topics from one cluster to another."""
+
+    source: str
+    target: str
+    selection: Selection = Selection()
+    naming: Naming = Naming()
+    creation: TopicCreation = TopicCreation()
+    copying: CopySettings = CopySettings()
+    clients: FlowClients
+    lag_sla: timedelta = timedelta(seconds=60)
+    state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers
+
+    @property
+    def name(self) -> str:
+        """``A->B``, as MM2 writes it."""
+        return f"{self.source}->{self.target}"
+
+
+class SparkSettings(Section):
+    """Where the Spark applications run."""
+
+    master: str = "local[*]"
+    application: Literal["per-target", "per-flow"] = "per-target"
+    conf: Mapping[str, str] = {}
+
+
+class Alerts(Section):
+    """Where alerts go besides the log."""
+
+    webhook_url: str | None = None
+
+
+class Config(Section):
+    """A whole file, checked."""
+
+    path: Path
+    clusters: Mapping[str, Cluster]
+    flows: tuple[Flow, ...]
+    spark: SparkSettings = SparkSettings()
+    alerts: Alerts = Alerts()
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow called ``A->B``. Raises KeyError."""
+        return next(each for each in self.flows if each.name == name)
+
+    def flows_into(self, target: str) -> tuple[Flow, ...]:
+        """Return the flows that one Spark application hosts when it is ``per-target``."""
+        return tuple(each for each in self.flows if each.target == target)

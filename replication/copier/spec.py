@@ -1,0 +1,53 @@
+"""What a unit is told to copy, and what it reports. Values that pickle, for Spark tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from replication.model import PartitionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSpec:
+    """One unit's work for one epoch. A partition belongs to the same unit while ``units`` stays.
+
+    ``source`` and ``target`` are Java client properties (bootstrap.servers, security.*, …).
+    """
+
+    flow: str  # "A->B"
+    source_alias: str
+    target_alias: str
+    unit: int
+    generation: int  # of the driver; a unit stops when it meets a higher one
+    epoch: int
+    epoch_s: float  # how long to copy from now, unless the driver ends the epoch sooner
+    partitions: tuple[PartitionPlan, ...]
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+    isolation: str = "read_committed"
+    buffer_bytes: int = 64 << 20
+    anchor_every_s: float = 1.0
+    start: str = "earliest"
+    client_rack: str = ""
+
+    @property
+    def transactional_id(self) -> str:
+        """The name under which the brokers fence this unit (invariant A)."""
+        return f"isthmus.{self.flow}.{self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitReport:
+    """What a unit did in one epoch: one metric row."""
+
+    unit: int
+    epoch: int
+    records: int
+    bytes: int
+    cpu_s: float
+    started_ms: int
+    ended_ms: int
+    takeovers: int  # partitions that had to be fenced and counted
+    not_running: int  # partitions that ended the epoch in another state than RUNNING
+    outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"

@@ -1,0 +1,42 @@
+"""Every error this project raises on purpose.
+
+ReplicationError
+├── ConfigError            the operator must fix a file or an argument; retrying cannot help
+├── EnvironmentProblem     this machine lacks something: Java, a port, disk space
+├── ClusterUnavailable     the cluster did not answer; the same call may work later
+├── ClusterRejected        the cluster answered no; the same call will fail again
+├── CorruptBatch           bytes that are no record batch; names topic-partition and offset
+└── FlowTaken              another driver holds the flow
+"""
+
+
+class ReplicationError(Exception):
+    """Base of the hierarchy; ``retriable`` says whether the same call may work later."""
+
+    retriable = False
+
+
+class ConfigError(ReplicationError):
+    """The configuration is wrong. The message names each key, its file:line and a fix."""
+
+
+class EnvironmentProblem(ReplicationError):
+    """This machine lacks something we need. The message says what to install or free."""
+
+
+class ClusterUnavailable(ReplicationError):
+    """The cluster could not be reached or did not answer in time."""
+
+    retriable = True
+
+
+class ClusterRejected(ReplicationError):
+    """The cluster refused the request (authorization, policy, invalid value)."""
+
+
+class CorruptBatch(ReplicationError):
+    """Bytes from a cluster that are not the record batch they claim to be."""
+
+
+class FlowTaken(ReplicationError):
+    """Another driver holds the flow's lease; the message names its host and process."""

@@ -1,0 +1,61 @@
+"""Values that the whole package shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic, on the cluster that the context names."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class FlowState(StrEnum):
+    """What a flow is doing, as an operator sees it (design: states)."""
+
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPING = "STOPPING"
+    STOPPED = "STOPPED"
+    DEGRADED = "DEGRADED"  # some partitions are not RUNNING
+    FAILED = "FAILED"
+
+
+class PartitionState(StrEnum):
+    """What a partition of a flow is doing. One bad partition never stops the others."""
+
+    WAITING = "WAITING"  # target or source not ready
+    RUNNING = "RUNNING"
+    LOST_RANGE = "LOST_RANGE"
+    SOURCE_RECREATED = "SOURCE_RECREATED"
+    SOURCE_TRUNCATED = "SOURCE_TRUNCATED"
+    TARGET_RESET = "TARGET_RESET"
+    TARGET_FOREIGN = "TARGET_FOREIGN"
+    REFUSED = "REFUSED"
+    PAUSED = "PAUSED"
+
+
+class Desired(StrEnum):
+    """What a person wants of a flow; stored apart from its health."""
+
+    RUN = "run"
+    PAUSE = "pause"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPlan:
+    """A source partition and where its records go."""
+
+    source: TopicPartition
+    target: TopicPartition
+    source_topic_id: str = ""  # hex of the topic's UUID; empty where the cluster has none
+    target_topic_id: str = ""

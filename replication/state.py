@@ -1,0 +1,193 @@
+"""What Isthmus stores on the target cluster, as JSON records in compacted topics.
+
+========================================  =====================================================
+topic (one partition each, compacted)     holds
+========================================  =====================================================
+``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender
+``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
+``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control
+========================================  =====================================================
+
+Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
+Pure: bytes in, values out, and back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Self
+
+from replication.errors import ReplicationError
+from replication.model import Desired, FlowState, PartitionState
+
+VERSION = 1
+PRODUCERS_TOPIC = "isthmus-producers.internal"
+
+
+def anchors_topic(source: str) -> str:
+    """Return the topic with the anchors of all flows from ``source``."""
+    return f"isthmus-anchors.{source}.internal"
+
+
+def status_topic(source: str) -> str:
+    """Return the topic with status, intent and control of all flows from ``source``."""
+    return f"isthmus-status.{source}.internal"
+
+
+class UnknownVersion(ReplicationError):
+    """A record was written by a newer Isthmus."""
+
+
+class _Stored:
+    """A record: ``KEYS`` make the key, all other fields the value."""
+
+    KIND: ClassVar[str]
+    KEYS: ClassVar[tuple[str, ...]]
+
+    def key(self) -> bytes:
+        """Return the record's key; equal keys replace one another under compaction."""
+        return _dump({"kind": self.KIND, **{name: getattr(self, name) for name in self.KEYS}})
+
+    def value(self) -> bytes:
+        """Return the record's value, with its version."""
+        rest = {k: v for k, v in asdict(self).items() if k not in self.KEYS}  # type: ignore[call-overload]
+        return _dump({"v": VERSION, **rest})
+
+    @classmethod
+    def parse(cls, key: Mapping[str, Any], value: Mapping[str, Any]) -> Self:
+        """Build from a decoded key and value; fields that we do not know are ignored."""
+        known = {each.name for each in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{k: v for k, v in {**key, **value}.items() if k in known})
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor(_Stored):
+    """What is known to be on the target of one source partition, and who may append to it.
+
+    Invariant D: an anchor may lag behind what was acked, it never leads. ``source`` and
+    ``target`` are the next offsets, one past the last acked record.
+    """
+
+    KIND: ClassVar[str] = "anchor"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    target_topic: str
+    source: int | None  # next source offset to copy; None: nothing known yet
+    target: int | None  # where counting begins: next target offset after our last acked record
+    appenders: tuple[tuple[str, int], ...] = ()  # (transactional id, producer id) that may append
+    generation: int = 0  # of the driver that wrote this
+    clean: bool = False  # all acked and nobody appending (invariant G)
+    records: int = 0  # appended since the flow's first start
+    bytes: int = 0  # the same in bytes of record batches
+    state: str = PartitionState.WAITING
+    reason: str = ""
+    source_topic_id: str = ""
+    target_topic_id: str = ""
+    source_end: int = 0  # readable end of the source when this was written
+    behind_ms: int = 0  # age of the oldest record not yet copied, 0 when there is none
+    at_ms: int = 0  # wall clock of the writer
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerEntry(_Stored):
+    """A producer id that Isthmus appends with (invariant F: stored before its first append)."""
+
+    KIND: ClassVar[str] = "producer"
+    KEYS: ClassVar[tuple[str, ...]] = ("producer_id",)
+
+    producer_id: int
+    flow: str
+    origin: str  # id of the cluster on which the records were born
+    transactional_id: str
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStatus(_Stored):
+    """A flow's health, written about every second by its driver; also the driver's lease.
+
+    The highest ``generation`` holds the lease. A driver that sees a higher one than its own stops.
+    """
+
+    KIND: ClassVar[str] = "status"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow",)
+
+    flow: str
+    state: str = FlowState.STARTING
+    generation: int = 0
+    instance: str = ""  # random, one a driver process
+    host: str = ""
+    pid: int = 0
+    started_ms: int = 0
+    beat_ms: int = 0
+    epoch: int = 0
+    units: int = 0
+    partitions: int = 0
+    not_running: int = 0  # partitions in another state than RUNNING
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent(_Stored):
+    """What a person wants of a flow."""
+
+    KIND: ClassVar[str] = "intent"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow",)
+
+    flow: str
+    desired: str = Desired.RUN
+    by: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Control(_Stored):
+    """Tells the units of a flow that epoch ``end_epoch`` and all before it are over."""
+
+    KIND: ClassVar[str] = "control"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow",)
+
+    flow: str
+    generation: int = 0
+    end_epoch: int = -1
+
+
+Stored = Anchor | ProducerEntry | FlowStatus | Intent | Control
+_KINDS: dict[str, type[Stored]] = {
+    each.KIND: each for each in (Anchor, ProducerEntry, FlowStatus, Intent, Control)
+}
+
+
+def parse(key: bytes | None, value: bytes | None) -> Stored | None:
+    """Decode one record. None: a tombstone, or a record that is not ours.
+
+    Raises UnknownVersion when a newer Isthmus wrote it.
+    """
+    if key is None or value is None:
+        return None
+    try:
+        decoded_key, decoded = json.loads(key), json.loads(value)
+    except ValueError:
+        return None
+    if not isinstance(decoded_key, dict) or not isinstance(decoded, dict):
+        return None
+    kind = _KINDS.get(str(decoded_key.get("kind")))
+    if kind is None:
+        return None
+    if decoded.get("v") != VERSION:
+        raise UnknownVersion(
+            f"reading a {kind.KIND} record of version {decoded.get('v')}: this Isthmus knows "
+            f"version {VERSION}; run the newer release that wrote it"
+        )
+    if kind is Anchor:
+        decoded["appenders"] = tuple((t, p) for t, p in decoded.get("appenders", ()))
+    return kind.parse(decoded_key, decoded)
+
+
+def _dump(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
