@@ -1,0 +1,101 @@
+"""What to tell an operator about a flow: one state, one line, and whether it is as wanted.
+
+Pure. Green means that everything was seen to be well, not that nothing was seen to be wrong: a
+cluster that does not answer, a pattern that matches no topic and a dead driver are not green.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.model import Desired, FlowState, PartitionState
+
+if TYPE_CHECKING:
+    from replication.state import Anchor, FlowStatus
+
+BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``state`` is a FlowState, or DEAD or UNKNOWN, which no driver can say of itself."""
+
+    state: str
+    healthy: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found out about a flow at one moment. ``None`` for a silence: it answered."""
+
+    flow: str
+    host: str  # of the observer
+    now_ms: int
+    desired: Desired = Desired.RUN
+    status: FlowStatus | None = None
+    anchors: tuple[Anchor, ...] = ()
+    driver: bool = False  # the driver's lock on the observer's host is held
+    source_silence: str | None = None
+    target_silence: str | None = None
+
+
+def flow_health(seen: Seen) -> Health:
+    """Return the first of these that is true of the flow, from the worst to the best."""
+    if seen.target_silence is not None:
+        return Health("UNKNOWN", healthy=False, reason=seen.target_silence)
+    if seen.desired is Desired.STOP:
+        return _as_wanted(seen, FlowState.STOPPED)
+    if seen.status is None:
+        up = "its driver is starting" if seen.driver else "it was never started"
+        return Health(FlowState.STARTING, healthy=False, reason=up)
+    if not is_alive(seen.status, seen):
+        return Health("DEAD", healthy=False, reason=_dead(seen.status, seen.now_ms))
+    if seen.desired is Desired.PAUSE:
+        return _as_wanted(seen, FlowState.PAUSED)
+    return _running(seen, seen.status)
+
+
+def is_alive(status: FlowStatus, seen: Seen) -> bool:
+    """Say whether the driver that wrote ``status`` lives.
+
+    On this host its lock knows; a lock that is held by a hung driver does not make it alive.
+    """
+    fresh = seen.now_ms - status.beat_ms < BEAT_STALE_MS
+    return fresh and (seen.driver or status.host != seen.host)
+
+
+def _dead(status: FlowStatus, now_ms: int) -> str:
+    ago = max(0, now_ms - status.beat_ms) // 1000
+    last = f"last heard of {ago} s ago (process {status.pid} on {status.host}, {status.state})"
+    return f"no driver: {last}" + (f"; it said: {status.reason}" if status.reason else "")
+
+
+def _as_wanted(seen: Seen, state: FlowState) -> Health:
+    status = seen.status
+    if status is None or status.state == state or not is_alive(status, seen):
+        return Health(state, healthy=True, reason="as wanted")
+    return Health(status.state, healthy=False, reason=f"is to become {state}")
+
+
+def _running(seen: Seen, status: FlowStatus) -> Health:
+    if seen.source_silence is not None:
+        return Health(status.state, healthy=False, reason=seen.source_silence)
+    worst = next((each for each in seen.anchors if each.state not in _FINE), None)
+    if status.state == FlowState.RUNNING and not status.partitions:
+        source = seen.flow.partition("->")[0]
+        reason = f"copies nothing: no topic of {source} matches the flow's patterns"
+        return Health(status.state, healthy=False, reason=reason)
+    if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
+        return Health(status.state, healthy=True, reason=f"{status.partitions} partitions")
+    reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
+    return Health(status.state, healthy=False, reason=reason)
+
+
+_FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED})
+
+
+def _partition(anchor: Anchor) -> str:
+    where = f"{anchor.topic}-{anchor.partition} is {anchor.state}"
+    return f"{where}: {anchor.reason}" if anchor.reason else where
