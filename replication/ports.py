@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from replication.model import TopicPartition
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,14 @@ Pure: bytes in, values out, and back.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from replication.errors import ReplicationError
 from replication.model import Desired, FlowState, PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 VERSION = 1
 PRODUCERS_TOPIC = "isthmus-producers.internal"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from replication.model import PartitionPlan
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.model import PartitionPlan
 
 
 @dataclass(frozen=True, slots=True)

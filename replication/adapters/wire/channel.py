@@ -1,0 +1,177 @@
+"""One connection to a broker on the event loop: frames out, frames in, answers in order.
+
+Kafka answers the requests of a connection in the order they were sent, so the oldest open request
+gets the next frame. Large frames are received straight into a buffer that the request brought.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from replication.errors import ClusterUnavailable
+
+if TYPE_CHECKING:
+    from replication.adapters.wire.dial import Line
+
+_MOST_PIECES = 512  # of one sendmsg; the kernel takes 1,024
+_WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_READ_TURN = 8 << 20  # bytes before other sockets get their turn
+
+
+class Buffer(Protocol):
+    """Memory for a frame, reused from one to the next."""
+
+    def view(self, size: int) -> memoryview:
+        """Return ``size`` writable bytes; what it returned before is void."""
+
+
+class _Fresh:
+    def view(self, size: int) -> memoryview:
+        return memoryview(bytearray(size))
+
+
+Answer = Callable[[memoryview | None, Exception | None], None]
+
+
+class _Open:
+    """A request that waits for its answer."""
+
+    __slots__ = ("answer", "buffer", "deadline")
+
+    def __init__(self, answer: Answer, buffer: Buffer, deadline: float) -> None:
+        self.answer, self.buffer, self.deadline = answer, buffer, deadline
+
+
+class Channel:
+    """Requests and answers on one line. Every callback runs exactly once, with bytes or an error.
+
+    Not for threads: all calls come from the event loop's thread.
+    """
+
+    def __init__(self, line: Line, where: str) -> None:
+        self.line = line
+        self.where = where
+        self._sock = line.sock
+        self._secure = isinstance(line.sock, ssl.SSLSocket)
+        self._loop = asyncio.get_running_loop()
+        self._open: deque[_Open] = deque()
+        self._out: deque[memoryview] = deque()
+        self._writing = False
+        self._size = memoryview(bytearray(4))
+        self._into = self._size
+        self._got = 0
+        self._in_body = False
+        self.error: Exception | None = None
+        self._loop.add_reader(self._sock.fileno(), self._on_readable)
+
+    @property
+    def open_requests(self) -> int:
+        return len(self._open)
+
+    def request(
+        self,
+        pieces: Sequence[bytes | memoryview],
+        answer: Answer,
+        timeout_s: float,
+        buffer: Buffer | None = None,
+    ) -> None:
+        """Send one framed request; ``pieces`` must stay as they are until the answer.
+
+        ``answer(frame, None)`` gets the frame without its size, or ``answer(None, error)``.
+        """
+        if self.error is not None:
+            self._loop.call_soon(answer, None, self.error)
+            return
+        self._open.append(_Open(answer, buffer or _Fresh(), time.monotonic() + timeout_s))
+        self._out.extend(memoryview(piece).cast("B") for piece in pieces)
+        if not self._writing:
+            self._flush()
+
+    def overdue(self, now: float) -> bool:
+        """Say whether the oldest request has waited longer than it may."""
+        return bool(self._open) and self._open[0].deadline < now
+
+    def close(self, error: Exception | None = None) -> None:
+        """Close the line and fail what is open."""
+        if self.error is not None:
+            return
+        self.error = error or ClusterUnavailable(f"connection to {self.where}: closed")
+        self._loop.remove_reader(self._sock.fileno())
+        if self._writing:
+            self._loop.remove_writer(self._sock.fileno())
+        self._sock.close()
+        self._out.clear()
+        while self._open:
+            self._open.popleft().answer(None, self.error)
+
+    def _flush(self) -> None:
+        try:
+            while self._out:
+                self._sent(self._send_some())
+        except _WOULD_BLOCK:
+            if not self._writing:
+                self._writing = True
+                self._loop.add_writer(self._sock.fileno(), self._flush)
+            return
+        except OSError as error:
+            self._lost(error)
+            return
+        if self._writing:
+            self._writing = False
+            self._loop.remove_writer(self._sock.fileno())
+
+    def _send_some(self) -> int:
+        if self._secure:  # an SSLSocket has no sendmsg
+            return self._sock.send(self._out[0])
+        if len(self._out) <= _MOST_PIECES:
+            return self._sock.sendmsg(self._out)
+        return self._sock.sendmsg([self._out[i] for i in range(_MOST_PIECES)])
+
+    def _sent(self, count: int) -> None:
+        while count:
+            first = self._out[0]
+            if count < len(first):
+                self._out[0] = first[count:]
+                return
+            count -= len(first)
+            self._out.popleft()
+
+    def _on_readable(self) -> None:
+        taken = 0
+        try:
+            while taken < _READ_TURN or self._secure:  # TLS may hold bytes that epoll cannot see
+                count = self._sock.recv_into(self._into[self._got :])
+                if count == 0:
+                    self._lost(None)
+                    return
+                taken += count
+                self._got += count
+                if self._got == len(self._into):
+                    self._complete()
+                    if self.error is not None:
+                        return
+        except _WOULD_BLOCK:
+            return
+        except OSError as error:
+            self._lost(error)
+
+    def _complete(self) -> None:
+        self._got = 0
+        if not self._in_body:
+            self._in_body = True
+            if not self._open:
+                self._lost(OSError("an answer that nobody asked for"))
+                return
+            self._into = self._open[0].buffer.view(int.from_bytes(self._size, "big"))
+            return
+        frame, self._into, self._in_body = self._into, self._size, False
+        self._open.popleft().answer(frame, None)
+
+    def _lost(self, cause: OSError | None) -> None:
+        reason = cause or "the broker closed it"
+        self.close(ClusterUnavailable(f"connection to {self.where}: {reason}"))

@@ -1,0 +1,100 @@
+"""Open and authenticate a connection with kafka-python, then take its socket over.
+
+So no SASL or TLS code is ours. Everything here blocks: call it from a thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kafka import errors as kafka_errors
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SOCKET_BUFFER = 4 << 20  # a fetch response arrives in few pieces
+_REFUSALS = (
+    kafka_errors.SaslAuthenticationFailedError,
+    kafka_errors.UnsupportedSaslMechanismError,
+    kafka_errors.AuthorizationError,
+)
+
+# kafka-python logs every refused connection with a stack trace; our errors say it once.
+logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An open, authenticated connection to one broker."""
+
+    sock: socket.socket
+    versions: Mapping[int, tuple[int, int]]  # api key -> (lowest, highest) that the broker knows
+    expires_at: float | None  # monotonic; the broker ends the SASL session then (KIP-368)
+
+
+def dial(host: str, port: int, config: Mapping[str, Any], timeout_s: float) -> Line:
+    """Connect to a broker and authenticate.
+
+    ``config`` holds kafka-python's connection settings. Raises ClusterUnavailable when the broker
+    does not answer within ``timeout_s``, ClusterRejected when it refuses the credentials.
+    """
+    where = f"{host}:{port}"
+    net = NetworkSelector()
+    try:
+        manager = KafkaConnectionManager(net, **{**config, "bootstrap_servers": [where]})
+        return net.run(_open, net, manager, timeout_s)  # type: ignore[no-any-return]
+    except _REFUSALS as error:
+        raise ClusterRejected(f"authenticating at {where}: {error}") from error
+    except (kafka_errors.KafkaError, OSError) as error:
+        reason = str(error) or type(error).__name__
+        raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
+    finally:
+        net.close()
+
+
+async def _open(net: NetworkSelector, manager: KafkaConnectionManager, timeout_s: float) -> Line:
+    deadline = time.monotonic() + timeout_s
+    connection = KafkaConnection(net, node_id="dial", **manager.config)
+    opening = net.call_soon_with_future(_authenticate, manager, connection, deadline)
+    try:
+        await manager.wait_for(opening, timeout_s * 1000)
+        await connection
+    except BaseException:
+        connection.close()
+        raise
+    return _take_over(connection)
+
+
+async def _authenticate(
+    manager: KafkaConnectionManager, connection: KafkaConnection, deadline: float
+) -> None:
+    (node,) = manager.cluster.bootstrap_brokers()
+    connection.connection_made(await manager._build_transport(node, timeout_at=deadline))
+    await connection.initialize(timeout_at=deadline)
+
+
+def _take_over(connection: KafkaConnection) -> Line:
+    transport = connection.transport
+    connection._reauth.cancel()  # the owner of the Line dials anew before it expires
+    transport.pause_reading()
+    sock, transport._sock = transport._sock, None
+    transport._closed = True
+    sock.settimeout(0.0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    lifetime_ms = connection._reauth.session_lifetime_ms
+    return Line(
+        sock,
+        dict(connection.broker_version_data.api_versions),
+        time.monotonic() + lifetime_ms / 1000 if lifetime_ms else None,
+    )

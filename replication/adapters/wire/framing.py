@@ -1,0 +1,182 @@
+"""The bytes of Fetch and Produce, without copying record data. Pure.
+
+Fetch 13 to 16 (by topic id, KIP-516) and Produce 9 to 12; field order as in Kafka's message
+definitions FetchRequest.json and ProduceRequest.json. All other requests are kafka-python's.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+PRODUCE, FETCH = 0, 1
+_HEAD = struct.Struct(">hhi")
+_FETCH_HEAD = struct.Struct(">iiibii")
+_ENTRY = struct.Struct(">iiqiqiB")
+_PARTITION = struct.Struct(">ihqqq")
+_ABORTED = struct.Struct(">qqB")
+_PRODUCE_HEAD = struct.Struct(">Bhi")
+_ACK = struct.Struct(">ihqqq")
+_NO_TAGS = b"\0"
+
+
+def uvarint(value: int) -> bytes:
+    """Encode an unsigned number, seven bits a byte, low ones first."""
+    if value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_uvarint(frame: memoryview, at: int) -> tuple[int, int]:
+    """Return the number at ``at`` and the position after it."""
+    result = shift = 0
+    while True:
+        byte = frame[at]
+        at += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, at
+        shift += 7
+
+
+def compact(text: str) -> bytes:
+    """Encode a compact string."""
+    raw = text.encode()
+    return uvarint(len(raw) + 1) + raw
+
+
+def request_head(key: int, version: int, correlation: int, client_id: str) -> bytes:
+    """Return a request header of version 2 (flexible)."""
+    raw = client_id.encode()
+    return _HEAD.pack(key, version, correlation) + struct.pack(">h", len(raw)) + raw + _NO_TAGS
+
+
+def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version: int) -> bytes:
+    """Return a Fetch body outside any fetch session. ``entries`` of a topic stand together."""
+    out = bytearray()
+    if version < 15:  # later versions carry the replica id as a tagged field, -1 by default
+        out += struct.pack(">i", -1)
+    out += _FETCH_HEAD.pack(
+        options.max_wait_ms, options.min_bytes, options.max_bytes, options.isolation, 0, -1
+    )
+    topics = [(key, list(group)) for key, group in groupby(entries, key=lambda each: each.topic_id)]
+    out += uvarint(len(topics) + 1)
+    for topic_id, listed in topics:
+        out += topic_id + uvarint(len(listed) + 1)
+        for each in listed:
+            out += _ENTRY.pack(
+                each.partition, each.leader_epoch, each.offset, -1, -1, options.partition_bytes, 0
+            )
+        out += _NO_TAGS
+    return bytes(out + uvarint(1) + compact(options.rack) + _NO_TAGS)
+
+
+def fetch_response(frame: memoryview) -> tuple[int, list[Fetched]]:
+    """Return the response's error code and what it says of each partition.
+
+    ``frame`` begins with the correlation id. Record data stays where it lies.
+    """
+    at = 4 + 1 + 4  # correlation id, header tags, throttle time
+    error = int.from_bytes(frame[at : at + 2], "big", signed=True)
+    at += 2 + 4  # and the session id
+    topics, at = read_uvarint(frame, at)
+    found: list[Fetched] = []
+    for _ in range(topics - 1):
+        topic_id = bytes(frame[at : at + 16])
+        partitions, at = read_uvarint(frame, at + 16)
+        for _ in range(partitions - 1):
+            each, at = _fetched(frame, at, topic_id)
+            found.append(each)
+        at = skip_tags(frame, at)
+    return error, found
+
+
+def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]:
+    partition, error, high, stable, start = _PARTITION.unpack_from(frame, at)
+    count, at = read_uvarint(frame, at + _PARTITION.size)
+    aborted = [
+        _ABORTED.unpack_from(frame, at + number * _ABORTED.size)[:2] for number in range(count - 1)
+    ]
+    at += max(count - 1, 0) * _ABORTED.size
+    replica = int.from_bytes(frame[at : at + 4], "big", signed=True)
+    size, at = read_uvarint(frame, at + 4)
+    size = max(size - 1, 0)
+    records = frame[at : at + size]
+    at = skip_tags(frame, at + size)
+    return Fetched(topic_id, partition, error, high, stable, start, aborted, replica, records), at
+
+
+def produce_request(
+    batches: Iterable[tuple[str, int, memoryview]], timeout_ms: int
+) -> list[bytes | memoryview]:
+    """Return a Produce body (acks=all, no transaction) in pieces; the batches are not copied.
+
+    ``batches`` of a topic stand together, one a partition.
+    """
+    topics = [(key, list(group)) for key, group in groupby(batches, key=lambda each: each[0])]
+    pieces: list[bytes | memoryview] = []
+    head = bytearray(_PRODUCE_HEAD.pack(0, -1, timeout_ms) + uvarint(len(topics) + 1))
+    for topic, listed in topics:
+        head += compact(topic) + uvarint(len(listed) + 1)
+        for _, partition, batch in listed:
+            head += struct.pack(">i", partition) + uvarint(len(batch) + 1)
+            pieces += [bytes(head), batch]
+            head = bytearray(_NO_TAGS)
+        head += _NO_TAGS
+    return [*pieces, bytes(head + _NO_TAGS)]
+
+
+def produce_response(frame: memoryview) -> list[Ack]:
+    """Return the broker's answer for each partition. ``frame`` begins with the correlation id."""
+    topics, at = read_uvarint(frame, 5)
+    acks: list[Ack] = []
+    for _ in range(topics - 1):
+        length, at = read_uvarint(frame, at)
+        topic = str(frame[at : at + length - 1], "utf-8")
+        partitions, at = read_uvarint(frame, at + length - 1)
+        for _ in range(partitions - 1):
+            partition, error, base, _, _ = _ACK.unpack_from(frame, at)
+            message, at = _produce_errors(frame, at + _ACK.size)
+            at = skip_tags(frame, at)
+            acks.append(Ack(topic, partition, error, base, message))
+        at = skip_tags(frame, at)
+    return acks
+
+
+def _produce_errors(frame: memoryview, at: int) -> tuple[str, int]:
+    """Skip the list of refused records and return the partition's error message."""
+    count, at = read_uvarint(frame, at)
+    detail = ""
+    for _ in range(count - 1):
+        text, at = _nullable(frame, at + 4)
+        detail = detail or text
+        at = skip_tags(frame, at)
+    message, at = _nullable(frame, at)
+    return message or detail, at
+
+
+def _nullable(frame: memoryview, at: int) -> tuple[str, int]:
+    length, at = read_uvarint(frame, at)
+    size = max(length - 1, 0)
+    return str(frame[at : at + size], "utf-8"), at + size
+
+
+def skip_tags(frame: memoryview, at: int) -> int:
+    """Return the position after a tag section."""
+    count, at = read_uvarint(frame, at)
+    for _ in range(count):
+        _, at = read_uvarint(frame, at)
+        size, at = read_uvarint(frame, at)
+        at += size
+    return at

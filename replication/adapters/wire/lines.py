@@ -1,0 +1,159 @@
+"""The connections to one cluster: dialed when first needed, closed when they stop answering."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from replication.adapters.wire import framing
+from replication.adapters.wire.channel import Channel
+from replication.adapters.wire.dial import dial
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CALL_S = 30.0
+_DIAL_S = 10.0
+_RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
+
+
+class Lines:
+    """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
+
+    def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+        self.brokers: dict[int, tuple[str, int]] = {
+            number - len(bootstrap): _address(each) for number, each in enumerate(bootstrap)
+        }
+        self._config = {**config, "client_id": client_id}
+        self._client_id = client_id
+        self._channels: dict[tuple[int, str], Channel] = {}
+        self._dialing: dict[tuple[int, str], asyncio.Task[Channel]] = {}
+        self._correlation = itertools.count(1)
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="dial")
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def learn(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        """Take over what a metadata answer says of the brokers; bootstrap addresses stay."""
+        stay = {node: address for node, address in self.brokers.items() if node < 0}
+        self.brokers = {**brokers, **stay}
+
+    def ready(self, node: int, purpose: str) -> Channel | None:
+        """Return the open channel, or None when there is none; never dials."""
+        channel = self._channels.get((node, purpose))
+        return None if channel is None or channel.error is not None else channel
+
+    async def channel(self, node: int, purpose: str) -> Channel:
+        """Return an open channel, dialing if need be."""
+        channel = self.ready(node, purpose)
+        if channel is not None and not _expiring(channel):
+            return channel
+        key = (node, purpose)
+        if key not in self._dialing:
+            self._dialing[key] = asyncio.create_task(self._dial(node, purpose))
+        return await asyncio.shield(self._dialing[key])
+
+    async def any_channel(self) -> Channel:
+        """Return a channel to any broker, the known ones first. Raises what the last one said."""
+        problem: Exception = ClusterUnavailable("no broker is known")
+        for node in sorted(
+            self.brokers, key=lambda each: (self.ready(each, "call") is None, -each)
+        ):
+            try:
+                return await self.channel(node, "call")
+            except (ClusterUnavailable, ClusterRejected) as error:
+                problem = error
+        raise problem
+
+    async def call(self, channel: Channel, request: Any, highest: int) -> Any:
+        """Send a request of kafka-python's, in the highest version that both sides know."""
+        low, high = channel.line.versions.get(request.API_KEY, (0, -1))
+        version = min(highest, high)
+        if version < low:
+            raise ClusterRejected(f"{channel.where} knows no version of {request.name} that we do")
+        request.API_VERSION = version
+        request.with_header(correlation_id=next(self._correlation), client_id=self._client_id)
+        response = request.header.get_response_class()
+        raw = request.encode(version=version, header=True, framed=True)
+        answered: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        channel.request([raw], functools.partial(settle, answered), CALL_S)
+        return response.decode(await answered, version=version, header=True)
+
+    def framed(
+        self, key: int, version: int, pieces: Sequence[bytes | memoryview]
+    ) -> list[bytes | memoryview]:
+        """Put size and header before the pieces of a request body."""
+        head = framing.request_head(key, version, next(self._correlation), self._client_id)
+        size = len(head) + sum(map(len, pieces))
+        return [size.to_bytes(4, "big") + head, *pieces]
+
+    def drop(self, purpose: str) -> None:
+        """Close the channels of ``purpose`` on which an answer is still awaited."""
+        for key, channel in list(self._channels.items()):
+            if key[1] == purpose and channel.open_requests:
+                del self._channels[key]
+                channel.close()
+
+    async def close(self) -> None:
+        """Close everything."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for task in list(self._dialing.values()):
+            task.cancel()
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _dial(self, node: int, purpose: str) -> Channel:
+        try:
+            if node not in self.brokers:
+                raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
+            host, port = self.brokers[node]
+            loop = asyncio.get_running_loop()
+            line = await loop.run_in_executor(
+                self._threads, dial, host, port, self._config, _DIAL_S
+            )
+            self._channels[node, purpose] = channel = Channel(line, f"{host}:{port}")
+            if self._sweeper is None:
+                self._sweeper = asyncio.create_task(self._sweep())
+            return channel
+        finally:
+            del self._dialing[node, purpose]
+
+    async def _sweep(self) -> None:
+        """Close lines whose oldest request is overdue: half-open connections never say so."""
+        while True:
+            await asyncio.sleep(1)
+            now = time.monotonic()
+            for channel in list(self._channels.values()):
+                if channel.overdue(now):
+                    channel.close(ClusterUnavailable(f"{channel.where}: no answer in time"))
+
+
+def settle(
+    future: asyncio.Future[memoryview], frame: memoryview | None, error: Exception | None
+) -> None:
+    """Give a waiting coroutine its frame or its error."""
+    if future.done():
+        return
+    if frame is None:
+        future.set_exception(error or ClusterUnavailable("no answer"))
+    else:
+        future.set_result(frame)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.strip().rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _expiring(channel: Channel) -> bool:
+    ends = channel.line.expires_at
+    if ends is None or channel.open_requests:
+        return False
+    return ends - time.monotonic() < _RENEW_BEFORE_S

@@ -1,0 +1,271 @@
+"""One cluster on one event loop: leaders, coordinators, and the calls that the copier makes."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.consumer import ListOffsetsRequest
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
+from kafka.protocol.producer import (
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+
+from replication.adapters.wire import framing
+from replication.adapters.wire.lines import CALL_S, Lines, settle
+from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Frame, Leader
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+
+_FETCH_VERSION = 13  # the first with topic ids; brokers since 3.1 have it
+_PRODUCE_VERSION = 9
+_TRANSACTION_TIMEOUT_MS = 10_000
+_COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
+_TRY_AGAIN = _COORDINATOR_MOVED | {51, 7, 5, 6, 9}  # 51: the last transaction is still ending
+
+
+class WireNetwork:
+    """Implements ``replication.copier.network.Network`` over kafka-python's codecs and sockets."""
+
+    def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+        self._lines = Lines(bootstrap, config, client_id)
+        self._leaders: dict[TopicPartition, Leader] = {}
+        self._topic_ids: dict[str, bytes] = {}
+        self._coordinators: dict[str, int] = {}
+
+    # -- leaders -----------------------------------------------------------------------------
+
+    async def refresh(self, topics: Iterable[str]) -> None:
+        wanted = sorted(set(topics))
+        request = MetadataRequest(
+            topics=[
+                MetadataRequest.MetadataRequestTopic(topic_id=uuid.UUID(int=0), name=name)
+                for name in wanted
+            ],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+        answer = await self._call(None, request, highest=12)
+        self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
+        for name in wanted:
+            self._topic_ids.pop(name, None)
+        for topic in answer.topics:
+            if topic.error_code == 0:
+                self._topic_ids[topic.name] = topic.topic_id.bytes
+            for each in topic.partitions:
+                key = TopicPartition(topic.name, each.partition_index)
+                if each.leader_id < 0:
+                    self._leaders.pop(key, None)
+                else:
+                    self._leaders[key] = Leader(each.leader_id, each.leader_epoch)
+
+    def leader(self, partition: TopicPartition) -> Leader | None:
+        return self._leaders.get(partition)
+
+    def topic_id(self, topic: str) -> bytes | None:
+        return self._topic_ids.get(topic)
+
+    # -- data --------------------------------------------------------------------------------
+
+    async def ready(self, node: int) -> None:
+        await self._lines.channel(node, "produce")
+
+    async def fetch(
+        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
+    ) -> list[Fetched]:
+        channel = await self._lines.channel(node, "fetch")
+        body = framing.fetch_request(entries, options, _FETCH_VERSION)
+        answered: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        wait_s = CALL_S + options.max_wait_ms / 1000
+        pieces = self._lines.framed(framing.FETCH, _FETCH_VERSION, [body])
+        channel.request(pieces, functools.partial(settle, answered), wait_s, into)
+        error, found = framing.fetch_response(await answered)
+        if error:
+            raise ClusterUnavailable(f"fetching from {channel.where}: error {error}")
+        return found
+
+    def produce(
+        self,
+        node: int,
+        batches: Sequence[tuple[str, int, memoryview]],
+        answer: Callable[[list[Ack] | None, Exception | None], None],
+    ) -> None:
+        channel = self._lines.ready(node, "produce")
+        if channel is None:
+            error = ClusterUnavailable(f"appending to broker {node}: not connected")
+            asyncio.get_running_loop().call_soon(answer, None, error)
+            return
+
+        def on_frame(frame: memoryview | None, error: Exception | None) -> None:
+            answer(None if frame is None else framing.produce_response(frame), error)
+
+        pieces = framing.produce_request(batches, int(CALL_S * 1000))
+        framed = self._lines.framed(framing.PRODUCE, _PRODUCE_VERSION, pieces)
+        channel.request(framed, on_frame, 2 * CALL_S)
+
+    async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
+        topic = ListOffsetsRequest.ListOffsetsTopic
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=0,
+            topics=[
+                topic(
+                    name=partition.topic,
+                    partitions=[
+                        topic.ListOffsetsPartition(
+                            partition_index=partition.partition,
+                            current_leader_epoch=-1,
+                            timestamp=timestamp,
+                        )
+                    ],
+                )
+            ],
+        )
+        async for _ in _attempts():
+            leader = self._leaders.get(partition)
+            if leader is not None:
+                answer = await self._call(leader.node, request, highest=7)
+                found = answer.topics[0].partitions[0]
+                if found.error_code == 0:
+                    return int(found.offset)
+                if found.error_code not in _TRY_AGAIN:
+                    raise ClusterRejected(
+                        f"asking for an offset of {partition}: error {found.error_code}"
+                    )
+            await self.refresh([partition.topic])
+        raise ClusterUnavailable(f"asking for an offset of {partition}: no leader answers")
+
+    # -- fencing -----------------------------------------------------------------------------
+
+    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+        request = InitProducerIdRequest(
+            transactional_id=transactional_id,
+            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        answer = await self._coordinated(
+            transactional_id, request, 4, lambda each: {each.error_code}
+        )
+        return int(answer.producer_id), int(answer.producer_epoch)
+
+    async def fence(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+    ) -> None:
+        producer_id, epoch = producer
+        topic_of = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+        listed = itertools.groupby(sorted(partitions), key=lambda each: each.topic)
+        begin = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=[
+                topic_of(name=name, partitions=[each.partition for each in group])
+                for name, group in listed
+            ],
+        )
+        await self._coordinated(transactional_id, begin, 3, _partition_errors)
+        end = EndTxnRequest(
+            transactional_id=transactional_id,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            committed=False,
+        )
+        await self._coordinated(transactional_id, end, 3, lambda each: {each.error_code})
+
+    async def _coordinated(
+        self,
+        transactional_id: str,
+        request: Any,
+        highest: int,
+        errors_of: Callable[[Any], set[int]],
+    ) -> Any:
+        """Call the transactional id's coordinator until it has an answer that stays."""
+        doing = type(request).__name__.split("_")[0].removesuffix("Request")
+        errors: set[int] = set()
+        async for _ in _attempts():
+            try:
+                node = await self._coordinator(transactional_id)
+                answer = await self._call(node, request, highest)
+            except ClusterUnavailable:
+                self._coordinators.pop(transactional_id, None)
+                continue
+            errors = errors_of(answer) - {0}
+            if not errors:
+                return answer
+            if errors - _TRY_AGAIN:
+                break
+            if errors & _COORDINATOR_MOVED:
+                self._coordinators.pop(transactional_id, None)
+        shown = ", ".join(map(str, sorted(errors))) or "no answer"
+        message = f"{doing} for {transactional_id}: error {shown}"
+        if errors - _TRY_AGAIN:
+            raise ClusterRejected(message)
+        raise ClusterUnavailable(message)
+
+    async def _coordinator(self, transactional_id: str) -> int:
+        known = self._coordinators.get(transactional_id)
+        if known is not None:
+            return known
+        request = FindCoordinatorRequest(
+            key=transactional_id, key_type=1, coordinator_keys=[transactional_id]
+        )
+        found = (await self._call(None, request, highest=4)).coordinators[0]
+        if found.error_code:
+            kind = ClusterUnavailable if found.error_code in _TRY_AGAIN else ClusterRejected
+            raise kind(f"finding the coordinator of {transactional_id}: error {found.error_code}")
+        self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
+        self._coordinators[transactional_id] = found.node_id
+        return int(found.node_id)
+
+    # -- connections -------------------------------------------------------------------------
+
+    def drop_fetches(self) -> None:
+        self._lines.drop("fetch")
+
+    async def close(self) -> None:
+        await self._lines.close()
+
+    async def _call(self, node: int | None, request: Any, highest: int) -> Any:
+        lines = self._lines
+        channel = await (lines.any_channel() if node is None else lines.channel(node, "call"))
+        return await lines.call(channel, request, highest)
+
+
+def connect(bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> WireNetwork:
+    """Return a network for the running event loop; it connects when it is first asked.
+
+    ``config`` holds kafka-python's connection settings (see ``adapters.client_config``).
+    """
+    return WireNetwork(bootstrap, config, client_id)
+
+
+def _partition_errors(answer: Any) -> set[int]:
+    return {
+        each.partition_error_code
+        for topic in answer.results_by_topic_v3_and_below
+        for each in topic.results_by_partition
+    }
+
+
+async def _attempts() -> AsyncIterator[int]:
+    """Yield attempt numbers with growing pauses between: 20 ms, doubling to 1 s, 15 s in all."""
+    pause, deadline = 0.02, time.monotonic() + 15
+    for number in itertools.count():
+        yield number
+        if time.monotonic() > deadline:
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 1.0)

@@ -1,0 +1,166 @@
+"""Record batches, format 2 (KIP-98), as bytes: walk, check, restamp. Pure and free of copies.
+
+A batch that can pass as it is never gets decoded: its header is read, the few fields that belong
+to the writer are replaced in place, and the checksum is renewed. ``replication.records`` decodes
+the rest.
+
+    offset  size  field                    offset  size  field
+         0     8  base offset                  27     8  base timestamp
+         8     4  length after this field      35     8  max timestamp
+        12     4  partition leader epoch       43     8  producer id
+        16     1  magic                        51     2  producer epoch
+        17     4  CRC-32C of all from 21       53     4  base sequence
+        21     2  attributes                   57     4  record count
+        23     4  last offset delta            61        records, compressed as a whole
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from replication.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE = HEADER.size  # 61
+_PREFIX = 12  # base offset and length; the length counts from here
+_CRC_START = 21
+_BASE_AND_REST = struct.Struct(">q")
+_LEADER_EPOCH = struct.Struct(">i")
+_CRC = struct.Struct(">I")
+_ATTRIBUTES = struct.Struct(">h")
+_WRITER = struct.Struct(">qhi")  # producer id, epoch, base sequence
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch, where it lies. ``view`` covers it whole, header included."""
+
+    view: memoryview
+    base: int  # offset of its first record, or of the record that once was there
+    last: int  # offset of its last record, even when compaction took that record
+    count: int  # records that are in it
+    attributes: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+
+    @property
+    def is_control(self) -> bool:
+        """A transaction marker: no data."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def passes_as_bytes(self) -> bool:
+        """Whether a restamp is enough: no holes, the writer's own timestamps, no delete horizon."""
+        return (
+            not self.attributes & (LOG_APPEND_TIME | CONTROL | DELETE_HORIZON)
+            and self.count == self.last - self.base + 1
+        )
+
+
+def walk(records: memoryview, where: object = "record batches") -> Iterator[Batch]:
+    """Yield the whole batches in ``records``; a cut-off last one is left out, as Kafka sends it.
+
+    ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not a
+    format 2 batch with a right checksum: a wrong copy would get a fresh, right checksum from us.
+    """
+    position, end = 0, len(records)
+    while end - position >= _PREFIX:
+        base, length = struct.unpack_from(">qi", records, position)
+        stop = position + _PREFIX + length
+        if stop > end and length >= 0:
+            return
+        yield _read(records[position:stop], base, length, where)
+        position = stop
+
+
+def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
+    if length < HEADER_SIZE - _PREFIX:
+        raise CorruptBatch(f"reading {where} at offset {base}: a batch of {length} bytes")
+    (_, _, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, *writer) = (
+        HEADER.unpack_from(view)
+    )
+    if magic != 2:
+        raise CorruptBatch(
+            f"reading {where} at offset {base}: message format {magic}; only format 2 is copied, "
+            "which every broker since 0.11 writes"
+        )
+    if crc32c(view[_CRC_START:]) != crc:
+        raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not fit the bytes")
+    producer_id, producer_epoch, sequence, count = writer
+    if last_delta < 0 or not 0 <= count <= last_delta + 1:
+        raise CorruptBatch(
+            f"reading {where} at offset {base}: {count} records, last offset delta {last_delta}"
+        )
+    return Batch(
+        view,
+        base,
+        base + last_delta,
+        count,
+        attributes,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        sequence,
+    )
+
+
+def restamp(view: memoryview | bytearray, producer_id: int, epoch: int, sequence: int) -> None:
+    """Make the batch in ``view`` an idempotent, non-transactional append of ours, in place.
+
+    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise, error
+    87), the leader epoch -1, the transactional bit is cleared; records, timestamps and count stay.
+    """
+    _BASE_AND_REST.pack_into(view, 0, 0)
+    _LEADER_EPOCH.pack_into(view, 12, -1)
+    (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
+    _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL)
+    _WRITER.pack_into(view, 43, producer_id, epoch, sequence)
+    _CRC.pack_into(view, 17, crc32c(memoryview(view)[_CRC_START:]))
+
+
+def next_sequence(sequence: int, count: int) -> int:
+    """Return the base sequence of the batch after one of ``count`` records."""
+    return (sequence + count) % SEQUENCE_MODULUS
+
+
+class AbortedFilter:
+    """Drops batches of aborted transactions, as a ``read_committed`` consumer does (KIP-98).
+
+    ``aborted`` is a Fetch response's list of (producer id, first offset); feed it the response's
+    batches in order.
+    """
+
+    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
+        self._coming = sorted(aborted, key=lambda each: each[1], reverse=True)
+        self._open: set[int] = set()
+
+    def keeps(self, batch: Batch) -> bool:
+        """Say whether ``batch`` holds records to deliver: no marker and not aborted."""
+        while self._coming and self._coming[-1][1] <= batch.last:
+            self._open.add(self._coming.pop()[0])
+        if batch.is_control:
+            self._open.discard(batch.producer_id)
+            return False
+        return not (batch.is_transactional and batch.producer_id in self._open)

@@ -1,0 +1,142 @@
+"""What the append engine asks of a cluster. ``replication.adapters.wire`` implements it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from replication.model import TopicPartition
+
+
+class FetchEntry(NamedTuple):
+    """One partition to fetch from, by topic id, so that a re-created topic is no match."""
+
+    topic_id: bytes  # 16 bytes
+    partition: int
+    offset: int
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Limits of one Fetch; see Kafka's FetchRequest."""
+
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 16 << 20  # of the response; its first batch may be larger
+    partition_bytes: int = 4 << 20
+    isolation: int = 0  # 1: read_committed
+    rack: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
+
+    topic_id: bytes
+    partition: int
+    error: int
+    high_watermark: int
+    stable: int  # last stable offset
+    log_start: int
+    aborted: list[tuple[int, int]]  # (producer id, first offset)
+    preferred_replica: int
+    records: memoryview
+
+
+class Ack(NamedTuple):
+    """The broker's answer to one appended batch; ``base`` is its first offset."""
+
+    topic: str
+    partition: int
+    error: int
+    base: int
+    message: str
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, and since which leader epoch."""
+
+    node: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class Frame:
+    """A buffer with one fetch response in it, free again when nobody holds it."""
+
+    memory: bytearray = field(default_factory=bytearray)
+    holders: int = 0
+    on_free: Callable[[], None] = lambda: None
+
+    def view(self, size: int) -> memoryview:
+        """Return ``size`` bytes to receive into; grows, never shrinks."""
+        if size > len(self.memory):
+            self.memory = bytearray(size + size // 4)
+        return memoryview(self.memory)[:size]
+
+    def hold(self) -> None:
+        self.holders += 1
+
+    def release(self) -> None:
+        self.holders -= 1
+        if self.holders == 0:
+            self.on_free()
+
+
+class Network(Protocol):
+    """One cluster, for one event loop. Raises ClusterUnavailable or ClusterRejected throughout."""
+
+    async def refresh(self, topics: Iterable[str]) -> None:
+        """Ask for leaders, leader epochs and topic ids of ``topics``."""
+
+    def leader(self, partition: TopicPartition) -> Leader | None:
+        """Return the leader as of the last refresh; None: it has none."""
+
+    def topic_id(self, topic: str) -> bytes | None:
+        """Return the topic's id as of the last refresh; None: no such topic."""
+
+    async def ready(self, node: int) -> None:
+        """Open the connection to ``node`` unless it is open."""
+
+    async def fetch(
+        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
+    ) -> list[Fetched]:
+        """Fetch into ``into``'s memory; the answer's ``records`` point there."""
+
+    def produce(
+        self,
+        node: int,
+        batches: Sequence[tuple[str, int, memoryview]],
+        answer: Callable[[list[Ack] | None, Exception | None], None],
+    ) -> None:
+        """Append batches, one a partition, those of a topic together; acks=all.
+
+        The batches must stay as they are until ``answer(acks, None)`` or ``answer(None, error)``.
+        """
+
+    async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
+        """Return the offset at ``timestamp`` (ms), -1: the log's end, -2: its start."""
+
+    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+        """Return (producer id, epoch); whoever had the id before has an older epoch."""
+
+    async def fence(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+    ) -> None:
+        """Begin and abort an empty transaction on ``partitions``: a marker goes into each.
+
+        The markers are written after this returns: wait for them by reading (invariant B).
+        """
+
+    def drop_fetches(self) -> None:
+        """Close the connections on which a Fetch is still waiting."""
+
+    async def close(self) -> None:
+        """Close all connections."""

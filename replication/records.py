@@ -1,0 +1,151 @@
+"""The records inside a batch: decode, cut, encode. Only for batches that cannot pass as bytes.
+
+A record is kept as its offset, its timestamp and the *rest*: the bytes of key, value and headers
+as they stand. So re-encoding changes nothing but the shape of the batch.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crc32c import crc32c
+
+from replication.batches import CODEC_MASK, HEADER, HEADER_SIZE, LOG_APPEND_TIME, Batch
+from replication.codecs import compress, decompress
+from replication.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: ``rest`` is key, value and headers, encoded as in the batch."""
+
+    offset: int
+    timestamp: int  # ms
+    rest: bytes
+
+
+def decode(batch: Batch, where: object = "record batch") -> list[Record]:
+    """Return the batch's records in order.
+
+    With LogAppendTime each record has the batch's max timestamp. Raises CorruptBatch naming
+    ``where`` and the offset.
+    """
+    try:
+        data = decompress(batch.attributes & CODEC_MASK, batch.view[HEADER_SIZE:])
+        return list(_records(batch, memoryview(data)))
+    except (CorruptBatch, IndexError, struct.error) as error:
+        raise CorruptBatch(f"reading {where} at offset {batch.base}: {error}") from error
+
+
+def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
+    position = 0
+    for _ in range(batch.count):
+        length, position = read_varint(data, position)
+        end = position + length
+        if length < 1 or end > len(data):
+            raise CorruptBatch(f"a record of {length} bytes")
+        timestamp, after = read_varint(data, position + 1)  # past the attributes, always 0
+        offset, after = read_varint(data, after)
+        stamp = (
+            batch.max_timestamp
+            if batch.attributes & LOG_APPEND_TIME
+            else (batch.base_timestamp + timestamp)
+        )
+        yield Record(batch.base + offset, stamp, bytes(data[after:end]))
+        position = end
+
+
+def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
+    """Return one batch of ``records``, numbered without holes, that no producer has stamped yet.
+
+    Timestamps are the records' own (CreateTime). ``records`` must not be empty.
+    """
+    first = records[0].timestamp
+    body = bytearray()
+    for number, record in enumerate(records):
+        head = b"\0" + varint(record.timestamp - first) + varint(number)
+        body += varint(len(head) + len(record.rest)) + head + record.rest
+    packed = compress(codec, bytes(body))
+    batch = bytearray(HEADER_SIZE) + packed
+    latest = max(record.timestamp for record in records)
+    HEADER.pack_into(
+        batch, 0, 0, len(batch) - 12, -1, 2, 0, codec, len(records) - 1, first, latest, -1, -1, -1,
+        len(records),
+    )  # fmt: skip
+    struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
+    return batch
+
+
+def reshape(batch: Batch, *, start: int, skip: int, where: object) -> tuple[bytearray | None, int]:
+    """Re-encode ``batch`` without the records before offset ``start`` and the next ``skip``.
+
+    Returns the new batch, or None when nothing is left, and how many records were skipped. Keeps
+    the compression codec, timestamps, keys, values, headers and order.
+    """
+    records = [each for each in decode(batch, where) if each.offset >= start]
+    skipped = min(skip, len(records))
+    rest = records[skipped:]
+    return (encode(rest, batch.attributes & CODEC_MASK) if rest else None), skipped
+
+
+def plain_record(
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Iterable[tuple[str, bytes]] = (),
+) -> Record:
+    """Build a record of our own, as in the state topics."""
+    listed = list(headers)
+    parts = [_sized(key), _sized(value), varint(len(listed))]
+    for name, content in listed:
+        parts += [_sized(name.encode()), _sized(content)]
+    return Record(0, timestamp, b"".join(parts))
+
+
+def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:
+    """Return the key and the value of a record; None where it has none."""
+    data = memoryview(record.rest)
+    key, position = _take(data, 0)
+    value, _ = _take(data, position)
+    return key, value
+
+
+def _take(data: memoryview, position: int) -> tuple[bytes | None, int]:
+    size, position = read_varint(data, position)
+    if size < 0:
+        return None, position
+    return bytes(data[position : position + size]), position + size
+
+
+def _sized(content: bytes | None) -> bytes:
+    return varint(-1) if content is None else varint(len(content)) + content
+
+
+def varint(value: int) -> bytes:
+    """Encode a signed number the way records do: zigzag, seven bits a byte, low ones first."""
+    rest = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def read_varint(data: memoryview, position: int) -> tuple[int, int]:
+    """Return the number at ``position`` and the position after it. Raises IndexError."""
+    raw = shift = 0
+    while True:
+        byte = data[position]
+        position += 1
+        raw |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (raw >> 1) ^ -(raw & 1), position
+        shift += 7
+        if shift > 63:
+            raise CorruptBatch("a number longer than ten bytes")
