@@ -1,0 +1,130 @@
+"""What a local broker is told: its server properties, logging and JVM options."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+HOST = "127.0.0.1"
+# Both logging systems write to standard output, which is the broker's log file.
+LOG4J2 = """status=ERROR
+rootLogger.level=WARN
+rootLogger.appenderRef.out.ref=OUT
+appender.out.type=Console
+appender.out.name=OUT
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=%d %p %c %m%n
+"""
+LOG4J1 = """log4j.rootLogger=WARN, OUT
+log4j.appender.OUT=org.apache.log4j.ConsoleAppender
+log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
+log4j.appender.OUT.layout.ConversionPattern=%d %p %c %m%n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One process that is broker and controller at once."""
+
+    id: int
+    port: int
+    controller_port: int
+
+    @property
+    def address(self) -> str:
+        """Where clients find it."""
+        return f"{HOST}:{self.port}"
+
+
+def server_properties(
+    node: Node, nodes: Sequence[Node], data: Path, overrides: Mapping[str, str]
+) -> dict[str, str]:
+    """Return a node's whole configuration; ``overrides`` win."""
+    return {
+        **_listeners(node),
+        **_quorum(node, nodes),
+        **_internal_topics(len(nodes)),
+        **_SMALL,
+        "log.dirs": str(data),
+        **overrides,
+    }
+
+
+def _listeners(node: Node) -> dict[str, str]:
+    """Return where the node listens. A listener with SASL or TLS is one more entry in each."""
+    return {
+        "listeners": f"PLAINTEXT://{node.address},CONTROLLER://{HOST}:{node.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{node.address}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+    }
+
+
+def _quorum(node: Node, nodes: Sequence[Node]) -> dict[str, str]:
+    return {
+        "process.roles": "broker,controller",
+        "node.id": str(node.id),
+        "controller.quorum.voters": ",".join(
+            f"{each.id}@{HOST}:{each.controller_port}" for each in nodes
+        ),
+    }
+
+
+def _internal_topics(brokers: int) -> dict[str, str]:
+    replicas, in_sync = str(min(3, brokers)), str(min(2, brokers))
+    return {
+        "offsets.topic.replication.factor": replicas,
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.num.partitions": "4",
+        "transaction.state.log.min.isr": in_sync,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.num.partitions": "1",
+        "share.coordinator.state.topic.min.isr": in_sync,
+        "auto.create.topics.enable": "false",
+    }
+
+
+# A broker for trying things out: few threads, small buffers, nearly idle when idle.
+_SMALL = {
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "num.replica.fetchers": "1",
+    "background.threads": "2",
+    "log.cleaner.dedupe.buffer.size": str(8 << 20),  # the default is 128 MB of heap
+    "log.cleaner.io.buffer.size": str(128 << 10),
+    "log.retention.check.interval.ms": "300000",
+    "metadata.max.idle.interval.ms": "5000",  # the default writes two records a second
+    "broker.session.timeout.ms": "6000",  # how long a killed broker keeps its leaderships
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+def jvm_options(heap: str, *, quick: bool) -> list[str]:
+    """Return the JVM's options. ``quick`` starts sooner and runs slower: not for measuring."""
+    options = [f"-Xmx{heap}", "-Djava.awt.headless=true", "-XX:+ExitOnOutOfMemoryError"]
+    if quick:
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+    return options
+
+
+def as_properties(values: Mapping[str, str]) -> str:
+    """Return the text of a Java properties file."""
+    return "".join(
+        f"{key}={value.replace(chr(92), chr(92) * 2)}\n" for key, value in values.items()
+    )
+
+
+def new_cluster_id() -> str:
+    """Return an id as Kafka writes them; its format tool takes a leading - for an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text

@@ -1,0 +1,53 @@
+"""Clusters for tests: real brokers, started once a session, killed and removed at its end."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from replication.adapters.local_kafka import LocalCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., LocalCluster]]:
+    """Start clusters: ``kafka_cluster(brokers=3)``, ``kafka_cluster(version="3.9.1")``."""
+    directory = tmp_path_factory.mktemp("clusters")
+    made: list[LocalCluster] = []
+
+    def start(name: str = "", **options: object) -> LocalCluster:
+        cluster = LocalCluster(name or f"c{next(_numbers)}", directory, **options)
+        made.append(cluster)
+        cluster.start()
+        return cluster
+
+    yield start
+    for cluster in made:
+        cluster.destroy()
+
+
+@pytest.fixture(scope="session")
+def source_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
+    """One broker, shared by all tests: use topics of your own, do not stop it."""
+    return kafka_cluster("source")
+
+
+@pytest.fixture(scope="session")
+def target_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
+    """A second one, for copies."""
+    return kafka_cluster("target")
+
+
+@pytest.fixture
+def topic_name() -> Callable[..., str]:
+    """Make topic names that no other test uses: ``topic_name("orders")``."""
+    return lambda stem="topic": f"{stem}-{uuid.uuid4().hex[:8]}"

@@ -1,0 +1,166 @@
+"""What tests need of a cluster: records in, records out."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from confluent_kafka import (
+    TIMESTAMP_CREATE_TIME,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+QUIET = {"log_level": 0, "socket.timeout.ms": 10_000}
+
+
+class Rec(NamedTuple):
+    """A record as a consumer sees it."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp: int
+    timestamp_type: int = TIMESTAMP_CREATE_TIME
+
+    @property
+    def content(self) -> tuple:
+        """All but the offset: what a copy must keep."""
+        return (self.partition, *self[2:])
+
+
+def create_topic(
+    bootstrap: str,
+    topic: str,
+    partitions: int = 1,
+    configs: Mapping[str, str] | None = None,
+    replication_factor: int = 1,
+) -> str:
+    """Create a topic, wait until the cluster lists it with its leaders, return its name."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
+    new = NewTopic(topic, partitions, replication_factor, config=dict(configs or {}))
+    admin.create_topics([new])[topic].result(30)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        seen = admin.list_topics(topic, timeout=10).topics[topic]
+        leaders = [each.leader for each in seen.partitions.values()]
+        if seen.error is None and len(leaders) == partitions and min(leaders) >= 0:
+            return topic
+        time.sleep(0.05)
+    raise AssertionError(f"{topic} has no leaders after 30 s")
+
+
+def produce(
+    bootstrap: str,
+    topic: str,
+    records: Iterable[Sequence],
+    config: Mapping[str, object] | None = None,
+) -> None:
+    """Produce records and wait for every ack.
+
+    A record is (partition, key, value) and may go on with headers and a timestamp in ms.
+    """
+    errors: list[KafkaError] = []
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, **QUIET, **(config or {})})
+    for partition, key, value, *rest in records:
+        headers = list(rest[0]) if rest and rest[0] else None
+        more = {"timestamp": rest[1]} if len(rest) > 1 else {}
+        while True:
+            try:
+                producer.produce(
+                    topic,
+                    value,
+                    key,
+                    partition,
+                    on_delivery=lambda error, _: errors.append(error) if error else None,
+                    headers=headers,
+                    **more,
+                )
+                break
+            except BufferError:
+                producer.poll(0.1)
+    assert producer.flush(60) == 0, "records were not acked within 60 s"
+    if errors:
+        raise KafkaException(errors[0])
+
+
+def some_records(count: int, partitions: int = 1, seed: int = 1) -> list[tuple]:
+    """Return records of mixed sizes, with and without keys and headers, reproducibly."""
+    chance = random.Random(seed)
+    now = 1_700_000_000_000
+    return [
+        (
+            number % partitions,
+            b"key-%d" % chance.randrange(100) if chance.random() < 0.9 else None,
+            chance.randbytes(chance.choice((0, 10, 100, 1000))),
+            [("n", b"%d" % number), ("empty", None)] if chance.random() < 0.5 else None,
+            now + number,
+        )
+        for number in range(count)
+    ]
+
+
+def consume_all(
+    bootstrap: str,
+    topic: str,
+    isolation: str = "read_uncommitted",
+    timeout_s: float = 60,
+) -> list[Rec]:
+    """Return every record that is in the topic now, ordered by partition and offset."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "tests",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": isolation,
+            **QUIET,
+        }
+    )
+    try:
+        return sorted(_read_to_end(consumer, topic, time.monotonic() + timeout_s))
+    finally:
+        consumer.close()
+
+
+def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:
+    partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    starts = [TopicPartition(topic, each) for each in partitions]
+    for start in starts:
+        start.offset = consumer.get_watermark_offsets(start, timeout=10)[0]
+    consumer.assign(starts)
+    open_partitions = set(partitions)
+    while open_partitions:
+        assert time.monotonic() < deadline, f"{topic}: no end of partitions {open_partitions}"
+        for message in consumer.consume(10_000, 0.5):
+            if message.error() is None:
+                yield _record(message)
+            elif message.error().code() == KafkaError._PARTITION_EOF:
+                open_partitions.discard(message.partition())
+            else:
+                raise KafkaException(message.error())
+
+
+def _record(message) -> Rec:
+    kind, timestamp = message.timestamp()
+    headers = tuple((name, value) for name, value in message.headers() or ())
+    return Rec(
+        message.partition(),
+        message.offset(),
+        message.key(),
+        message.value(),
+        headers,
+        timestamp,
+        kind,
+    )
