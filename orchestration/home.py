@@ -1,0 +1,78 @@
+"""Where Isthmus keeps its local files: the state directory, and what may be lost of it.
+
+::
+
+    .isthmus/
+      apps/<application>/   locks and logs of one Spark application
+      dagster/              DAGSTER_HOME: history, nothing else
+      logs/                 output of Dagster's services
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from replication.errors import ConfigError, EnvironmentProblem
+
+CONFIG_VARIABLE = "ISTHMUS_CONFIG"
+HOME_VARIABLE = "ISTHMUS_HOME"
+ROOM_BYTES = 64 << 20  # below this, sqlite and Spark's checkpoints soon stop in odd ways
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The state directory, absolute."""
+
+    root: Path
+
+    def app(self, name: str) -> Path:
+        """Return the directory of one Spark application."""
+        return self.root / "apps" / name
+
+    @property
+    def dagster(self) -> Path:
+        return self.root / "dagster"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+
+def home() -> Home:
+    """Return the state directory that the environment names, or ``.isthmus`` here."""
+    return Home(Path(os.environ.get(HOME_VARIABLE) or ".isthmus").absolute())
+
+
+def config_file() -> Path:
+    """Return the configuration file that the environment names. Raises ConfigError."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    if not named:
+        raise ConfigError(
+            f"no configuration: set {CONFIG_VARIABLE} to the path of a properties file, "
+            "or start with `isthmus run FILE`"
+        )
+    return Path(named).absolute()
+
+
+def prepare(where: Home) -> None:
+    """Make the directories and prove that they can be written. Raises EnvironmentProblem."""
+    proof = where.root / "writable"
+    try:
+        for directory in (where.root, where.root / "apps", where.dagster, where.logs):
+            directory.mkdir(parents=True, exist_ok=True)
+        proof.write_bytes(b"x" * 4096)
+        proof.unlink()
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"state directory {where.root} cannot be written: {error.strerror}. Free space or "
+            f"permissions there, or set {HOME_VARIABLE} to another directory"
+        ) from error
+    free = shutil.disk_usage(where.root).free
+    if free < ROOM_BYTES:
+        raise EnvironmentProblem(
+            f"state directory {where.root} has {free >> 20} MiB left, {ROOM_BYTES >> 20} are "
+            f"needed. Free space there, or set {HOME_VARIABLE} to another directory"
+        )

@@ -1,0 +1,97 @@
+"""Start and stop Spark applications as detached processes, and see whether they live.
+
+An application is a *watcher* (``spark_jobs.watch``) that keeps a *driver* running. Both are in
+sessions of their own, with their output in a file: nothing that ends here ends them, neither
+Dagster nor the terminal. This module starts a module by its name and never imports spark_jobs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.adapters.processes import Process, recall, remember, spawn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orchestration.home import Home
+    from replication.supervision import Application
+
+STOP_S = 20.0  # a driver drains its epoch before it ends
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """Applications of one configuration file on this host."""
+
+    home: Home
+    config: Path
+
+    def watcher(self, app: Application) -> Process | None:
+        """Return the live watcher that was started from this state directory."""
+        return recall(self._pid_file(app))
+
+    def watcher_alive(self, app: Application) -> bool:
+        return self.watcher(app) is not None
+
+    def driver_alive(self, app: Application) -> bool:
+        """Say whether a driver on this host holds the application's lock."""
+        return is_locked(self.home.app(app.name) / "driver.lock")
+
+    def start(self, app: Application) -> Process:
+        """Start the watcher unless it lives, and return it."""
+        alive = self.watcher(app)
+        if alive is not None:
+            return alive
+        directory = self.home.app(app.name)
+        directory.mkdir(parents=True, exist_ok=True)
+        heed_interrupts()
+        process = spawn(self.command(app), directory / "watch.log")
+        remember(process, self._pid_file(app))
+        return process
+
+    def stop(self, app: Application, limit_s: float = STOP_S) -> None:
+        """End watcher and driver, cleanly within ``limit_s``, else by force."""
+        alive = self.watcher(app)
+        if alive is not None:
+            alive.stop(limit_s)
+
+    def command(self, app: Application) -> list[str]:
+        """Return the command line of the watcher."""
+        arguments = ["--config", str(self.config), "--target", app.target]
+        if app.name != app.target:
+            arguments += ["--flow", app.flows[0]]
+        state = ["--state-dir", str(self.home.root)]
+        return [sys.executable, "-m", "spark_jobs.watch", *arguments, *state]
+
+    def _pid_file(self, app: Application) -> Path:
+        return self.home.app(app.name) / "watcher.pid"
+
+
+def heed_interrupts() -> None:
+    """Undo an inherited "ignore SIGINT": a shell script's ``command &`` starts us like that.
+
+    Children would inherit it, and some of them (Dagster) then ignore SIGTERM as well.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_locked(file: Path) -> bool:
+    """Say whether a process holds an flock on ``file``; the probe takes a shared one for a moment.
+
+    The kernel drops a lock with its process, so this cannot mistake a stranger's pid for ours.
+    """
+    with contextlib.suppress(FileNotFoundError), file.open("rb") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
