@@ -9,37 +9,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from orchestration.observe import Ends, Store
     from replication.config.model import Config, Flow
+
+    Properties = tuple[tuple[str, str], ...]
 
 
 class KafkaClusters:
     """The real clusters; implements ``observe.Clusters``."""
 
     def __init__(self) -> None:
-        self._stores: dict[str, Store] = {}
-        self._sources: dict[str, Ends] = {}
+        self._stores: dict[Properties, Store] = {}
+        self._sources: dict[Properties, Ends] = {}
 
     def store(self, flow: Flow) -> Store:
         """Return the store on the flow's target."""
         from replication.adapters.client_config import to_librdkafka  # noqa: PLC0415 - see module
         from replication.adapters.state_store import StateStore  # noqa: PLC0415 - see module
 
-        if flow.name not in self._stores:
+        key = _key(flow.clients.target_admin)
+        if key not in self._stores:
             client = to_librdkafka(flow.clients.target_admin)
-            self._stores[flow.name] = StateStore(client, flow.state_replication_factor)
-        return self._stores[flow.name]
+            self._stores[key] = StateStore(client, flow.state_replication_factor)
+        return self._stores[key]
 
     def source(self, flow: Flow) -> Ends:
         """Return the admin client of the flow's source."""
         from replication.adapters.client_config import to_librdkafka  # noqa: PLC0415 - see module
         from replication.adapters.kafka_admin import KafkaAdmin  # noqa: PLC0415 - see module
 
-        if flow.name not in self._sources:
-            self._sources[flow.name] = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
-        return self._sources[flow.name]
+        key = _key(flow.clients.source_admin)
+        if key not in self._sources:
+            self._sources[key] = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
+        return self._sources[key]
+
+
+def _key(properties: Mapping[str, str]) -> Properties:
+    return tuple(sorted(properties.items()))
 
 
 def read_config(file: Path) -> Config:

@@ -1,0 +1,38 @@
+"""Checks on a flow's stream that a person can run; the supervisor answers them by itself."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from orchestration.assets import slug, stream_key
+from orchestration.reports import HEALTH_CHECK, LAG_CHECK, build_report, check_result
+from orchestration.resources import Plant
+from replication.config.model import Flow
+from replication.errors import ClusterUnavailable
+from replication.rates import Sample
+from replication.supervision import applications
+
+
+def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
+    """Return the checks of one flow: is it within its lag limit, and is it healthy."""
+    key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
+    specs = [
+        dg.AssetCheckSpec(
+            LAG_CHECK, asset=key, description=f"No partition is more than {limit:g} s behind."
+        ),
+        dg.AssetCheckSpec(
+            HEALTH_CHECK, asset=key, description="Both clusters answer, all partitions are copied."
+        ),
+    ]
+
+    @dg.multi_asset_check(name=f"check_{slug(flow.name)}", specs=specs)
+    def check(plant: Plant) -> Iterator[dg.AssetCheckResult]:
+        config = plant.config()
+        app = next(each for each in applications(config) if flow.name in each.flows)
+        (look,) = plant.look([(config.flow(flow.name), app)])
+        if look is None:
+            raise ClusterUnavailable(f"looking at {flow.name}: no answer in time")
+        report = build_report(look, plant.lag(look), Sample())
+        yield from (check_result(report, each) for each in (LAG_CHECK, HEALTH_CHECK))
+
+    return check

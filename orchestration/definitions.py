@@ -1,0 +1,32 @@
+"""What Dagster loads: the flows of one file. Composition and nothing else.
+
+The file is named by ISTHMUS_CONFIG, the state directory by ISTHMUS_HOME.
+"""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from orchestration import jobs, schedules
+from orchestration.alarms import alert_on_checks, alert_on_failed_runs
+from orchestration.assets import build_assets
+from orchestration.checks import build_flow_checks
+from orchestration.clusters import read_config
+from orchestration.home import config_file, home
+from orchestration.resources import Plant
+from orchestration.sensors import supervisor
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Return all definitions. Raises ConfigError, which the UI shows."""
+    path = config_file()
+    config = read_config(path)
+    rest = dg.Definitions(
+        asset_checks=[build_flow_checks(each) for each in config.flows],
+        jobs=jobs.ALL,
+        schedules=schedules.ALL,
+        sensors=[supervisor, alert_on_checks, alert_on_failed_runs],
+        resources={"plant": Plant(config_path=str(path), home_path=str(home().root))},
+    )
+    return dg.Definitions.merge(build_assets(config), rest)

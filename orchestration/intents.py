@@ -1,0 +1,31 @@
+"""Write down what a person wants of a flow; the supervisor and the driver obey."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from typing import TYPE_CHECKING
+
+from orchestration.observe import now_ms
+from replication.errors import ConfigError
+from replication.state import Intent, status_topic
+
+if TYPE_CHECKING:
+    from orchestration.observe import Clusters
+    from replication.config.model import Config, Flow
+    from replication.model import Desired
+
+
+def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
+    """Store the wish on the flow's target. Raises ClusterUnavailable."""
+    intent = Intent(flow.name, desired, f"{getpass.getuser()}@{socket.gethostname()}", now_ms())
+    clusters.store(flow).write(status_topic(flow.source), intent)
+
+
+def find_flow(config: Config, name: str) -> Flow:
+    """Return the flow called ``A->B``. Raises ConfigError naming those that exist."""
+    try:
+        return config.flow(name)
+    except (KeyError, StopIteration):
+        known = ", ".join(each.name for each in config.flows) or "none"
+        raise ConfigError(f"{config.path}: no flow {name!r}; there is {known}") from None

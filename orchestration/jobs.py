@@ -1,0 +1,136 @@
+"""Short jobs that act: start an application, write down an intent, forget old history.
+
+None of them copies anything. A copy is a detached process; the run that launched it ends as soon
+as the flows beat, or says why they do not.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+from pydantic import Field
+
+from orchestration.intents import find_flow, write_intent
+from orchestration.resources import Plant
+from replication.errors import ConfigError
+from replication.model import Desired
+from replication.supervision import Application, applications
+
+GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then is not coming up
+RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED for ever
+LOG_TAIL_BYTES = 2000
+
+
+class WhichApplication(dg.Config):
+    application: str = Field(description="Name of the application: its target, or its flow.")
+    restart: bool = Field(default=False, description="End what is left of it first.")
+
+
+class WhichFlow(dg.Config):
+    flow: str = Field(description="Name of the flow, such as A->B.")
+
+
+class History(dg.Config):
+    days: int = Field(default=14, ge=1, description="Finished runs older than this are deleted.")
+
+
+@dg.op
+def launch(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+    """Start the application's watcher and wait until each of its flows beats."""
+    app, launcher = _application(plant, config.application), plant.launcher()
+    if config.restart:
+        launcher.stop(app)
+    before = _beats(plant, app)
+    process = launcher.start(app)
+    context.log.info("watcher of %s is process %s", app.name, process.pid)
+    deadline = time.monotonic() + GATE_S
+    while not all(beat > before.get(flow, 0) for flow, beat in _beats(plant, app).items()):
+        if not process.alive() or time.monotonic() > deadline:
+            raise dg.Failure(_why(plant, app, alive=process.alive()), allow_retries=False)
+        time.sleep(0.5)
+    context.log.info("all wanted flows of %s beat: %s", app.name, ", ".join(before))
+
+
+@dg.op
+def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+    """End the application's processes, cleanly where they let it."""
+    app = _application(plant, config.application)
+    plant.launcher().stop(app)
+    context.log.info("%s has ended", app.name)
+
+
+def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
+    @dg.op(name=f"write_{verb}", description=f"Write down that a flow is to {verb}.")
+    def write(context: dg.OpExecutionContext, config: WhichFlow, plant: Plant) -> None:
+        flow = find_flow(plant.config(), config.flow)
+        write_intent(flow, desired, plant.clusters())
+        context.log.info("%s is to %s", flow.name, verb)
+
+    return write
+
+
+@dg.op
+def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
+    """Delete finished runs, oldest first, at most 1,000 a time.
+
+    Asset events that the supervisor stored belong to no run; Dagster cannot delete those.
+    """
+    before = datetime.now(UTC) - timedelta(days=config.days)
+    finished = dg.RunsFilter(
+        statuses=[
+            dg.DagsterRunStatus.SUCCESS,
+            dg.DagsterRunStatus.FAILURE,
+            dg.DagsterRunStatus.CANCELED,
+        ],
+        created_before=before,
+    )
+    records = context.instance.get_run_records(finished, limit=1000, ascending=True)
+    for each in records:
+        context.instance.delete_run(each.dagster_run.run_id)
+    context.log.info("deleted %s runs from before %s", len(records), f"{before:%Y-%m-%d}")
+
+
+def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
+    """Return a job of one op, run in its run's own process: half the memory, no second start."""
+    graph = dg.GraphDefinition(name, node_defs=[op], description=description)
+    return graph.to_job(executor_def=dg.in_process_executor, tags=RUN_TAGS)
+
+
+launch_flow = _job(
+    "launch_flow", launch, "Start a Spark application and wait until its flows beat."
+)
+stop_application = _job("stop_application", halt, "End a Spark application that nobody wants.")
+pause_flow = _job("pause_flow", _intent_op("pause", Desired.PAUSE), "Stop copying until resumed.")
+resume_flow = _job("resume_flow", _intent_op("run", Desired.RUN), "Copy again.")
+stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow for good.")
+prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dagster's history.")
+
+ALL = [launch_flow, stop_application, pause_flow, resume_flow, stop_flow, prune_history]
+
+
+def _application(plant: Plant, name: str) -> Application:
+    apps = applications(plant.config())
+    for each in apps:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in apps)
+    raise ConfigError(f"{plant.config_path}: no application {name!r}; there is {known}")
+
+
+def _beats(plant: Plant, app: Application) -> dict[str, int]:
+    """Return the last beat of each flow that is not to be stopped; 0 where none was seen."""
+    config = plant.config()
+    looks = plant.look([(config.flow(name), app) for name in app.flows])
+    return {
+        name: look.seen.status.beat_ms if look and look.seen.status else 0
+        for name, look in zip(app.flows, looks, strict=True)
+        if look is None or look.seen.desired is not Desired.STOP
+    }
+
+
+def _why(plant: Plant, app: Application, *, alive: bool) -> str:
+    """Say what kept the application from coming up, with the end of its log."""
+    log = plant.launcher().home.app(app.name) / "watch.log"
+    what = f"its flows did not beat within {GATE_S:.0f} s" if alive else "its watcher ended"
+    tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
+    return f"launching {app.name}: {what}. Its log, {log}, ends:\n{tail}"

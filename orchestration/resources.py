@@ -1,0 +1,83 @@
+"""What Dagster's jobs, sensors and checks are given: one plant, built from the environment."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from pydantic import Field
+
+from orchestration.clusters import KafkaClusters, read_config
+from orchestration.home import Home
+from orchestration.launcher import Launcher
+from orchestration.observe import FlowLook, in_time, look_at
+from replication.lag import FlowLag, caught_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orchestration.observe import Clusters
+    from replication.config.model import Config, Flow
+    from replication.model import TopicPartition
+    from replication.supervision import Application
+
+LOOK_S = 15.0  # a tick must end within 20 s: Dagster does not cancel one that hangs, it piles them
+
+
+class LagWatch:
+    """Lag with a memory of when a partition was last seen with nothing to copy; safe to lose."""
+
+    def __init__(self) -> None:
+        self._caught_up: dict[str, dict[TopicPartition, int]] = {}
+        self._lock = threading.Lock()  # sensors run in threads
+
+    def lag(self, look: FlowLook) -> FlowLag:
+        """Return the flow's lag and remember which partitions had none."""
+        with self._lock:
+            before = self._caught_up.get(look.flow.name, {})
+            lag = look.lag(before)
+            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
+        return lag
+
+
+@cache
+def _clusters() -> Clusters:
+    return KafkaClusters()
+
+
+@cache
+def _lag_watch() -> LagWatch:
+    return LagWatch()
+
+
+class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument is the resource itself
+    """The flows of one file, their clusters and their processes on this host."""
+
+    config_path: str = Field(description="Properties file with clusters and flows.")
+    home_path: str = Field(description="State directory, usually .isthmus.")
+
+    def config(self) -> Config:
+        """Read the file anew: what is in it now counts. Raises ConfigError."""
+        return read_config(Path(self.config_path))
+
+    def clusters(self) -> Clusters:
+        """Return the clients, which are kept as long as this process."""
+        return _clusters()
+
+    def launcher(self) -> Launcher:
+        return Launcher(Home(Path(self.home_path)), Path(self.config_path))
+
+    def lag(self, look: FlowLook) -> FlowLag:
+        return _lag_watch().lag(look)
+
+    def look(self, flows: Sequence[tuple[Flow, Application]]) -> list[FlowLook | None]:
+        """Look at flows at once. None for one whose clusters took longer than a tick may."""
+        launcher, clusters = self.launcher(), self.clusters()
+        return in_time(
+            lambda each: look_at(each[0], clusters, driver=launcher.driver_alive(each[1])),
+            flows,
+            LOOK_S,
+        )

@@ -1,0 +1,150 @@
+"""The supervisor: look at all flows, decide, say what was seen, and ask for short runs that act."""
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from orchestration.assets import slug
+from orchestration.jobs import launch_flow, stop_application
+from orchestration.observe import FlowLook, Processes, now_ms
+from orchestration.reports import Event, Report, Told, build_report, tell
+from orchestration.resources import Plant
+from replication.supervision import (
+    Application,
+    Decision,
+    Launch,
+    Memory,
+    Observed,
+    Stop,
+    applications,
+    decide,
+)
+
+APPLICATION_TAG = "replication/application"
+FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
+ACTIVE = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dg.sensor(
+    jobs=[launch_flow, stop_application],
+    minimum_interval_seconds=5,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+def supervisor(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
+    """Keep every wanted application running, and report lag, rate and health of every flow."""
+    result = supervise(plant, launching(context.instance), context.cursor)
+    for request in result.run_requests or []:
+        context.log.info("asking for %s: %s", request.job_name, request.run_key)
+    return result
+
+
+def launching(instance: dg.DagsterInstance) -> frozenset[str]:
+    """Return the tags of the applications that a run is working on."""
+    active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
+    since = time.time() - FORGOTTEN_S
+    return frozenset(
+        tag
+        for each in active
+        if each.create_timestamp.timestamp() > since
+        and (tag := each.dagster_run.tags.get(APPLICATION_TAG)) is not None
+    )
+
+
+def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:
+    """Read the cursor, look, decide, translate. Cluster outages are part of what is seen."""
+    told, memory = _parse(cursor)
+    config = plant.config()
+    apps = applications(config)
+    flows = [(config.flow(name), app) for app in apps for name in app.flows]
+    looks = {each.flow.name: each for each in plant.look(flows) if each is not None}
+    observed = {each.name: _observe(each, looks, plant.launcher(), busy) for each in apps}
+    decisions, memory = decide(apps, observed, memory, now_ms())
+    reports = [
+        build_report(look, plant.lag(look), told.get(name, Told()).counters)
+        for name, look in looks.items()
+    ]
+    events, told = _tell(reports, told)
+    requests = [_request(each) for each in decisions if isinstance(each, Launch | Stop)]
+    dumped = {name: each.dump() for name, each in told.items()}
+    return dg.SensorResult(
+        run_requests=requests,
+        skip_reason=None if requests else _status_line(reports, decisions),
+        cursor=json.dumps({"told": dumped, "memory": memory.dump()}),
+        asset_events=events,
+    )
+
+
+def _parse(cursor: str | None) -> tuple[dict[str, Told], Memory]:
+    """Read the cursor; one that cannot be read is as good as none."""
+    try:
+        stored = json.loads(cursor or "{}")
+        told = {name: Told.parse(each) for name, each in stored.get("told", {}).items()}
+        return told, Memory.parse(stored.get("memory"), now_ms())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}, Memory.parse(None, now_ms())
+
+
+def _observe(
+    app: Application, looks: Mapping[str, FlowLook], here: Processes, busy: frozenset[str]
+) -> Observed:
+    found = [looks[name] for name in app.flows if name in looks]
+    silence = next((each.seen.target_silence for each in found if each.seen.target_silence), None)
+    if len(found) < len(app.flows) and silence is None:
+        silence = f"target {app.target} gave no answer in time"
+    return Observed(
+        host=socket.gethostname(),
+        watcher=here.watcher_alive(app),
+        driver=here.driver_alive(app),
+        silence=silence,
+        statuses=tuple(each.seen.status for each in found if each.seen.status is not None),
+        intents={each.flow.name: each.seen.desired for each in found},
+        launching=slug(app.name) in busy,
+    )
+
+
+def _tell(reports: list[Report], told: Mapping[str, Told]) -> tuple[list[Event], dict[str, Told]]:
+    """Return all events, and what was told by then. A flow not seen this time keeps its entry."""
+    events: list[Event] = []
+    now = dict(told)
+    for report in reports:
+        name = report.look.flow.name
+        more, now[name] = tell(report, told.get(name, Told()))
+        events += more
+    return events, now
+
+
+def _request(decision: Launch | Stop) -> dg.RunRequest:
+    name = decision.app.name
+    config: dict[str, Any] = {"application": name}
+    op, job = "halt", stop_application
+    if isinstance(decision, Launch):
+        op, job = "launch", launch_flow
+        config["restart"] = decision.restart
+    return dg.RunRequest(
+        run_key=decision.run_key,
+        job_name=job.name,
+        run_config={"ops": {op: {"config": config}}},
+        tags={APPLICATION_TAG: slug(name), "replication/reason": _as_tag(decision.reason)},
+    )
+
+
+def _as_tag(reason: str) -> str:
+    """Bend a sentence into what a tag may hold: at most 63 of a few characters."""
+    return "".join(each if each.isalnum() else "_" for each in reason)[:63].strip("_")
+
+
+def _status_line(reports: list[Report], decisions: tuple[Decision, ...]) -> str:
+    """Return what the sensor's page shows of a tick that launched nothing."""
+    lines = [each.line for each in reports]
+    lines += [f"application {each.app.name}: {each.reason}" for each in decisions]
+    return "; ".join(lines)
