@@ -1,0 +1,171 @@
+"""A cluster's topics and offsets, asked and changed over confluent-kafka."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from replication.adapters.kafka_errors import Complaints, our_errors, quiet
+from replication.model import TopicPartition
+from replication.ports import TopicInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from concurrent.futures import Future
+    from contextlib import AbstractContextManager
+
+    from confluent_kafka import Uuid
+    from confluent_kafka.admin import ClusterMetadata, TopicDescription
+
+Answer = TypeVar("Answer")
+_PATIENCE = timedelta(seconds=10)
+_AT_ONCE = 500  # topics a request: answers of a large cluster stay small
+# A topic may go, or have no leader for a while, between our question and the answer.
+_ABSENT = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+    }
+)
+
+
+class KafkaAdmin:
+    """Implements ``ports.Cluster``. ``client`` holds librdkafka's settings.
+
+    Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
+    ClusterRejected, which name the cluster's address.
+    """
+
+    def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
+        self._address = client["bootstrap.servers"]
+        self._timeout_s = timeout.total_seconds()
+        self._complaints = Complaints()
+        self._client = AdminClient(quiet(client, self._complaints))
+
+    def cluster_id(self) -> str:
+        """Return the cluster's own id."""
+        return str(self._metadata("asking for the cluster id").cluster_id)
+
+    def broker_count(self) -> int:
+        """Return how many brokers are alive."""
+        return len(self._metadata("counting the brokers").brokers)
+
+    def topics(self) -> dict[str, TopicInfo]:
+        """Return all topics that the credentials may see, internal ones too."""
+        found = {}
+        for names in _slices(self._metadata("listing the topics").topics):
+            with self._doing("describing topics"):
+                asked = self._client.describe_topics(
+                    TopicCollection(names), request_timeout=self._timeout_s
+                )
+                for name, answer in self._present(asked):
+                    found[name] = _info(answer)
+        return found
+
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the configs that were set on each topic; a topic that is gone is left out."""
+        found = {}
+        for names in _slices(topics):
+            resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+            with self._doing("reading topic configs"):
+                asked = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+                for resource, entries in self._present(asked):
+                    found[resource.name] = {
+                        entry.name: entry.value
+                        for entry in entries.values()
+                        if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+                    }
+        return found
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Create a topic; a replication factor of -1 is the broker's default."""
+        new = NewTopic(name, partitions, replication_factor, config=dict(configs))
+        with self._doing(f"creating topic {name}"):
+            asked = self._client.create_topics([new], request_timeout=self._timeout_s)
+            self._wait(asked[name])
+
+    def grow_topic(self, name: str, total: int) -> None:
+        """Raise the partition count to ``total``."""
+        with self._doing(f"growing topic {name} to {total} partitions"):
+            asked = self._client.create_partitions(
+                [NewPartitions(name, total)], request_timeout=self._timeout_s
+            )
+            self._wait(asked[name])
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the readable end (last stable offset) of each partition that has a leader."""
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
+        wanted = {ClientPartition(*each): latest for each in partitions}
+        if not wanted:
+            return {}
+        with self._doing("reading end offsets"):
+            asked = self._client.list_offsets(
+                wanted,
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=self._timeout_s,
+            )
+            return {
+                TopicPartition(each.topic, each.partition): answer.offset
+                for each, answer in self._present(asked)
+            }
+
+    def _metadata(self, doing: str) -> ClusterMetadata:
+        with self._doing(doing):
+            return self._client.list_topics(timeout=self._timeout_s)
+
+    def _doing(self, doing: str) -> AbstractContextManager[None]:
+        return our_errors(f"{doing} at {self._address}", self._heard)
+
+    def _heard(self) -> Complaints:
+        self._client.poll(0)  # this is what calls error_cb
+        return self._complaints
+
+    def _wait(self, answer: Future[Answer]) -> Answer:
+        return answer.result(self._timeout_s + 1)  # the client's own limit comes first
+
+    def _present(self, asked: Mapping[Any, Future[Answer]]) -> Iterator[tuple[Any, Answer]]:
+        """Yield the answers, without those that say that the thing is not there (any more)."""
+        for about, future in asked.items():
+            try:
+                yield about, self._wait(future)
+            except KafkaException as error:
+                if error.args[0].code() not in _ABSENT:
+                    raise
+
+
+def _slices(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while part := list(islice(rest, _AT_ONCE)):
+        yield part
+
+
+def _info(topic: TopicDescription) -> TopicInfo:
+    return TopicInfo(topic.name, _hex(topic.topic_id), len(topic.partitions))
+
+
+def _hex(uuid: Uuid | None) -> str:
+    """Return the id's 32 hex digits; empty for clusters that have no topic ids."""
+    if uuid is None:
+        return ""
+    high = uuid.get_most_significant_bits()  # type: ignore[attr-defined] # missing in the stubs
+    low = uuid.get_least_significant_bits()  # type: ignore[attr-defined] # as above
+    number = (high % (1 << 64)) << 64 | low % (1 << 64)
+    return f"{number:032x}" if number else ""

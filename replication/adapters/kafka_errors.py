@@ -1,0 +1,87 @@
+"""The client library's errors, as ours."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+# KafkaError.retriable() is no guide here: it is False even for an admin call's time-out.
+_MAY_WORK_LATER = frozenset(
+    {
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._RESOLVE,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.REQUEST_TIMED_OUT,
+    }
+)
+# A connection that is refused like this is refused again; the client itself tries for ever.
+_REFUSED_CONNECTION = frozenset(
+    {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+)
+_NOISE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)|, \d+ identical error.*$")
+
+
+class Complaints:
+    """Remembers what a client last said about its connections: calls only say "timed out"."""
+
+    def __init__(self) -> None:
+        self._last: KafkaError | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        """Take one, as the client's ``error_cb``. The reason counts more than its consequence."""
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or self._last is None:
+            self._last = error
+
+    @property
+    def refused(self) -> bool:
+        """Say whether the connection was refused in a way that waiting does not heal."""
+        return self._last is not None and self._last.code() in _REFUSED_CONNECTION
+
+    def __str__(self) -> str:
+        return "" if self._last is None else _NOISE.sub("", self._last.str()).strip()
+
+
+def quiet(client: Mapping[str, Any], complaints: Complaints) -> dict[str, Any]:
+    """Return the client's settings such that it tells ``complaints``, not standard error."""
+    return {"log_level": 0, **client, "error_cb": complaints}
+
+
+@contextmanager
+def our_errors(doing: str, complaints: Callable[[], Complaints] = Complaints) -> Iterator[None]:
+    """Re-raise the client's errors as ours, saying what was being done and what came back."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise _unanswered(doing, "no answer in time", complaints()) from error
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.code() in _MAY_WORK_LATER:
+            raise _unanswered(doing, cause.str(), complaints()) from error
+        raise ClusterRejected(f"{doing}: {cause.str()}") from error
+
+
+def _unanswered(
+    doing: str, said: str, complaints: Complaints
+) -> ClusterUnavailable | ClusterRejected:
+    kind = ClusterRejected if complaints.refused else ClusterUnavailable
+    return kind(f"{doing}: {str(complaints) or said}")

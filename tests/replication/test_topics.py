@@ -1,0 +1,155 @@
+"""Which topics a flow makes on its target."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replication.apply import Outcome, apply_plan
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.explain import explain
+from replication.ports import TopicInfo
+from replication.topics import CreateTopic, GrowTopic, Keep, Refuse, WantedTopic, plan_topics
+
+
+def plan(wanted: WantedTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
+    return plan_topics([wanted], {topic.name: topic for topic in existing}, brokers)
+
+
+def wanted(partitions: int = 6, factor: int = 3) -> WantedTopic:
+    return WantedTopic("us.orders", partitions, factor)
+
+
+def existing(partitions: int) -> TopicInfo:
+    return TopicInfo("us.orders", "", partitions)
+
+
+class Target:
+    """Topics in memory; refuses the names in ``refused``, does not answer for those in ``down``."""
+
+    def __init__(self, refused: str = "", down: str = "") -> None:
+        self.topics: dict[str, TopicInfo] = {}
+        self._refused, self._down = refused, down
+
+    def create_topic(self, name, partitions, replication_factor, configs):
+        if name == self._refused:
+            raise ClusterRejected(f"creating topic {name}: not authorized")
+        if name == self._down:
+            raise ClusterUnavailable("no answer")
+        self.topics[name] = TopicInfo(name, "", partitions)
+
+    def grow_topic(self, name, total):
+        assert total > self.topics[name].partitions
+        self.topics[name] = TopicInfo(name, "", total)
+
+
+def test_a_topic_that_the_target_lacks_is_created_like_its_source():
+    configs = {"retention.ms": "1000"}
+    assert plan(WantedTopic("us.orders", 6, 3, configs)) == (
+        CreateTopic("us.orders", 6, 3, configs),
+    )
+
+
+def test_a_topic_that_matches_needs_nothing():
+    assert plan(wanted(6), existing(6)) == ()
+
+
+def test_a_topic_that_grew_at_the_source_grows():
+    assert plan(wanted(6), existing(2)) == (GrowTopic("us.orders", 6),)
+
+
+def test_a_target_with_more_partitions_is_kept_and_reported():
+    assert plan(wanted(6), existing(8)) == (
+        Keep("us.orders", "target has 8 partitions, source 6: partitions cannot be removed"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("factor", "reason"),
+    [
+        pytest.param(
+            3,
+            "replication factor 3 needs 3 brokers, the target has 2: "
+            "set replication.factor lower or add brokers",
+            id="too few brokers",
+        ),
+        pytest.param(
+            0,
+            "replication factor 0 is not possible: set replication.factor to 1 or more, "
+            "or to -1 for the broker's default",
+            id="zero",
+        ),
+    ],
+)
+def test_an_impossible_replication_factor_is_refused(factor, reason):
+    assert plan(wanted(factor=factor), brokers=2) == (Refuse("us.orders", reason),)
+
+
+def test_the_brokers_default_replication_factor_is_left_to_the_broker():
+    assert plan(wanted(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}),)
+
+
+def test_a_topic_that_exists_does_not_ask_for_more_brokers():
+    assert plan(wanted(factor=3), existing(6), brokers=1) == ()
+
+
+def test_topics_that_only_the_target_has_are_kept():
+    assert plan_topics([], {"us.orders": existing(6)}, 1) == ()
+
+
+def test_a_topic_of_several_sources_gets_the_most_partitions_of_any():
+    both = [WantedTopic("orders", 2, 1), WantedTopic("orders", 5, 1), WantedTopic("orders", 3, 1)]
+    assert plan_topics(both, {}, 1) == (CreateTopic("orders", 5, 1, {}),)
+
+
+names = st.sampled_from(["a", "b", "c"])
+wishes = st.lists(st.builds(WantedTopic, names, st.integers(1, 9), st.just(1)))
+
+
+@given(wishes, st.dictionaries(names, st.integers(1, 9)))
+def test_a_plan_that_was_applied_leaves_no_more_to_apply(wishes, counts):
+    target = Target()
+    target.topics = {name: TopicInfo(name, "", count) for name, count in counts.items()}
+    apply_plan(plan_topics(wishes, target.topics, 1), target)
+    assert all(isinstance(each, Keep) for each in plan_topics(wishes, target.topics, 1))
+    assert all(target.topics[each.name].partitions >= each.partitions for each in wishes)
+
+
+def test_an_action_that_is_rejected_does_not_hold_up_the_others():
+    target = Target(refused="a")
+    actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
+    assert apply_plan(actions, target) == [
+        Outcome(actions[0], "creating topic a: not authorized"),
+        Outcome(actions[1], "because"),
+        Outcome(actions[2], None),
+    ]
+    assert list(target.topics) == ["c"]
+
+
+def test_a_cluster_that_does_not_answer_ends_the_plan():
+    target = Target(down="a")
+    with pytest.raises(ClusterUnavailable):
+        apply_plan([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target)
+    assert target.topics == {}
+
+
+def test_a_plan_reads_as_a_list_of_sentences():
+    actions = [
+        CreateTopic("a", 1, 3, {}),
+        CreateTopic("b", 4, -1, {}),
+        GrowTopic("c", 6),
+        Keep("d", "why"),
+        Refuse("e", "why not"),
+    ]
+    assert explain(actions).splitlines() == [
+        "create a: 1 partition, replication factor 3",
+        "create b: 4 partitions, the broker's default replication factor",
+        "grow c to 6 partitions",
+        "keep d as it is: why",
+        "refuse e: why not",
+    ]
+
+
+def test_an_empty_plan_says_so():
+    assert explain([]) == "nothing to do: the target has every topic"
