@@ -1,0 +1,13 @@
+"""Isthmus beside MirrorMaker 2: the same records, the same brokers, the same run.
+
+__main__   the command ``python -m bench``
+rounds     one tool's visit: start it, warm it, measure it, stop it
+tools      how each tool is configured and started
+gate       records that are all there but unreadable until the clock starts
+loader     the process that writes them
+usage      CPU time and memory of a tool, all of its processes
+latency    how late a record arrives at a low rate
+relay      the floor: fetch, checksum, send, and nothing else
+content    is the copy equal, record by record, in order
+figures    medians, ratios, the table and the JSON line; pure
+"""

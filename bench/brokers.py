@@ -1,0 +1,86 @@
+"""The two clusters, and what the bench asks of them."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import tenacity
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from bench.tools import SOURCE, TARGET
+from replication.adapters.local_kafka import LocalCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_HEAP = "1g"
+_PASSING = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+
+
+def _is_passing(error: BaseException) -> bool:
+    """Say whether asking again helps; a partition that is a moment old has no leader yet."""
+    return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """Source and target, a broker each."""
+
+    source: str
+    target: str
+    _admins: tuple[AdminClient, AdminClient]
+
+    def create(self, topics: Iterable[str], partitions: int) -> None:
+        """Create topics on the source."""
+        wanted = [NewTopic(topic, partitions, 1) for topic in topics]
+        for answer in self._admins[0].create_topics(wanted).values():
+            answer.result(30)
+
+    def delete(self, prefix: str) -> None:
+        """Delete the topics with a name that holds ``prefix``, on both sides."""
+        for admin in self._admins:
+            if found := [name for name in admin.list_topics(timeout=30).topics if prefix in name]:
+                for answer in admin.delete_topics(found).values():
+                    with contextlib.suppress(KafkaException):  # a tool may have been faster
+                        answer.result(30)
+
+    def has_copy(self, topic: str) -> bool:
+        """Say whether the target has the topic."""
+        return topic in self._admins[1].list_topics(timeout=30).topics
+
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception(_is_passing),
+        wait=tenacity.wait_fixed(0.05),
+        stop=tenacity.stop_after_delay(30),
+        reraise=True,
+    )
+    def copied(self, topic: str, partitions: int) -> int:
+        """Return how many offsets the target's partitions hold in total."""
+        end = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's own omission
+        asked = {TopicPartition(topic, each): end for each in range(partitions)}
+        answers = self._admins[1].list_offsets(asked, request_timeout=10)
+        return sum(answer.result(15).offset for answer in answers.values())
+
+
+@contextlib.contextmanager
+def running(directory: Path) -> Iterator[Brokers]:
+    """Run two clusters with warm-running JVMs; both are gone afterwards."""
+    found = [LocalCluster(name, directory, heap=_HEAP, quick=False) for name in (SOURCE, TARGET)]
+    with contextlib.ExitStack() as stack:
+        for cluster in found:
+            stack.callback(cluster.destroy)
+            cluster.start()
+        source, target = (cluster.bootstrap_servers for cluster in found)
+        yield Brokers(source, target, (_admin(source), _admin(target)))
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})

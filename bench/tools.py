@@ -1,0 +1,115 @@
+"""How each tool is configured and started. Both read the same kind of file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.adapters.broker_config import LOG4J2, as_properties
+from replication.adapters.jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.java import java
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SOURCE, TARGET = "a", "b"
+MM2_MODULES = ("connect-mirror", "connect-runtime")
+_FLOW = f"{SOURCE}->{TARGET}"
+# What MM2's guides and its users' reports advise for throughput. Producers keep their default
+# linger: a longer one gives nothing here, since the batches fill up, and costs latency.
+_MM2_TUNING = {
+    "tasks.max": "4",
+    f"{SOURCE}.consumer.fetch.max.bytes": str(50 << 20),
+    f"{SOURCE}.consumer.max.partition.fetch.bytes": str(4 << 20),
+    f"{SOURCE}.consumer.max.poll.records": "5000",
+    f"{SOURCE}.consumer.receive.buffer.bytes": str(1 << 20),
+    f"{TARGET}.producer.batch.size": str(512 << 10),
+    f"{TARGET}.producer.compression.type": "lz4",
+    f"{TARGET}.producer.buffer.memory": str(64 << 20),
+    f"{TARGET}.producer.send.buffer.bytes": str(1 << 20),
+}
+_MM2_ONE_BROKER = {
+    "replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "checkpoints.topic.replication.factor": "1",
+    "heartbeats.topic.replication.factor": "1",
+    f"{TARGET}.offset.storage.replication.factor": "1",
+    f"{TARGET}.status.storage.replication.factor": "1",
+    f"{TARGET}.config.storage.replication.factor": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A copier: its name in topics, its name in print, what its file says besides, its setup."""
+
+    name: str
+    title: str
+    settings: Mapping[str, str]
+    about: str
+
+    def pattern(self) -> str:
+        """Return the regex of the topics that are this tool's."""
+        return f"bench-{self.name}-.*"
+
+
+MM2 = Tool(
+    "mm2",
+    f"MirrorMaker {DEFAULT_VERSION}",
+    # The gate needs read_committed; MM2 would else run a second herder for heartbeats of b->a.
+    {
+        f"{SOURCE}.consumer.isolation.level": "read_committed",
+        f"{TARGET}->{SOURCE}.emit.heartbeats.enabled": "false",
+        **_MM2_TUNING,
+        **_MM2_ONE_BROKER,
+    },
+    "dedicated mode, at least once, heap 1 GB, 4 tasks, max.poll.records 5000, "
+    "max.partition.fetch.bytes 4 MB, batch.size 512 KB, lz4; all else default",
+)
+ISTHMUS = Tool(
+    "isthmus",
+    "Isthmus",
+    {"replication.factor": "1"},
+    "through Spark, local[*], exactly once, read_committed; all else default",
+)
+
+
+def properties(tool: Tool, source: str, target: str) -> dict[str, str]:
+    """Return the tool's whole configuration file."""
+    return {
+        "clusters": f"{SOURCE}, {TARGET}",
+        f"{SOURCE}.bootstrap.servers": source,
+        f"{TARGET}.bootstrap.servers": target,
+        f"{_FLOW}.enabled": "true",
+        f"{_FLOW}.topics": tool.pattern(),
+        **tool.settings,
+    }
+
+
+def command(tool: Tool, place: Path, source: str, target: str) -> list[str]:
+    """Write the tool's files into ``place`` and return the command that starts it."""
+    place.mkdir(parents=True, exist_ok=True)
+    file = place / f"{tool.name}.properties"
+    file.write_text(as_properties(properties(tool, source, target)))
+    return _mm2(file) if tool is MM2 else _isthmus(file)
+
+
+def _mm2(file: Path) -> list[str]:
+    logging = file.with_name("log4j2.properties")
+    logging.write_text(LOG4J2)
+    jars = kafka_jars(DEFAULT_VERSION, MM2_MODULES)
+    return [
+        str(java()),
+        *("-Xms256m", "-Xmx1g", f"-Dlog4j2.configurationFile={logging}"),
+        *("-cp", f"{jars}/*", "org.apache.kafka.connect.mirror.MirrorMaker", str(file)),
+    ]
+
+
+def _isthmus(file: Path) -> list[str]:
+    state = file.with_name("state")
+    return [
+        *(sys.executable, "-m", "spark_jobs.replicate"),
+        *("--config", str(file), "--target", TARGET, "--state-dir", str(state)),
+    ]

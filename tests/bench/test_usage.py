@@ -1,0 +1,55 @@
+"""What counts as a tool's CPU time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from bench.usage import end, usage
+
+BURN = "import time\nwhile time.process_time() < 0.4: pass"
+
+
+@pytest.fixture
+def session():
+    """Start a script in a session of its own; returns its pid once it has said so."""
+    started = []
+
+    def start(script: str) -> int:
+        command = [sys.executable, "-c", script]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        started.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        return process.pid
+
+    yield start
+    for process in started:
+        end(process.pid, grace_s=0)
+        process.communicate()
+
+
+def test_the_cpu_time_of_a_child_that_has_ended_counts(session):
+    script = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\n"
+    pid = session(script + "print('ready', flush=True)\nsys.stdin.read()")
+    assert usage(pid).cpu_s >= 0.35
+
+
+def test_a_process_that_lost_its_parent_counts(session):
+    orphan = f"{BURN}\nprint('ready', flush=True)\ntime.sleep(60)"
+    script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {orphan!r}])\n"
+    assert usage(session(script)).cpu_s >= 0.35
+
+
+def test_ending_a_tool_ends_children_that_ignore_being_asked(session):
+    stubborn = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    stubborn += "print('ready', flush=True)\ntime.sleep(60)"
+    pid = session(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {stubborn!r}])")
+    children = psutil.Process(pid).children()
+    end(pid, grace_s=0.3)
+    assert children
+    assert not any(child.is_running() for child in children)
