@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -71,7 +70,6 @@ def build_flow_definitions(flow: Flow) -> dg.Definitions:
         description=f"Copies topics from {flow.source} to {flow.target}",
         metadata=_facts(flow),
         tags={"replication/flow": slug(flow.name)},
-        freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=24)),
     )
     return dg.Definitions(assets=[stream, *_topic_assets(flow)])
 

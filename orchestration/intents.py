@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
     """Store the wish on the flow's target. Raises ClusterUnavailable."""
     intent = Intent(flow.name, desired, f"{getpass.getuser()}@{socket.gethostname()}", now_ms())
-    clusters.store(flow).write(status_topic(flow.source), intent)
+    store = clusters.store(flow)
+    store.ensure_topics(flow.source)
+    store.write(status_topic(flow.source), intent)
 
 
 def find_flow(config: Config, name: str) -> Flow:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.errors import ReplicationError
 from replication.health import Health, Seen, flow_health
-from replication.lag import FlowLag, flow_lag
+from replication.lag import FlowLag, caught_up, flow_lag
 from replication.model import Desired, TopicPartition
 from replication.state import Anchor, FlowStatus, Intent, Stored, anchors_topic, status_topic
 
@@ -32,11 +32,14 @@ Found = TypeVar("Found")
 class Store(Protocol):
     """Isthmus' own topics on a target; see adapters.state_store."""
 
-    def read(self, topic: str) -> Mapping[object, Stored]:
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
         """Return the newest record of every key. Raises ClusterUnavailable."""
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write and wait until it is acked. Raises ClusterUnavailable."""
+
+    def ensure_topics(self, source: str) -> None:
+        """Make the topics of the flows from ``source`` if they are not there."""
 
 
 class Ends(Protocol):
@@ -82,6 +85,22 @@ class FlowLook:
 
     def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
         return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms)
+
+
+class LagWatch:
+    """Lag with a memory of when a partition was last seen with nothing to copy; safe to lose."""
+
+    def __init__(self) -> None:
+        self._caught_up: dict[str, dict[TopicPartition, int]] = {}
+        self._lock = threading.Lock()  # sensors run in threads
+
+    def lag(self, look: FlowLook) -> FlowLag:
+        """Return the flow's lag and remember which partitions had none."""
+        with self._lock:
+            before = self._caught_up.get(look.flow.name, {})
+            lag = look.lag(before)
+            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
+        return lag
 
 
 def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,34 +12,17 @@ from pydantic import Field
 from orchestration.clusters import KafkaClusters, read_config
 from orchestration.home import Home
 from orchestration.launcher import Launcher
-from orchestration.observe import FlowLook, in_time, look_at
-from replication.lag import FlowLag, caught_up
+from orchestration.observe import FlowLook, LagWatch, in_time, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orchestration.observe import Clusters
     from replication.config.model import Config, Flow
-    from replication.model import TopicPartition
+    from replication.lag import FlowLag
     from replication.supervision import Application
 
 LOOK_S = 15.0  # a tick must end within 20 s: Dagster does not cancel one that hangs, it piles them
-
-
-class LagWatch:
-    """Lag with a memory of when a partition was last seen with nothing to copy; safe to lose."""
-
-    def __init__(self) -> None:
-        self._caught_up: dict[str, dict[TopicPartition, int]] = {}
-        self._lock = threading.Lock()  # sensors run in threads
-
-    def lag(self, look: FlowLook) -> FlowLag:
-        """Return the flow's lag and remember which partitions had none."""
-        with self._lock:
-            before = self._caught_up.get(look.flow.name, {})
-            lag = look.lag(before)
-            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
-        return lag
 
 
 @cache

@@ -1,0 +1,47 @@
+"""Ports of this machine that our own services listen on."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from replication.errors import EnvironmentProblem
+
+HOST = "127.0.0.1"
+UI_PORT = 3000  # Dagster's own habit; the next free one when nobody insisted on it
+
+
+def answers(port: int) -> bool:
+    """Say whether somebody on this machine accepts connections there."""
+    with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=0.5):
+        return True
+    return False
+
+
+def is_free(port: int) -> bool:
+    """Say whether we could listen there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return True
+    return False
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def ui_port(wanted: int | None) -> int:
+    """Return the port for the UI. Raises EnvironmentProblem when the wanted one is taken."""
+    if wanted is None:
+        return next((port for port in range(UI_PORT, UI_PORT + 20) if is_free(port)), free_port())
+    if not is_free(wanted):
+        raise EnvironmentProblem(
+            f"port {wanted} for the UI is in use by another program; end that program or give "
+            "another one with --port"
+        )
+    return wanted
