@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
 class Section(BaseModel):
@@ -45,6 +47,7 @@ class Selection(Section):
     topics_exclude: tuple[str, ...] = (r".*[\-\.]internal", r".*\.replica", r"__.*")
     groups: tuple[str, ...] = (".*",)
     groups_exclude: tuple[str, ...] = (r"console-consumer-.*", r"connect-.*", r"__.*")
+    heartbeats: bool = True  # heartbeat topics of MirrorMaker 2 take part whatever ``topics`` says
 
 
 class TopicCreation(Section):

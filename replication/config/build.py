@@ -1,0 +1,169 @@
+"""Put the checked sections of a file together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from replication.config import values
+from replication.config.client_keys import CONNECTION, HONOURED
+from replication.config.clients import cluster_client, flow_clients
+from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
+from replication.config.model import (
+    Alerts,
+    Cluster,
+    Config,
+    Flow,
+    FlowClients,
+    SparkSettings,
+)
+from replication.config.own_keys import FLOW
+from replication.config.precedence import (
+    cluster_properties,
+    connector_properties,
+    worker_properties,
+)
+from replication.config.reading import Reader, Setting
+from replication.config.security import check_security
+from replication.config.settings import (
+    read_copying,
+    read_creation,
+    read_naming,
+    read_selection,
+)
+from replication.config.topology import check_topology
+from replication.config.verify import ParsedFile, absolute_files
+
+if TYPE_CHECKING:
+    from replication.config.findings import Notes
+    from replication.config.flows import Pair, Plan
+    from replication.config.properties import Value
+
+_DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
+_STATE_FACTOR = (
+    "isthmus.topics.replication.factor",
+    "offset.storage.replication.factor",
+    "offsets.topic.replication.factor",
+)
+
+Origins = Mapping[str, tuple[Setting, ...]]
+
+
+def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config | None, Origins]:
+    """Return the configuration and where its settings came from; None when it cannot be built."""
+    origins: dict[str, tuple[Setting, ...]] = {}
+    used = [alias for alias in parsed.aliases if any(alias in pair for pair in plan.pairs)]
+    clusters = {alias: _cluster(parsed, alias, notes) for alias in used}
+    flows = []
+    for pair in plan.pairs:
+        flow, trace = _flow(parsed, pair, plan, notes)
+        origins["->".join(pair)] = trace
+        flows.append(flow)
+    check_topology(tuple(flows), parsed.props, notes)
+    spark, alerts, trace = _top(parsed)
+    origins[""] = trace
+    if any(each is None for each in clusters.values()):
+        return None, origins
+    known = {alias: each for alias, each in clusters.items() if each is not None}
+    config = Config(path=parsed.path, clusters=known, flows=tuple(flows), spark=spark,
+                    alerts=alerts)  # fmt: skip
+    return config, origins
+
+
+def _cluster(parsed: ParsedFile, alias: str, notes: Notes) -> Cluster | None:
+    settings = cluster_client(parsed.props, parsed.aliases, alias)
+    servers = settings.get("bootstrap.servers")
+    if servers is None:
+        at = parsed.props["clusters"].at
+        notes.error(at, f"cluster {alias} has no {alias}.bootstrap.servers",
+                    f"{alias}.bootstrap.servers = host:9092")  # fmt: skip
+        return None
+    check_security(settings, parsed, notes)
+    try:
+        addresses = values.addresses(parsed.resolve(servers.text))
+        client = absolute_files(settings, parsed.path.parent.absolute(), parsed.providers)
+        return Cluster(alias=alias, bootstrap_servers=addresses, client=client)
+    except (ValueError, ValidationError):
+        return None  # the address was reported when it was checked
+
+
+def _flow(
+    parsed: ParsedFile, pair: Pair, plan: Plan, notes: Notes
+) -> tuple[Flow, tuple[Setting, ...]]:
+    props = connector_properties(parsed.props, parsed.aliases, pair, declared=_DECLARED)
+    read = Reader(parsed.path, _with_creation(props, parsed, pair[1]), parsed.resolve)
+    clients = flow_clients(parsed.props, parsed.aliases, pair)
+    for settings in clients.values():
+        check_security(settings, parsed, notes)
+    consumer = Reader(parsed.path, clients["source_consumer"], parsed.resolve)
+    base = parsed.path.parent.absolute()
+    flow = Flow(
+        source=pair[0],
+        target=pair[1],
+        selection=read_selection(read, notes),
+        naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
+        creation=read_creation(read),
+        copying=read_copying(read, consumer),
+        clients=FlowClients(
+            **{
+                name: absolute_files(settings, base, parsed.providers)
+                for name, settings in clients.items()
+            }
+        ),
+        lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
+        state_replication_factor=_state_factor(read, parsed, pair),
+    )
+    return flow, (*read.trace, *_client_trace(parsed, clients))
+
+
+def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) -> dict[str, Value]:
+    """Let ``target.topic.creation.*`` stand between the flow's and the top level's."""
+    own = cluster_properties(parsed.props, parsed.aliases, target)
+    given = {key: value for key, value in own.items() if key in TOPIC_CREATION}
+    at_top = {
+        key: value
+        for key, value in props.items()
+        if key in TOPIC_CREATION and value is parsed.props.get(key)
+    }
+    return {**props, **{key: value for key, value in given.items()
+                        if key not in props or key in at_top}}  # fmt: skip
+
+
+def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
+    """Return the factor of Isthmus' own topics: ours, else that of Connect's, else of offsets."""
+    worker = worker_properties(parsed.props, parsed.aliases, *pair)
+    own, connect, offsets = _STATE_FACTOR
+    places = {own: read.props, connect: worker, offsets: parsed.props}
+    known = {name: place[name] for name, place in places.items() if name in place}
+    inner = Reader(parsed.path, known, parsed.resolve)
+    factor = inner.whole(inner.first(*_STATE_FACTOR, own), 3, least=1)
+    read.trace.extend(inner.trace)
+    return factor
+
+
+def _client_trace(
+    parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]
+) -> tuple[Setting, ...]:
+    reader = Reader(parsed.path, {}, parsed.resolve)
+    for client, settings in clients.items():
+        for name in sorted(settings.keys() & (CONNECTION | HONOURED)):
+            reader.note(f"{client.replace('_', '.')}.{name}", settings[name].text, settings[name])
+    return tuple(reader.trace)
+
+
+def _top(parsed: ParsedFile) -> tuple[SparkSettings, Alerts, tuple[Setting, ...]]:
+    read = Reader(parsed.path, parsed.props, parsed.resolve)
+    start = "spark.conf."
+    spark = SparkSettings(
+        master=read.text("spark.master", "local[*]"),
+        application=read.choice("spark.application", "per-target", "per-target|per-flow"),
+        conf={
+            key.removeprefix(start): read.text(key, "")
+            for key in parsed.props
+            if key.startswith(start)
+        },
+    )
+    webhook = read.text("alert.webhook.url", "") or None
+    return spark, Alerts(webhook_url=webhook), tuple(read.trace)

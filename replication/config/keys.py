@@ -1,0 +1,200 @@
+"""Judge every key of a file: honoured, without effect and why, or unknown and what was meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from replication.config import client_keys, mm2_keys, own_keys, values
+from replication.config.mm2_keys import Fate, Key
+from replication.config.providers import PREFIX as PROVIDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from replication.config.findings import Notes
+    from replication.config.properties import Value
+    from replication.config.scopes import Scoped
+
+_PASSED_ON = (f"{PROVIDERS}.", "spark.conf.")  # any name may follow
+_JAVA_SMT = ("transforms.", "predicates.")
+_REST = ("listeners.https.", "rest.", "admin.listeners.https.")
+_CLIENT_PREFIXES = {
+    "top": ("consumer.", "producer.", "admin."),
+    "cluster": ("consumer.", "producer.", "admin."),
+    "flow": tuple(
+        f"{side}{kind}."
+        for side in ("source.", "target.", "")
+        for kind in ("consumer.override", "producer.override", "admin.override",
+                     *client_keys.KINDS)
+    ) + ("source.cluster.", "target.cluster."),
+}  # fmt: skip
+_SLIPS = {
+    "task.max": "tasks.max",
+    "topic.blacklist": "topics.exclude",
+    "topic.exclude": "topics.exclude",
+    "sync.topics.configs.enabled": "sync.topic.configs.enabled",
+    "emit.heartbeats": "emit.heartbeats.enabled",
+    "emit.checkpoints": "emit.checkpoints.enabled",
+    "enable": "enabled",
+}
+
+_TOP = mm2_keys.DRIVER | mm2_keys.CONNECTOR | own_keys.TOP | own_keys.FLOW | mm2_keys.TOPIC_CREATION
+_FLOW = (
+    mm2_keys.CONNECT_FLOW
+    | mm2_keys.CONNECTOR
+    | mm2_keys.TASK
+    | own_keys.FLOW
+    | mm2_keys.TOPIC_CREATION
+)
+_CLUSTER = mm2_keys.WORKER | mm2_keys.TOPIC_CREATION
+
+
+def judge(key: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+    """Note what an operator should know of one key. Values are checked elsewhere."""
+    name = scoped.name
+    if scoped.scope == "top" and name.startswith(_PASSED_ON):
+        return
+    if name in mm2_keys.REMOVED:
+        notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
+    elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":
+        notes.doubt(value.at, "is not supported: records are copied unchanged", "take it out")
+    elif (client := client_name(scoped)) is not None:
+        _judge_client(client, value, scoped, notes)
+    elif (known := lookup(scoped)) is not None:
+        _judge_known(known, value, scoped, notes)
+    elif name.startswith(_REST):
+        notes.info(value.at, "has no effect: no REST server runs")
+    else:
+        _judge_unknown(key, value, scoped, notes)
+
+
+def lookup(scoped: Scoped) -> Key | None:
+    """Return what is known of a key, by its scope; client settings are not among them."""
+    name = scoped.name
+    match scoped.scope:
+        case "flow":
+            return _FLOW.get(name) or (Key() if name in client_keys.CONNECTION else None)
+        case "cluster":
+            return _CLUSTER.get(name)
+        case "top":
+            return _TOP.get(name) or mm2_keys.WORKER.get(name) or mm2_keys.CONNECT_FLOW.get(name)
+    return None
+
+
+def client_name(scoped: Scoped) -> str | None:
+    """Return the client setting that a key sets, such as ``acks`` for ``A.producer.acks``."""
+    name = scoped.name
+    if _declared(scoped):
+        return None
+    for prefix in _CLIENT_PREFIXES.get(scoped.scope, ()):
+        if name.startswith(prefix):
+            return name[len(prefix) :]
+    is_bare = name in client_keys.CONNECTION or (
+        scoped.scope == "top" and name in client_keys.KNOWN
+    )
+    return name if is_bare and scoped.scope in ("top", "cluster") else None
+
+
+def _declared(scoped: Scoped) -> bool:
+    table = {"flow": _FLOW, "cluster": _CLUSTER, "top": _TOP}.get(scoped.scope, {})
+    return scoped.name in table
+
+
+def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+    why = client_keys.CONNECTION_WITHOUT_EFFECT.get(name) or client_keys.WITHOUT_EFFECT.get(name)
+    if name in client_keys.CONNECTION_REFUSED:
+        notes.doubt(value.at, "is not supported: Java classes cannot be loaded here", "take it out")
+    elif why is not None:
+        notes.info(value.at, f"has no effect: {why}")
+    elif name in client_keys.CONNECTION:
+        return
+    elif scoped.scope == "top" and name in client_keys.HONOURED:
+        kind = "consumer" if name in client_keys.CONSUMER_ONLY else "admin"
+        notes.warn(
+            value.at,
+            "applies to all clusters; MirrorMaker 2 does not read it at the top level",
+            f"A.{kind}.{name}",
+        )
+    elif name not in client_keys.HONOURED:
+        near = _near(name, client_keys.KNOWN)
+        hint = f"was {near} meant?" if near else ""
+        notes.warn(value.at, "is no setting of Kafka's clients that is known here", hint)
+    elif scoped.scope == "flow" and not scoped.name.startswith(("source.", "producer.override.")):
+        _warn_weak(name, value, scoped, notes)
+
+
+def _warn_weak(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+    if scoped.name.startswith("consumer.") and not scoped.name.startswith("consumer.override."):
+        source = scoped.clusters[0]
+        notes.info(
+            value.at,
+            f"{source}.consumer.{name} beats it where both are set, as in MirrorMaker 2",
+            f"{scoped.prefix}source.consumer.{name} beats both",
+        )
+
+
+def _judge_known(known: Key, value: Value, scoped: Scoped, notes: Notes) -> None:
+    if scoped.scope == "top" and scoped.name not in _TOP:
+        notes.info(value.at, f"has no effect: {known.why or 'not read at the top level'}")
+    elif known.fate is Fate.NO_EFFECT:
+        notes.info(value.at, f"has no effect: {known.why}")
+    elif known.fate is Fate.LATER:
+        notes.warn(value.at, f"is accepted, but {known.why}")
+    elif known.fate is Fate.REFUSED and not _is_default_class(value.text):
+        notes.doubt(value.at, f"is not supported: {known.why}", "take it out")
+
+
+def _is_default_class(text: str) -> bool:
+    names = set(values.items(text))
+    simple = {each.rpartition(".")[2] for each in mm2_keys.DEFAULT_CLASSES}
+    return names <= mm2_keys.DEFAULT_CLASSES | simple
+
+
+def _judge_unknown(key: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+    if scoped.scope == "unknown flow":
+        ends = " and ".join(scoped.clusters)
+        notes.doubt(value.at, f"names clusters {ends}, of which one is not known",
+                    "write A->B with names out of clusters")  # fmt: skip
+        return
+    if scoped.scope == "cluster" and (scoped.name in _FLOW or scoped.name in _TOP):
+        notes.warn(
+            value.at,
+            "has no effect for a cluster, as in MirrorMaker 2",
+            f"{scoped.name} for all flows, or A->B.{scoped.name} for one",
+        )
+        return
+    if scoped.scope == "cluster" and scoped.name in client_keys.KNOWN:
+        notes.warn(
+            value.at,
+            "has no effect without a client's name, as in MirrorMaker 2",
+            f"{scoped.prefix}consumer.{scoped.name}",
+        )
+        return
+    if scoped.scope == "flow" and scoped.name in _TOP:
+        notes.warn(value.at, "has an effect at the top level only", scoped.name)
+        return
+    near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
+    near = mm2_keys.RENAMED.get(near, near) if near else None
+    hint = f"was {scoped.prefix}{near} meant?" if near else "take it out"
+    notes.doubt(value.at, "unknown key", hint)
+
+
+def _names(scoped: Scoped) -> Collection[str]:
+    clients = {
+        prefix + name
+        for prefix in _CLIENT_PREFIXES.get(scoped.scope, ())
+        for name in client_keys.KNOWN
+    }
+    spelled = own_keys.SPELLINGS.keys() | mm2_keys.RENAMED.keys()
+    match scoped.scope:
+        case "flow":
+            return _FLOW.keys() | clients | spelled
+        case "cluster":
+            return _CLUSTER.keys() | clients | client_keys.CONNECTION
+    return _TOP.keys() | clients | client_keys.KNOWN | spelled
+
+
+def _near(name: str, known: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)
+    return found[0] if found else None

@@ -1,0 +1,94 @@
+"""From a properties file to a checked configuration. All problems come at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.config import values
+from replication.config.build import build_config
+from replication.config.findings import Finding, Notes, errors
+from replication.config.flows import declared_targets, plan_flows
+from replication.config.keys import judge
+from replication.config.normalise import from_entries, normalise, plain_text
+from replication.config.properties import (
+    MalformedEscape,
+    Value,
+    decode,
+    parse_properties,
+)
+from replication.config.scopes import Scoped, split_key
+from replication.config.verify import ParsedFile, check_values, placeholders
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from replication.config.model import Config
+    from replication.config.reading import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checked file, what there is to say about it, and where each setting came from."""
+
+    config: Config
+    findings: tuple[Finding, ...]
+    origins: Mapping[str, tuple[Setting, ...]]  # by flow, and by "" for what is no flow's
+
+
+def load_config(path: Path, *, lenient: bool = False) -> Loaded:
+    """Read and check a file. Raises ConfigError listing every error with file:line and a fix.
+
+    ``lenient`` turns what MirrorMaker 2 passes over in silence, such as unknown keys, into warnings.
+    """
+    notes = Notes(path, lenient=lenient)
+    loaded = _load(path, notes)
+    if found := errors(notes.sorted()):
+        raise ConfigError(problem_list(found))
+    if loaded is None:  # no plan without an error
+        raise ConfigError(f"{path}: nothing to copy")
+    return loaded
+
+
+def problem_list(found: tuple[Finding, ...]) -> str:
+    """Return errors as one message, a line each."""
+    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+    return "\n  ".join([f"{found[0].file} has {count}:", *map(str, found)])
+
+
+def _load(path: Path, notes: Notes) -> Loaded | None:
+    raw = from_entries(_entries(path, notes), notes)
+    listed = _listed(raw, notes)
+    unlisted = declared_targets(raw, listed)
+    aliases = (*listed, *unlisted)
+    props = normalise(raw, aliases, notes)
+    parsed = ParsedFile(path, props, aliases, placeholders(props, path, notes))
+    for key, value in parsed.props.items():
+        judge(key, value, split_key(key, aliases), notes)
+    check_values(parsed, notes)
+    plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
+    if plan is None or not plan.pairs:
+        return None
+    config, origins = build_config(parsed, plan, notes)
+    return None if config is None else Loaded(config, notes.sorted(), origins)
+
+
+def _entries(path: Path, notes: Notes):
+    try:
+        return parse_properties(decode(path.read_bytes()))
+    except MalformedEscape as error:
+        notes.error(("", error.line), str(error), r"\\u for a backslash and a u")
+        return ()
+    except OSError as error:
+        raise ConfigError(f"reading {path}: {error.strerror}") from None
+
+
+def _listed(raw: Mapping[str, Value], notes: Notes) -> tuple[str, ...]:
+    setting = raw.get("clusters")
+    if setting is None:
+        notes.error(("clusters", 0), "is not set", "clusters = A, B")
+        return ()
+    text = plain_text(Scoped("top", "", "clusters"), setting, Notes(notes.file)).text
+    return tuple(dict.fromkeys(each for each in values.items(text) if each))

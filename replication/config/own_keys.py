@@ -1,0 +1,51 @@
+"""Settings that are Isthmus' own, and the looser spellings that guides show."""
+
+from __future__ import annotations
+
+from replication.config.mm2_keys import Key
+
+# Allowed at top level and per flow.
+FLOW: dict[str, Key] = {
+    "lag.sla.seconds": Key("seconds", default="60"),
+    "copy.buffer.bytes": Key("bytes", default=str(64 << 20)),
+    "copy.epoch.seconds": Key("seconds", default="30"),
+    "copy.anchor.interval.ms": Key("ms", default="1000"),
+    "copy.start": Key("choice earliest|latest"),
+    "isthmus.topics.replication.factor": Key("int", default="3"),
+    "sync.topic.configs.strategy": Key("choice INTERSECTION|MAJORITY|FIRST|NONE"),
+    "topics.regex": Key("patterns"),
+    "topics.rename.regex": Key(),
+    "topics.rename.replacement": Key(),
+}
+
+# Top level only. ``spark.conf.<k>`` passes any k on to Spark.
+TOP: dict[str, Key] = {
+    "spark.master": Key(default="local[*]"),
+    "spark.application": Key("choice per-target|per-flow", default="per-target"),
+    "alert.webhook.url": Key(),
+    "offsets.topic.replication.factor": Key("int"),
+    "offset.storage.replication.factor": Key("int"),
+}
+
+# Spelling in guides -> MirrorMaker 2's.
+SPELLINGS: dict[str, str] = {
+    "sync.acls.enabled": "sync.topic.acls.enabled",
+    "sync.acls.interval": "sync.topic.acls.interval.seconds",
+}
+
+# A key may be written without its unit, or with ``.ms`` for ``.seconds``.
+INTERVALS = (
+    "refresh.topics.interval",
+    "refresh.groups.interval",
+    "sync.topic.configs.interval",
+    "sync.topic.acls.interval",
+    "sync.group.offsets.interval",
+    "emit.checkpoints.interval",
+    "emit.heartbeats.interval",
+    "lag.sla",
+    "copy.epoch",
+)
+SPELLINGS |= {name: f"{name}.seconds" for name in INTERVALS}
+SPELLINGS |= {f"{name}.ms": f"{name}.seconds" for name in INTERVALS}
+SPELLINGS["copy.anchor.interval"] = "copy.anchor.interval.ms"
+SPELLINGS["copy.anchor.interval.seconds"] = "copy.anchor.interval.ms"

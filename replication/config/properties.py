@@ -1,0 +1,169 @@
+r"""Java's ``.properties`` format, with the line of each key.
+
+The rules are those of ``java.util.Properties.load``: ``=``, ``:`` or blanks end a key, ``#`` and
+``!`` begin a comment only at the start of a line, an odd number of backslashes at a line's end
+continues it, and a backslash before any other character is dropped (``\.`` means ``.``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_BLANKS = " \t\f"
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and where it was written. ``line`` 0: not written, a default."""
+
+    text: str
+    key: str = ""
+    line: int = 0
+
+    @property
+    def at(self) -> tuple[str, int]:
+        """Key and line, as findings want them."""
+        return self.key, self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key and value. ``dropped`` holds the characters that lost a backslash."""
+
+    key: str
+    value: str
+    line: int
+    dropped: str = ""
+
+
+class MalformedEscape(ValueError):
+    r"""A ``\u`` without four hexadecimal digits, which Java refuses too."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(r"\u must be followed by four hexadecimal digits")
+        self.line = line
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file: UTF-8 where it is valid, else ISO-8859-1 as Java reads it."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("iso-8859-1")
+
+
+def parse_properties(text: str) -> tuple[Entry, ...]:
+    """Return all entries in the order of the file, repeated keys too.
+
+    Raises MalformedEscape.
+    """
+    return tuple(_entry(line, content) for line, content in _logical_lines(text))
+
+
+def dump_properties(values: Mapping[str, str]) -> str:
+    """Return a file that parses back to ``values``."""
+    return "".join(
+        f"{_escape(key, in_key=True)}={_escape(value, in_key=False)}\n"
+        for key, value in values.items()
+    )
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number of the first line, content) with continuations joined."""
+    natural = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    numbered = iter(enumerate(natural, start=1))
+    for number, raw in numbered:
+        line = raw.lstrip(_BLANKS)
+        if not line or line[0] in "#!":
+            continue
+        while _continues(line):
+            following = next(numbered, None)
+            line = line[:-1] + (following[1].lstrip(_BLANKS) if following else "")
+            if following is None:
+                break
+        yield number, line
+
+
+def _continues(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _entry(line: int, content: str) -> Entry:
+    end = _key_end(content)
+    rest = content[end:].lstrip(_BLANKS)
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(_BLANKS)
+    key, _ = _unescape(content[:end], line)
+    value, dropped = _unescape(rest, line)
+    return Entry(key, value, line, dropped)
+
+
+def _key_end(content: str) -> int:
+    escaped = False
+    for index, char in enumerate(content):
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char in "=:" or char in _BLANKS:
+            return index
+    return len(content)
+
+
+def _unescape(text: str, line: int) -> tuple[str, str]:
+    if "\\" not in text:
+        return text, ""
+    result: list[str] = []
+    dropped: list[str] = []
+    chars = iter(range(len(text)))
+    for index in chars:
+        if text[index] != "\\":
+            result.append(text[index])
+            continue
+        following = text[index + 1 : index + 2]
+        next(chars, None)
+        if following == "u":
+            result.append(_unicode(text[index + 2 : index + 6], line))
+            for _ in range(4):
+                next(chars, None)
+            continue
+        if following not in _ESCAPES and following != "\\":
+            dropped.append(following)
+        result.append(_ESCAPES.get(following, following))
+    return _join_surrogates("".join(result)), "".join(dropped)
+
+
+def _unicode(digits: str, line: int) -> str:
+    if len(digits) < 4 or not all(each in "0123456789abcdefABCDEF" for each in digits):
+        raise MalformedEscape(line)
+    return chr(int(digits, 16))
+
+
+def _join_surrogates(text: str) -> str:
+    r"""Turn ``\ud83d\ude00`` into the one character that the two halves mean in Java."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _escape(text: str, *, in_key: bool) -> str:
+    names = {char: name for name, char in _ESCAPES.items()}
+    result = []
+    for index, char in enumerate(text):
+        if char in names:
+            result.append("\\" + names[char])
+        elif char in "\\=:#!" or (char == " " and (in_key or index == 0)):
+            result.append("\\" + char)
+        elif not 0x20 <= ord(char) < 0x7F:
+            result.append(_utf16_escapes(char))
+        else:
+            result.append(char)
+    return "".join(result)
+
+
+def _utf16_escapes(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,68 @@
+"""Check that a client's security settings fit together, before anything is connected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.config.jaas import parse_jaas
+from replication.config.properties import Value
+from replication.config.providers import has_placeholder
+from replication.config.verify import _FILES, ParsedFile, located
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.config.findings import Notes
+
+_MODULES = {
+    "PlainLoginModule": ("PLAIN",),
+    "ScramLoginModule": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "OAuthBearerLoginModule": ("OAUTHBEARER",),
+}
+
+
+def check_security(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes) -> None:
+    """Note what would keep a client with these settings from connecting."""
+    protocol = settings.get("security.protocol", Value("PLAINTEXT"))
+    name = parsed.resolve(protocol.text).strip().upper()
+    if name in ("SASL_PLAINTEXT", "SASL_SSL"):
+        _check_sasl(settings, protocol, parsed, notes)
+    if name in ("SSL", "SASL_SSL"):
+        _check_files(settings, parsed, notes)
+
+
+def _check_sasl(
+    settings: Mapping[str, Value], protocol: Value, parsed: ParsedFile, notes: Notes
+) -> None:
+    mechanism, jaas = settings.get("sasl.mechanism"), settings.get("sasl.jaas.config")
+    if mechanism is None:
+        notes.error(protocol.at, "needs sasl.mechanism; Kafka's default is GSSAPI (Kerberos), "
+                    "which is not supported", "sasl.mechanism = SCRAM-SHA-512")  # fmt: skip
+        return
+    if jaas is None:
+        notes.error(protocol.at, "needs sasl.jaas.config",
+                    'sasl.jaas.config = <login module> required username="…" password="…";')  # fmt: skip
+        return
+    if has_placeholder(jaas.text, parsed.providers) and parsed.resolve(jaas.text) == jaas.text:
+        return  # the placeholder was reported
+    try:
+        module = parse_jaas(parsed.resolve(jaas.text)).module
+    except ConfigError as error:
+        notes.error(jaas.at, str(error).removeprefix("sasl.jaas.config "), "correct the line")
+        return
+    wanted = parsed.resolve(mechanism.text).strip().upper()
+    if wanted not in _MODULES.get(module, (wanted,)):
+        notes.error(jaas.at, f"{module} does not serve {wanted}",
+                    f"sasl.mechanism = {_MODULES[module][-1]}")  # fmt: skip
+
+
+def _check_files(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes) -> None:
+    for name in _FILES:
+        setting = settings.get(name)
+        if setting is None or not setting.text.strip():
+            continue
+        file = located(parsed.resolve(setting.text), parsed.path.parent)
+        if not file.is_file():
+            notes.warn(setting.at, f"there is no file {file}; connecting will fail",
+                       "a JKS, PKCS12 or PEM file")  # fmt: skip

@@ -1,0 +1,62 @@
+"""Check the flows together: one cluster under two names, records that would circle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.config.properties import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from replication.config.findings import Notes
+    from replication.config.model import Flow
+
+_LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Notes) -> None:
+    """Note flows that would copy a cluster to itself or records in a circle."""
+    for flow in flows:
+        source = flow.clients.source_consumer.get("bootstrap.servers", "")
+        target = flow.clients.target_producer.get("bootstrap.servers", "")
+        if source and set(source.split(",")) == set(target.split(",")):
+            at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
+            notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
+                        "two clusters, or no flow between the two names")  # fmt: skip
+    for circle in _circles([flow for flow in flows if flow.naming.kind != "prefix"]):
+        names = ", ".join(flow.name for flow in circle)
+        key = f"{circle[0].name}.enabled"
+        notes.error(
+            props.get(key, Value("", key)).at,
+            f"{names} keep topic names and may copy the same topics: records would circle",
+            "the default policy, or topics that do not overlap",
+        )
+
+
+def _circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Yield each circle once: it begins at its flow with the smallest name."""
+    for first in sorted(flows, key=lambda flow: flow.name):
+        yield from _walk((first,), flows)
+
+
+def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    if path[-1].target == path[0].source:
+        if path[0].name == min(flow.name for flow in path):
+            yield path
+        return
+    for flow in flows:
+        if (
+            flow.source == path[-1].target
+            and flow not in path
+            and all(_overlap(flow, each) for each in path)
+        ):
+            yield from _walk((*path, flow), flows)
+
+
+def _overlap(one: Flow, other: Flow) -> bool:
+    """Say whether two flows may copy a topic of the same name; patterns are taken to overlap."""
+    topics = (set(one.selection.topics), set(other.selection.topics))
+    if all(set(topic) <= _LITERAL for each in topics for topic in each):
+        return bool(topics[0] & topics[1])
+    return all(topics)

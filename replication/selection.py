@@ -1,0 +1,173 @@
+"""Which topics and groups take part in a flow, and by which rule the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from replication.config.model import Flow, Selection
+from replication.java_regex import Rule, compile_rules
+from replication.policy import (
+    HEARTBEATS,
+    ReplicationPolicy,
+    original_topic,
+    policy_for,
+    would_cycle,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+BROKER_TOPICS = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__cluster_metadata",
+        "__remote_log_metadata",
+    }
+)
+
+
+class Verdict(StrEnum):
+    """Why a topic or group takes part, or does not."""
+
+    SELECTED = "selected"
+    UNMATCHED = "unmatched"  # no pattern of the include list fits
+    EXCLUDED = "excluded"
+    INTERNAL = "internal"
+    CYCLE = "cycle"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A name, the verdict, and the reason an operator reads."""
+
+    name: str
+    verdict: Verdict
+    reason: str
+
+    @property
+    def selected(self) -> bool:
+        """Whether it takes part."""
+        return self.verdict is Verdict.SELECTED
+
+
+@dataclass(frozen=True, slots=True)
+class NameFilter:
+    """Patterns matched whole; an exclusion wins, an empty list matches nothing."""
+
+    key: str  # topics or groups: how messages name the lists
+    include: tuple[Rule, ...]
+    exclude: tuple[Rule, ...]
+    default_exclude: Collection[str] = ()
+
+    def judge(self, name: str) -> Judgement:
+        """Say whether ``name`` takes part, and by which rule."""
+        wanted = next((rule for rule in self.include if rule.matches(name)), None)
+        if wanted is None:
+            return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} fits")
+        against = next((rule for rule in self.exclude if rule.matches(name)), None)
+        if against is None:
+            return Judgement(name, Verdict.SELECTED, f"matches {wanted.text!r} of {self.key}")
+        reason = f"excluded by {against.text!r} of {self.key}.exclude"
+        if against.text in self.default_exclude:
+            reason += ", a default"
+            if self.key == "topics":
+                reason = f"matched but not replicated: internal by name ({reason})"
+        return Judgement(name, Verdict.EXCLUDED, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSelector:
+    """Judges the topics of a flow's source."""
+
+    source: str
+    target: str
+    topics: NameFilter
+    policy: ReplicationPolicy
+    heartbeats: bool = True
+
+    @classmethod
+    def for_flow(cls, flow: Flow, aliases: Collection[str]) -> Self:
+        """Return the selector of a flow. Raises ConfigError for a pattern that cannot be used."""
+        return cls(
+            flow.source,
+            flow.target,
+            topic_filter(flow.selection),
+            policy_for(flow, aliases),
+            flow.selection.heartbeats and flow.naming.kind == "prefix",
+        )
+
+    def judge(self, topic: str) -> Judgement:
+        """Say whether ``topic`` is copied, and why or why not."""
+        judged = self.topics.judge(topic)
+        if self.heartbeats and not judged.selected and self._is_heartbeat(topic):
+            judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
+        if judged.verdict is Verdict.UNMATCHED:
+            return judged
+        if reason := internal_reason(topic):
+            return Judgement(topic, Verdict.INTERNAL, f"matched but not replicated: {reason}")
+        if judged.selected and would_cycle(self.policy, topic, self.target):
+            return Judgement(
+                topic,
+                Verdict.CYCLE,
+                f"treated as coming from {self.target}: copying it there would go in a circle",
+            )
+        return judged
+
+    def selected(self, topics: Iterable[str]) -> tuple[str, ...]:
+        """Return those of ``topics`` that are copied, sorted."""
+        return tuple(topic for topic in sorted(topics) if self.judge(topic).selected)
+
+    def passed_over(self, topics: Iterable[str]) -> tuple[Judgement, ...]:
+        """Return the topics that a name rule keeps from being copied although they matched."""
+        judged = (self.judge(topic) for topic in sorted(topics))
+        return tuple(
+            each for each in judged if each.verdict not in (Verdict.SELECTED, Verdict.UNMATCHED)
+        )
+
+    def remote_topic(self, topic: str) -> str:
+        """Return what ``topic`` is called on the target."""
+        return self.policy.remote_topic(self.source, topic)
+
+    def _is_heartbeat(self, topic: str) -> bool:
+        return original_topic(self.policy, topic) == HEARTBEATS
+
+
+def topic_filter(selection: Selection) -> NameFilter:
+    """Return the filter that ``topics`` and ``topics.exclude`` make. Raises Untranslatable."""
+    default = Selection.model_fields["topics_exclude"].default
+    return NameFilter(
+        "topics",
+        compile_rules(selection.topics),
+        compile_rules(selection.topics_exclude),
+        default,
+    )
+
+
+def group_filter(selection: Selection) -> NameFilter:
+    """Return the filter that ``groups`` and ``groups.exclude`` make. Raises Untranslatable."""
+    default = Selection.model_fields["groups_exclude"].default
+    return NameFilter(
+        "groups",
+        compile_rules(selection.groups),
+        compile_rules(selection.groups_exclude),
+        default,
+    )
+
+
+def internal_reason(topic: str) -> str | None:
+    """Return why a topic belongs to a broker, MirrorMaker 2 or Isthmus itself, else None.
+
+    ``billing.internal`` is nobody's but the operator's: only names that these make count.
+    """
+    if topic in BROKER_TOPICS:
+        return "a broker's own topic"
+    if topic.startswith("isthmus-") and topic.endswith(".internal"):
+        return "Isthmus' own topic"
+    is_mm2 = topic.startswith("mm2-") and topic.endswith(("internal", "-internal"))
+    if is_mm2 or topic.endswith("checkpoints.internal"):
+        return "MirrorMaker 2's own topic"
+    return None
