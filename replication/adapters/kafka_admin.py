@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +26,6 @@ from replication.ports import TopicInfo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from concurrent.futures import Future
-    from contextlib import AbstractContextManager
 
     from confluent_kafka import Uuid
     from confluent_kafka.admin import ClusterMetadata, TopicDescription
@@ -131,8 +131,11 @@ class KafkaAdmin:
         with self._doing(doing):
             return self._client.list_topics(timeout=self._timeout_s)
 
-    def _doing(self, doing: str) -> AbstractContextManager[None]:
-        return our_errors(f"{doing} at {self._address}", self._heard)
+    @contextmanager
+    def _doing(self, doing: str) -> Iterator[None]:
+        with our_errors(f"{doing} at {self._address}", self._heard):
+            yield
+        self._complaints.forget()  # it answers again: old complaints explain nothing
 
     def _heard(self) -> Complaints:
         self._client.poll(0)  # this is what calls error_cb

@@ -52,6 +52,10 @@ class Complaints:
         if error.code() != KafkaError._ALL_BROKERS_DOWN or self._last is None:
             self._last = error
 
+    def forget(self) -> None:
+        """Start afresh, after the cluster has answered."""
+        self._last = None
+
     @property
     def refused(self) -> bool:
         """Say whether the connection was refused in a way that waiting does not heal."""

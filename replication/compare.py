@@ -1,0 +1,106 @@
+"""Compare what a partition holds on the source with what its copy holds on the target.
+
+Pure: two streams of fingerprints in, findings out. The streams are walked in step. Where they
+differ, both are searched ahead for the nearest place at which they agree again; what lies before
+it on either side is a *gap*, and its records are told apart by where else they occur::
+
+    source   a b c d e f        only in the source's gap  -> LOST
+    target   a b b d X f        seen before on the target -> REPEATED (the second b)
+                                left over on both sides   -> DIFFERENT (X for e)
+                                met again in another gap  -> OUT_OF_ORDER
+
+Memory is bounded by ``Limits``. Beyond them a finding may get a coarser kind, but the answer
+whether the streams are equal is always exact.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LENGTH = struct.Struct(">i")
+_TIME = struct.Struct(">qb")
+
+
+class Kind(StrEnum):
+    """What is wrong with a record."""
+
+    LOST = "lost"  # on the source only
+    REPEATED = "repeated"  # on the target again
+    DIFFERENT = "different"  # another content in its place
+    OUT_OF_ORDER = "out of order"  # on both sides, at another place
+    EXTRA = "extra"  # on the target only: another writer, or older than the source's log
+
+
+class Print(NamedTuple):
+    """A record's offset and the fingerprint of its content."""
+
+    offset: int
+    digest: int
+
+
+class Example(NamedTuple):
+    """Where a finding is; None where a record has no counterpart."""
+
+    source: int | None
+    target: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is held in memory, in records (about 150 bytes each)."""
+
+    window: int = 100_000  # how far ahead the next agreement is searched, on either side
+    memory: int = 100_000  # how far back a repeated record is recognized
+    examples: int = 3  # of each kind
+
+
+@dataclass(slots=True)
+class Finding:
+    """How often a kind was found, and where first."""
+
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What was found in one partition."""
+
+    source_records: int = 0
+    target_records: int = 0
+    equal: int = 0
+    found: dict[Kind, Finding] = field(default_factory=lambda: {each: Finding() for each in Kind})
+    not_yet: int = 0  # of the lost ones, those after the last record that agrees
+
+    def count(self, kind: Kind) -> int:
+        """Return how many records are wrong in this way."""
+        return self.found[kind].count
+
+    def is_clean(self, *, foreign_ok: bool = False) -> bool:
+        """Say whether the target holds the source's records, each once and in order."""
+        allowed = {Kind.EXTRA} if foreign_ok else set()
+        return all(not self.count(kind) for kind in Kind if kind not in allowed)
+
+
+def fingerprint(
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[tuple[str, bytes | None]],
+    time: tuple[int, int],
+) -> int:
+    """Return 64 bits that stand for a record's content; ``time`` is (milliseconds, type)."""
+    parts = [_TIME.pack(*time), *_sized(key), *_sized(value)]
+    for name, content in headers:
+        parts += (*_sized(name.encode()), *_sized(content))
+    return int.from_bytes(blake2b(b"".join(parts), digest_size=8).digest(), "big")
+
+
+def _sized(part: bytes | None) -> tuple[bytes, bytes]:
+    return (_LENGTH.pack(-1), b"") if part is None else (_LENGTH.pack(len(part)), part)
