@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import signal
 import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.adapters.processes import Process, recall, remember, spawn
+from replication.adapters.processes import Process, began, recall, remember, spawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,18 @@ class Launcher:
     def watcher_alive(self, app: Application) -> bool:
         return self.watcher(app) is not None
 
+    def driver(self, app: Application) -> Process | None:
+        """Return the driver that holds the application's lock, for its watcher may be gone."""
+        lock = self.home.app(app.name) / "driver.lock"
+        if not is_locked(lock):
+            return None
+        try:
+            pid = int(json.loads(lock.read_text())["pid"])
+        except (ValueError, KeyError, OSError):
+            return None  # it has just taken the lock, or has just ended
+        since = began(pid)
+        return None if since is None else Process(pid, since)
+
     def driver_alive(self, app: Application) -> bool:
         """Say whether a driver on this host holds the application's lock."""
         return is_locked(self.home.app(app.name) / "driver.lock")
@@ -58,9 +71,15 @@ class Launcher:
 
     def stop(self, app: Application, limit_s: float = STOP_S) -> None:
         """End watcher and driver, cleanly within ``limit_s``, else by force."""
+        for alive in (self.watcher(app), self.driver(app)):
+            if alive is not None:
+                alive.stop(limit_s)
+
+    def ask_to_stop(self, app: Application) -> None:
+        """Ask the watcher to end, and do not wait."""
         alive = self.watcher(app)
         if alive is not None:
-            alive.stop(limit_s)
+            alive.signal(signal.SIGTERM)
 
     def command(self, app: Application) -> list[str]:
         """Return the command line of the watcher."""

@@ -38,7 +38,7 @@ LONGEST_PAUSE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    web: int
+    web: int | None  # None: no web UI
     code: int
 
 
@@ -64,7 +64,8 @@ def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
         "PYTHONUNBUFFERED": "1",
     }
     command = [sys.executable, "-m", "orchestration.services"]
-    command += ["--web-port", str(ports.web), "--code-port", str(ports.code)]
+    command += ["--code-port", str(ports.code)]
+    command += [] if ports.web is None else ["--web-port", str(ports.web)]
     process = spawn(command, where.logs / "keeper.log", environment)
     remember(process, _pid_file(where, "keeper"))
     return process
@@ -95,7 +96,8 @@ def build_services(where: Home, ports: Ports) -> list[Service]:
     daemon = [python, "-m", "dagster._daemon", "run", "-w", workspace]
     web = [python, "-m", "dagster_webserver", "-w", workspace, "-h", "127.0.0.1"]
     web += ["-p", str(ports.web), "--suppress-warnings"]
-    return [Service(*each) for each in zip(NAMES, (code, daemon, web), strict=True)]
+    services = [Service(*each) for each in zip(NAMES, (code, daemon, web), strict=True)]
+    return services if ports.web is not None else services[:-1]
 
 
 def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
@@ -154,7 +156,7 @@ def _pid_file(where: Home, name: str) -> Path:
 def main() -> None:
     """Be the keeper: ``python -m orchestration.services``."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--web-port", type=int, required=True)
+    parser.add_argument("--web-port", type=int)
     parser.add_argument("--code-port", type=int, required=True)
     arguments = parser.parse_args()
     ended = threading.Event()

@@ -1,0 +1,63 @@
+"""``isthmus status``: what every flow is doing, from the target's own records."""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from orchestration.cli.table import render
+from orchestration.clusters import read_config
+from orchestration.home import home
+from orchestration.launcher import Launcher
+from orchestration.panel import FlowView, Panel, as_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def status(
+    file: Annotated[Path, typer.Argument(help="Properties file with the flows.")],
+    *,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
+    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+) -> None:
+    """Show what every flow is doing. Exit code 0: all flows are as wanted; 1: some are not.
+
+    Works without Dagster and without a driver: it reads what they left on the target cluster.
+    """
+    panel = Panel(read_config(file), Launcher(home(), file.absolute()))
+    if watch:
+        follow(panel)
+    panel.look()
+    time.sleep(BETWEEN_S)
+    views = panel.look()
+    if output is Output.json:
+        typer.echo(json.dumps(as_data(views), indent=2))
+    else:
+        Console().print(render(views))
+    raise typer.Exit(0 if all_well(views) else 1)
+
+
+def follow(panel: Panel) -> None:
+    """Show the table until Ctrl-C, which ends the command quietly."""
+    with Live(render(panel.look()), auto_refresh=False) as live:
+        while True:
+            time.sleep(1)
+            live.update(render(panel.look(), "Ctrl-C to leave"), refresh=True)
+
+
+def all_well(views: tuple[FlowView, ...]) -> bool:
+    return bool(views) and all(each.health.healthy for each in views)
