@@ -17,7 +17,7 @@ from rich.table import Table
 from bench import brokers
 from bench.figures import Figures, as_json, medians, rows
 from bench.gate import BenchFailed
-from bench.rounds import PARTITIONS, QUICK, Amounts, visit
+from bench.rounds import PARTITIONS, QUICK, Amounts, floor, visit
 from bench.tools import ISTHMUS, MM2, Tool
 from replication.errors import ReplicationError
 
@@ -54,14 +54,16 @@ def _run(
     tools: Sequence[Tool], directory: Path, amounts: Amounts, rounds: int
 ) -> dict[str, list[Figures]]:
     """Measure the tools in turn, in an order that changes from round to round."""
-    taken: dict[str, list[Figures]] = {tool.name: [] for tool in tools}
+    taken: dict[str, list[Figures]] = {name: [] for name in (*_TOOLS, "relay")}
     with brokers.running(directory / "clusters") as pair:
         for number in range(rounds):
             for tool in tools if number % 2 == 0 else tools[::-1]:
                 began, place = time.monotonic(), directory / tool.name / str(number + 1)
                 found = visit(tool, pair, place, amounts, compare=number == 0)
                 taken[tool.name].append(found)
-                print(_line(number + 1, tool, found, time.monotonic() - began), flush=True)
+                print(_line(number + 1, tool.title, found, time.monotonic() - began), flush=True)
+            taken["relay"].append(floor(pair, number + 1, amounts))
+            print(_line(number + 1, "relay", taken["relay"][-1], 0), flush=True)
     return taken
 
 
@@ -74,9 +76,9 @@ def _header(tools: Sequence[Tool], amounts: Amounts, rounds: int) -> None:
         print(f"{tool.title}: {tool.about}")
 
 
-def _line(number: int, tool: Tool, found: Figures, seconds: float) -> str:
+def _line(number: int, title: str, found: Figures, seconds: float) -> str:
     shown = ", ".join(f"{key} {value:,.2f}" for key, value in found.items())
-    return f"round {number} {tool.title}: {shown} ({seconds:.0f} s)"
+    return f"round {number} {title}: {shown} ({seconds:.0f} s)"
 
 
 def _print(result: Figures) -> None:

@@ -103,6 +103,5 @@ def _expect(loader: subprocess.Popen[str], word: str, topic: str) -> None:
 
 
 def _end(loader: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        loader.communicate(timeout=0.1) if loader.poll() is not None else loader.kill()
-    loader.wait()
+    loader.kill()
+    loader.communicate()

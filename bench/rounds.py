@@ -11,6 +11,7 @@ from bench import content
 from bench.figures import Copy, Figures
 from bench.gate import BenchFailed, Dataset, Gate, closed_gate
 from bench.latency import latency
+from bench.relay import relay_cpu
 from bench.tools import SOURCE, Tool, command
 from bench.usage import end, usage
 from replication.adapters import processes
@@ -98,6 +99,19 @@ def visit(tool: Tool, brokers: Brokers, place: Path, amounts: Amounts, *, compar
         if compare:
             _compare(tool, brokers, [gate.data.topic for gate in gates.values()])
     return measured
+
+
+def floor(brokers: Brokers, number: int, amounts: Amounts) -> Figures:
+    """Measure the bare relay once, on the 1 KB records."""
+    data = Dataset(f"bench-relay-{number}-1k", PARTITIONS, amounts.kilo, 1000)
+    brokers.create([data.topic], PARTITIONS)
+    try:
+        with closed_gate(brokers.source, data) as gate:
+            gate.open()
+            spent = relay_cpu(brokers.source, data.topic, PARTITIONS, data.records)
+    finally:
+        brokers.delete(data.topic)
+    return {"cpu_us_1k_relay": spent / data.records * 1e6}
 
 
 def _load(
