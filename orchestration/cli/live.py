@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -65,11 +66,9 @@ class Show:
 
     def until_over(self, seconds: float | None) -> Views:
         """Show the table until it is time to end, at most ``seconds``."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         show = self._on_terminal if self.console.is_terminal else self._as_lines
-        return show(
-            lambda: bool(self.ending) or (deadline or time.monotonic() + 1) < time.monotonic()
-        )
+        return show(lambda: bool(self.ending) or time.monotonic() > deadline)
 
     def _on_terminal(self, is_over: Callable[[], bool]) -> Views:
         views, first = self.panel.look(), False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,9 +17,6 @@ from orchestration.clusters import read_config
 from orchestration.home import home
 from orchestration.launcher import Launcher
 from orchestration.panel import FlowView, Panel, as_data
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
 
