@@ -161,7 +161,7 @@ class _Translator:
 
     def _known_flags(self, flags: str) -> None:
         if unknown := set(flags) - _FLAGS:
-            raise self._refused(f"the flag {sorted(unknown)[0]} has no equal in Python")
+            raise self._refused(f"the flag {min(unknown)} has no equal in Python")
 
     def _close(self) -> None:
         pending = self._opened.pop() if len(self._opened) > 1 else []

@@ -109,11 +109,11 @@ class TopicSelector:
             return judged
         if reason := internal_reason(topic):
             return Judgement(topic, Verdict.INTERNAL, f"matched but not replicated: {reason}")
-        if judged.selected and would_cycle(self.policy, topic, self.target):
+        if judged.selected and (through := self._circle(topic)):
             return Judgement(
                 topic,
                 Verdict.CYCLE,
-                f"treated as coming from {self.target}: copying it there would go in a circle",
+                f"treated as coming from {through}: copying it would go in a circle",
             )
         return judged
 
@@ -131,6 +131,15 @@ class TopicSelector:
     def remote_topic(self, topic: str) -> str:
         """Return what ``topic`` is called on the target."""
         return self.policy.remote_topic(self.source, topic)
+
+    def _circle(self, topic: str) -> str | None:
+        """Return the end of this flow where ``topic`` has already been, by its name.
+
+        That it has been on the source is no circle for MirrorMaker 2. Yet it shows that another
+        replicator gives the same name to another cluster, and prefixes would grow for ever.
+        """
+        ends = (self.target, self.source)
+        return next((end for end in ends if would_cycle(self.policy, topic, end)), None)
 
     def _is_heartbeat(self, topic: str) -> bool:
         return original_topic(self.policy, topic) == HEARTBEATS

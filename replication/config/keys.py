@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 _PASSED_ON = (f"{PROVIDERS}.", "spark.conf.")  # any name may follow
 _JAVA_SMT = ("transforms.", "predicates.")
 _REST = ("listeners.https.", "rest.", "admin.listeners.https.")
-_CLIENT_PREFIXES = {
-    "top": ("consumer.", "producer.", "admin."),
-    "cluster": ("consumer.", "producer.", "admin."),
-    "flow": tuple(
-        f"{side}{kind}."
-        for side in ("source.", "target.", "")
-        for kind in ("consumer.override", "producer.override", "admin.override",
-                     *client_keys.KINDS)
-    ) + ("source.cluster.", "target.cluster."),
-}  # fmt: skip
+_CLIENTS = tuple(f"{kind}." for kind in client_keys.KINDS)
+_FLOW_CLIENTS = (
+    *(f"{kind}.override." for kind in client_keys.KINDS),
+    *(f"{side}.{kind}" for side in ("source", "target") for kind in ("cluster.", *_CLIENTS)),
+    *_CLIENTS,
+)
+_CLIENT_PREFIXES = {"top": _CLIENTS, "cluster": _CLIENTS, "flow": _FLOW_CLIENTS}
 _SLIPS = {
     "task.max": "tasks.max",
     "topic.blacklist": "topics.exclude",
@@ -50,7 +47,7 @@ _FLOW = (
 _CLUSTER = mm2_keys.WORKER | mm2_keys.TOPIC_CREATION
 
 
-def judge(key: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
     """Note what an operator should know of one key. Values are checked elsewhere."""
     name = scoped.name
     if scoped.scope == "top" and name.startswith(_PASSED_ON):
@@ -66,7 +63,7 @@ def judge(key: str, value: Value, scoped: Scoped, notes: Notes) -> None:
     elif name.startswith(_REST):
         notes.info(value.at, "has no effect: no REST server runs")
     else:
-        _judge_unknown(key, value, scoped, notes)
+        _judge_unknown(value, scoped, notes)
 
 
 def lookup(scoped: Scoped) -> Key | None:
@@ -90,10 +87,8 @@ def client_name(scoped: Scoped) -> str | None:
     for prefix in _CLIENT_PREFIXES.get(scoped.scope, ()):
         if name.startswith(prefix):
             return name[len(prefix) :]
-    is_bare = name in client_keys.CONNECTION or (
-        scoped.scope == "top" and name in client_keys.KNOWN
-    )
-    return name if is_bare and scoped.scope in ("top", "cluster") else None
+    bare = {"top": client_keys.KNOWN, "cluster": client_keys.CONNECTION}
+    return name if name in bare.get(scoped.scope, ()) else None
 
 
 def _declared(scoped: Scoped) -> bool:
@@ -151,7 +146,7 @@ def _is_default_class(text: str) -> bool:
     return names <= mm2_keys.DEFAULT_CLASSES | simple
 
 
-def _judge_unknown(key: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
     if scoped.scope == "unknown flow":
         ends = " and ".join(scoped.clusters)
         notes.doubt(value.at, f"names clusters {ends}, of which one is not known",

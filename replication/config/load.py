@@ -12,6 +12,7 @@ from replication.config.flows import declared_targets, plan_flows
 from replication.config.keys import judge
 from replication.config.normalise import from_entries, normalise, plain_text
 from replication.config.properties import (
+    Entry,
     MalformedEscape,
     Value,
     decode,
@@ -41,7 +42,7 @@ class Loaded:
 def load_config(path: Path, *, lenient: bool = False) -> Loaded:
     """Read and check a file. Raises ConfigError listing every error with file:line and a fix.
 
-    ``lenient`` turns what MirrorMaker 2 passes over in silence, such as unknown keys, into warnings.
+    ``lenient`` turns into warnings what MirrorMaker 2 passes over in silence: unknown keys.
     """
     notes = Notes(path, lenient=lenient)
     loaded = _load(path, notes)
@@ -64,9 +65,9 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     unlisted = declared_targets(raw, listed)
     aliases = (*listed, *unlisted)
     props = normalise(raw, aliases, notes)
-    parsed = ParsedFile(path, props, aliases, placeholders(props, path, notes))
+    parsed = ParsedFile(path, props, aliases, placeholders(props, notes))
     for key, value in parsed.props.items():
-        judge(key, value, split_key(key, aliases), notes)
+        judge(value, split_key(key, aliases), notes)
     check_values(parsed, notes)
     plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
     if plan is None or not plan.pairs:
@@ -75,7 +76,7 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     return None if config is None else Loaded(config, notes.sorted(), origins)
 
 
-def _entries(path: Path, notes: Notes):
+def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:
     try:
         return parse_properties(decode(path.read_bytes()))
     except MalformedEscape as error:

@@ -25,6 +25,10 @@ class Key:
     default: str | None = None
 
 
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
 _GROUPS = "group offsets are not synced by this version"
@@ -135,45 +139,20 @@ WORKER: dict[str, Key] = {
     "exactly.once.source.support": Key("choice disabled|preparing|enabled", _N, _EXACT),
     **{
         name: Key(fate=_N, why=_CONNECT)
-        for name in [
-            "group.id",
-            "client.id",
-            "connect.protocol",
-            "offset.flush.interval.ms",
-            "offset.flush.timeout.ms",
-            "scheduled.rebalance.max.delay.ms",
-            "session.timeout.ms",
-            "heartbeat.interval.ms",
-            "rebalance.timeout.ms",
-            "task.shutdown.graceful.timeout.ms",
-            "worker.sync.timeout.ms",
-            "worker.unsync.backoff.ms",
-            "plugin.path",
-            "plugin.discovery",
-            "client.id.prefix",
-            "connector.client.config.override.policy",
-            "inter.worker.key.size",
-            "inter.worker.key.generation.algorithm",
-            "inter.worker.key.ttl.ms",
-            "inter.worker.signature.algorithm",
-            "inter.worker.verification.algorithms",
-            "admin.listeners",
-            "rest.extension.classes",
-            "topic.tracking.enable",
-            "topic.tracking.allow.reset",
-            "header.converter",
-            "key.converter",
-            "value.converter",
-            "metrics.num.samples",
-            "metrics.recording.level",
-            "metrics.sample.window.ms",
-            "metric.reporters",
-            "request.timeout.ms",
-            "metadata.max.age.ms",
-            "retry.backoff.ms",
-            "connections.max.idle.ms",
-            "listeners",
-        ]
+        for name in _names(
+            "group.id client.id connect.protocol offset.flush.interval.ms "
+            "offset.flush.timeout.ms scheduled.rebalance.max.delay.ms session.timeout.ms "
+            "heartbeat.interval.ms rebalance.timeout.ms task.shutdown.graceful.timeout.ms "
+            "worker.sync.timeout.ms worker.unsync.backoff.ms plugin.path plugin.discovery "
+            "client.id.prefix connector.client.config.override.policy inter.worker.key.size "
+            "inter.worker.key.generation.algorithm inter.worker.key.ttl.ms "
+            "inter.worker.signature.algorithm inter.worker.verification.algorithms "
+            "admin.listeners rest.extension.classes topic.tracking.enable "
+            "topic.tracking.allow.reset header.converter key.converter value.converter "
+            "metrics.num.samples metrics.recording.level metrics.sample.window.ms "
+            "metric.reporters request.timeout.ms metadata.max.age.ms retry.backoff.ms "
+            "connections.max.idle.ms listeners"
+        )
     },
 }
 
@@ -182,17 +161,11 @@ DRIVER: dict[str, Key] = {
     "config.providers": Key("list"),
     **{
         name: Key(fate=_N, why="no REST server runs; Dagster's pages show and control the flows")
-        for name in [
-            "dedicated.mode.enable.internal.rest",
-            "listeners",
-            "rest.advertised.host.name",
-            "rest.advertised.port",
-            "rest.advertised.listener",
-            "access.control.allow.origin",
-            "access.control.allow.methods",
-            "response.http.headers.config",
-            "ssl.client.auth",
-        ]
+        for name in _names(
+            "dedicated.mode.enable.internal.rest listeners rest.advertised.host.name "
+            "rest.advertised.port rest.advertised.listener access.control.allow.origin "
+            "access.control.allow.methods response.http.headers.config ssl.client.auth"
+        )
     },
 }
 

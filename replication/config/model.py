@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 -- pydantic evaluates the annotations
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path  # noqa: TC003 -- pydantic evaluates the annotations
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 
 class Section(BaseModel):

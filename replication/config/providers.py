@@ -126,7 +126,7 @@ def _from_file(provider: Provider, path: str, key: str) -> str | None:
     return {entry.key: entry.value for entry in entries}.get(key)
 
 
-def _from_env(provider: Provider, path: str, key: str) -> str | None:
+def _from_env(provider: Provider, _path: str, key: str) -> str | None:
     pattern = provider.params.get("allowlist.pattern")
     if pattern is not None and not re.fullmatch(pattern, key):
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from replication.config.jaas import parse_jaas
 from replication.config.properties import Value
 from replication.config.providers import has_placeholder
-from replication.config.verify import _FILES, ParsedFile, located
+from replication.config.verify import FILES, ParsedFile, located
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _check_sasl(
         return
     if jaas is None:
         notes.error(protocol.at, "needs sasl.jaas.config",
-                    'sasl.jaas.config = <login module> required username="…" password="…";')  # fmt: skip
+                    'sasl.jaas.config = <module> required username="…" password="…";')  # fmt: skip
         return
     if has_placeholder(jaas.text, parsed.providers) and parsed.resolve(jaas.text) == jaas.text:
         return  # the placeholder was reported
@@ -58,7 +58,7 @@ def _check_sasl(
 
 
 def _check_files(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes) -> None:
-    for name in _FILES:
+    for name in FILES:
         setting = settings.get(name)
         if setting is None or not setting.text.strip():
             continue

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from replication.config.findings import Notes
 
-_FILES = ("ssl.truststore.location", "ssl.keystore.location")
+FILES = ("ssl.truststore.location", "ssl.keystore.location")
 _NUMBERS = re.compile(r".*\.(ms|bytes|seconds)")
 _AMBIGUOUS = frozenset(
     {"consumer", "producer", "admin", "config", "topics", "groups", "sync", "emit", "refresh",
@@ -58,8 +58,8 @@ class ParsedFile:
             return text  # reported by check_values
 
 
-def placeholders(props: Mapping[str, Value], path: Path, notes: Notes) -> Mapping[str, Provider]:
-    """Return the providers that the file declares; make paths in placeholders absolute."""
+def placeholders(props: Mapping[str, Value], notes: Notes) -> Mapping[str, Provider]:
+    """Return the providers that the file declares."""
     own = {key: value.text for key, value in props.items() if key.startswith(PREFIX)}
     try:
         return providers_in(own)
@@ -159,7 +159,7 @@ def absolute_files(
 ) -> dict[str, str]:
     """Return a client's settings as text, with absolute paths: Spark may run elsewhere."""
     return {
-        key: str(located(value.text, base)) if key in _FILES and value.text
+        key: str(located(value.text, base)) if key in FILES and value.text
         else anchored(value.text, providers, base)
         for key, value in settings.items()
     }  # fmt: skip
