@@ -1,0 +1,207 @@
+"""JKS, PKCS12 and PEM stores as PEM files, which both client libraries read.
+
+The files hold secrets: mode 0600 in a directory of mode 0700 that belongs to us, under the user's
+run-time directory. They are named by a hash of their content, so the same store is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jks
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_der_private_key,
+    load_pem_private_key,
+    pkcs12,
+)
+
+from replication.errors import ConfigError, EnvironmentProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_JKS_MAGIC = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+_FORMS = (
+    "accepted are JKS, PKCS12 and PEM files, and PEM text in ssl.truststore.certificates, "
+    "ssl.keystore.key and ssl.keystore.certificate.chain"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Certificates, and a private key where there is one, as PEM text."""
+
+    certificates: str
+    key: str | None = field(default=None, repr=False)
+
+
+def trust_store(props: Mapping[str, str]) -> Store | None:
+    """Return whom the client trusts, or None for the system's authorities. Raises ConfigError."""
+    inline = props.get("ssl.truststore.certificates", "").strip()
+    if inline:
+        return Store(_certificates(inline.encode(), "ssl.truststore.certificates"))
+    return _store(props, "truststore")
+
+
+def key_store(props: Mapping[str, str]) -> Store | None:
+    """Return the client's own certificate chain and key, or None. Raises ConfigError."""
+    inline = props.get("ssl.keystore.key", "").strip()
+    if inline:
+        chain = props.get("ssl.keystore.certificate.chain", "").strip()
+        return _pem_store(f"{inline}\n{chain}".encode(), "ssl.keystore.key", _key_password(props))
+    store = _store(props, "keystore")
+    if store is not None and store.key is None:
+        raise ConfigError(f"{props['ssl.keystore.location']} holds no private key")
+    return store
+
+
+def pem_file(text: str) -> Path:
+    """Return a private file that holds ``text``. Raises EnvironmentProblem."""
+    folder = private_folder()
+    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pem"
+    try:
+        if not path.exists() or path.read_text() != text:
+            _write_private(path, text)
+    except OSError as error:
+        raise EnvironmentProblem(f"writing {path}: {error.strerror}") from None
+    return path
+
+
+def private_folder() -> Path:
+    """Return a directory that nobody else can read or write. Raises EnvironmentProblem."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    usable = runtime is not None and os.access(runtime, os.W_OK)
+    base = Path(runtime) if runtime and usable else Path(tempfile.gettempdir())
+    folder = base / f"isthmus-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise EnvironmentProblem(f"creating {folder}: {error.strerror}") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise EnvironmentProblem(
+            f"{folder} is not a private directory of this user: remove it, it is made anew"
+        )
+    return folder
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write beside and rename, so that a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(dir=path.parent)  # mkstemp: mode 0600
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    Path(name).replace(path)
+
+
+def _store(props: Mapping[str, str], kind: str) -> Store | None:
+    location = props.get(f"ssl.{kind}.location", "").strip()
+    if not location:
+        return None
+    try:
+        data = Path(location).read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"ssl.{kind}.location: {location} cannot be read ({error.strerror}); {_FORMS}"
+        ) from None
+    declared = props.get(f"ssl.{kind}.type", "").strip().upper()
+    actual = _form(data)
+    if declared == "PEM" and actual != "PEM":
+        raise ConfigError(f"ssl.{kind}.type is PEM, but {location} is not PEM; {_FORMS}")
+    if declared in ("JKS", "PKCS12") and actual == "PEM":
+        raise ConfigError(
+            f"ssl.{kind}.type is {declared}, but {location} is PEM: set ssl.{kind}.type = PEM"
+        )
+    password = props.get(f"ssl.{kind}.password")
+    match actual:
+        case "PEM":
+            return _pem_store(data, location, _key_password(props))
+        case "JKS":
+            return _jks_store(data, location, password, _key_password(props))
+    return _pkcs12_store(data, location, password)
+
+
+def _form(data: bytes) -> str:
+    if data[:4] in _JKS_MAGIC:
+        return "JKS"
+    return "PEM" if b"-----BEGIN " in data else "PKCS12"
+
+
+def _key_password(props: Mapping[str, str]) -> str | None:
+    return props.get("ssl.key.password")
+
+
+def _pem_store(data: bytes, where: str, password: str | None) -> Store:
+    certificates = _certificates(data, where)
+    if b"PRIVATE KEY-----" not in data:
+        return Store(certificates)
+    try:
+        key = load_pem_private_key(data, password.encode() if password else None)
+    except TypeError:
+        if password is None:
+            raise ConfigError(f"{where}: the key is encrypted, set ssl.key.password") from None
+        key = load_pem_private_key(data, None)  # a password for a key that needs none
+    except ValueError:
+        raise ConfigError(f"{where}: ssl.key.password is wrong, or the key is broken") from None
+    return Store(certificates, _key_pem(key))
+
+
+def _certificates(data: bytes, where: str) -> str:
+    try:
+        found = x509.load_pem_x509_certificates(data)
+    except ValueError:
+        raise ConfigError(f"{where} holds no PEM certificate that can be read; {_FORMS}") from None
+    return _certificate_pem(found)
+
+
+def _pkcs12_store(data: bytes, location: str, password: str | None) -> Store:
+    try:
+        found = pkcs12.load_pkcs12(data, password.encode() if password else None)
+    except ValueError:
+        raise ConfigError(
+            f"{location} cannot be opened: its password is wrong, or it is no PKCS12 file; {_FORMS}"
+        ) from None
+    own = [found.cert.certificate] if found.cert else []
+    chain = own + [each.certificate for each in found.additional_certs]
+    return Store(_certificate_pem(chain), _key_pem(found.key) if found.key else None)
+
+
+def _jks_store(data: bytes, location: str, password: str | None, own: str | None) -> Store:
+    try:
+        store = jks.KeyStore.loads(data, password)
+    except jks.KeystoreSignatureException:
+        raise ConfigError(f"{location} cannot be opened: its password is wrong") from None
+    except jks.KeystoreException as error:
+        raise ConfigError(f"{location} is no JKS file that can be read ({error})") from None
+    trusted = [x509.load_der_x509_certificate(each.cert) for each in store.certs.values()]
+    for entry in store.private_keys.values():
+        chain = [x509.load_der_x509_certificate(der) for _, der in entry.cert_chain]
+        return Store(_certificate_pem(chain + trusted), _jks_key(entry, location, own))
+    return Store(_certificate_pem(trusted))
+
+
+def _jks_key(entry: Any, location: str, password: str | None) -> str:
+    try:
+        if not entry.is_decrypted():
+            entry.decrypt(password or "")
+        return _key_pem(load_der_private_key(entry.pkey_pkcs8, None))
+    except (jks.DecryptionFailureException, ValueError):
+        raise ConfigError(f"{location}: ssl.key.password does not open the key") from None
+
+
+def _certificate_pem(certificates: Iterable[x509.Certificate]) -> str:
+    return "".join(each.public_bytes(Encoding.PEM).decode() for each in certificates)
+
+
+def _key_pem(key: Any) -> str:
+    pem: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem.decode()
