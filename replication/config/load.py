@@ -44,13 +44,22 @@ def load_config(path: Path, *, lenient: bool = False) -> Loaded:
 
     ``lenient`` turns into warnings what MirrorMaker 2 passes over in silence: unknown keys.
     """
-    notes = Notes(path, lenient=lenient)
-    loaded = _load(path, notes)
-    if found := errors(notes.sorted()):
+    loaded, findings = examine(path, lenient=lenient)
+    if found := errors(findings):
         raise ConfigError(problem_list(found))
     if loaded is None:  # no plan without an error
         raise ConfigError(f"{path}: nothing to copy")
     return loaded
+
+
+def examine(path: Path, *, lenient: bool = False) -> tuple[Loaded | None, tuple[Finding, ...]]:
+    """Return what can be said of a file, wrong or not. Raises ConfigError if it cannot be read.
+
+    There may be a configuration beside errors; it is for showing, not for running.
+    """
+    notes = Notes(path, lenient=lenient)
+    loaded = _load(path, notes)
+    return loaded, notes.sorted()
 
 
 def problem_list(found: tuple[Finding, ...]) -> str:

@@ -1,0 +1,169 @@
+"""``isthmus check``: what a file asks for, where each setting came from, what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from replication.config.findings import Finding, Severity, errors
+from replication.config.load import Loaded, examine
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.config.model import Flow
+    from replication.config.reading import Setting
+
+_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+class Output(StrEnum):
+    """How the result is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A MirrorMaker 2 properties file.")],
+    lenient: Annotated[  # noqa: FBT002 -- a flag of the command line
+        bool, typer.Option("--lenient", help="Unknown keys are warnings, as for MirrorMaker 2.")
+    ] = False,
+    output: Annotated[Output, typer.Option("-o", "--output", help="text or json")] = Output.TEXT,
+) -> None:
+    """Check a configuration file and say what it means. Exit code 2: it cannot run."""
+    try:
+        loaded, findings = examine(file, lenient=lenient)
+    except ConfigError as error:
+        _refuse(str(error), output)
+        raise typer.Exit(2) from None
+    wrong = errors(findings)
+    if output is Output.JSON:
+        print(json.dumps(as_json(file, loaded, findings), indent=2))  # noqa: T201 -- for other programs
+    else:
+        _print(file, None if wrong else loaded, findings)
+    if wrong:
+        raise typer.Exit(2)
+
+
+def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:
+    """Return the result for other programs. Secrets are masked in it."""
+    findings = tuple(findings)
+    ok = not errors(findings)
+    flows = loaded.config.flows if loaded and ok else ()
+    origins = loaded.origins if loaded and ok else {}
+    return {
+        "file": str(file),
+        "ok": ok,
+        "flows": [_flow_json(flow, origins.get(flow.name, ())) for flow in flows],
+        "settings": [_setting_json(each) for each in origins.get("", ())],
+        "findings": [
+            {
+                "severity": each.severity,
+                "file": str(each.file),
+                "line": each.line,
+                "key": each.key,
+                "message": each.message,
+                "suggestion": each.suggestion,
+            }
+            for each in findings
+        ],
+    }
+
+
+def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
+    return {
+        "name": flow.name,
+        "source": flow.source,
+        "target": flow.target,
+        "names": names_of(flow),
+        "topics": list(flow.selection.topics),
+        "topics_exclude": list(flow.selection.topics_exclude),
+        "units": flow.copying.units,
+        "settings": [_setting_json(each) for each in settings],
+    }
+
+
+def _setting_json(setting: Setting) -> Mapping[str, str]:
+    return {"name": setting.name, "value": setting.value, "origin": setting.origin}
+
+
+def names_of(flow: Flow) -> str:
+    """Return what a source topic ``t`` is called on the target."""
+    naming = flow.naming
+    if naming.kind == "rename" and naming.rename is not None:
+        return f"{naming.rename.pattern} → {naming.rename.replacement}"
+    return "t" if naming.kind == "identity" else f"{flow.source}{naming.separator}t"
+
+
+def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> None:
+    console = Console()
+    findings = tuple(findings)
+    if loaded is not None:
+        console.print(_flow_table(loaded))
+        for name, settings in loaded.origins.items():
+            console.print(_setting_table(name or "for all flows", settings))
+    for finding in findings:
+        label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
+        console.print(label + Text(str(finding)), soft_wrap=True)
+    console.print(_summary(file, loaded, findings), soft_wrap=True)
+
+
+def _flow_table(loaded: Loaded) -> Table:
+    table = Table(title="Flows", title_justify="left")
+    for column in ("flow", "from", "to", "topics", "except", "topic t becomes", "units"):
+        table.add_column(column, overflow="fold")
+    for flow in loaded.config.flows:
+        ends = (loaded.config.clusters[alias] for alias in (flow.source, flow.target))
+        table.add_row(
+            *(
+                Text(cell)
+                for cell in (
+                    flow.name,
+                    *("\n".join(each.bootstrap_servers) for each in ends),
+                    "\n".join(flow.selection.topics) or "(none)",
+                    "\n".join(flow.selection.topics_exclude),
+                    names_of(flow),
+                    str(flow.copying.units),
+                )
+            )
+        )
+    return table
+
+
+def _setting_table(name: str, settings: Iterable[Setting]) -> Table:
+    table = Table(title=f"Settings {name}", title_justify="left")
+    for column in ("setting", "value", "from"):
+        table.add_column(column, overflow="fold")
+    for each in settings:
+        origin = Path(each.origin).name if ":" in each.origin else each.origin
+        table.add_row(Text(each.name), Text(each.value), Text(origin))
+    return table
+
+
+def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> Text:
+    counts = [
+        f"{sum(each.severity is severity for each in findings)} {severity.value}s"
+        for severity in (Severity.ERROR, Severity.WARNING)
+    ]
+    if loaded is None:
+        return Text(f"{file} cannot run: {counts[0]}, {counts[1]}", style="bold red")
+    flows = len(loaded.config.flows)
+    return Text(f"{file} is good: {flows} flow{'s' * (flows != 1)}, {counts[1]}", style="green")
+
+
+def _refuse(message: str, output: Output) -> None:
+    if output is Output.JSON:
+        finding = {"severity": "error", "message": message}
+        print(json.dumps({"ok": False, "flows": [], "findings": [finding]}, indent=2))  # noqa: T201 -- for other programs
+    else:
+        print(message, file=sys.stderr)  # noqa: T201 -- for the operator
