@@ -110,17 +110,19 @@ def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
         while not ended.is_set():
             for service in services:
                 # The others load from the code server; without it they would only show errors.
-                if service is code or answers(ports.code):
+                if not _runs(service) and (service is code or answers(ports.code)):
                     _revive(service, where, time.monotonic())
             ended.wait(POLL_S)
     finally:
         _end([each.process for each in services if each.process is not None])
 
 
+def _runs(service: Service) -> bool:
+    return service.process is not None and service.process.alive()
+
+
 def _revive(service: Service, where: Home, now_s: float) -> None:
-    """Start the service unless it runs, or failed so often that it is to wait."""
-    if service.process is not None and service.process.alive():
-        return
+    """Start the service that does not run, unless it failed so often that it is to wait."""
     if service.process is not None:
         _note_failure(service, now_s)
         service.process = None

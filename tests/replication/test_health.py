@@ -1,0 +1,103 @@
+import pytest
+
+from replication.health import BEAT_STALE_MS, Health, Seen, flow_health
+from replication.model import Desired
+from replication.state import Anchor, FlowStatus
+
+NOW = 1_000_000
+
+
+def status(state: str = "RUNNING", **rest: object) -> FlowStatus:
+    values = {"host": "here", "pid": 7, "beat_ms": NOW - 500, "partitions": 4, **rest}
+    return FlowStatus("A->B", state, **values)
+
+
+def seen(**rest: object) -> Seen:
+    return Seen("A->B", "here", NOW, **{"status": status(), "driver": True, **rest})
+
+
+def anchor(state: str, reason: str = "") -> Anchor:
+    return Anchor("A->B", "orders", 3, "A.orders", 1, 1, state=state, reason=reason)
+
+
+def test_a_flow_that_copies_all_its_partitions_is_well():
+    assert flow_health(seen()) == Health("RUNNING", healthy=True, reason="4 partitions")
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "reason"),
+    [
+        pytest.param(
+            seen(target_silence="target B gave no answer (closed)"),
+            "UNKNOWN",
+            "target B gave no answer (closed)",
+            id="the target is silent",
+        ),
+        pytest.param(
+            seen(source_silence="source A gave no answer (closed)"),
+            "RUNNING",
+            "source A gave no answer (closed)",
+            id="the source is silent",
+        ),
+        pytest.param(
+            seen(status=status(partitions=0)),
+            "RUNNING",
+            "copies nothing: no topic of A matches the flow's patterns",
+            id="no topic matches",
+        ),
+        pytest.param(
+            seen(status=status("FAILED", reason="A: password expired, renew it")),
+            "FAILED",
+            "A: password expired, renew it",
+            id="the flow failed",
+        ),
+        pytest.param(
+            seen(
+                status=status("DEGRADED", not_running=1),
+                anchors=(anchor("RUNNING"), anchor("REFUSED", "record of 9 MB is too large")),
+            ),
+            "DEGRADED",
+            "orders-3 is REFUSED: record of 9 MB is too large",
+            id="one partition is not copied",
+        ),
+        pytest.param(
+            seen(driver=False),
+            "DEAD",
+            "no driver: last heard of 0 s ago (process 7 on here, RUNNING)",
+            id="the driver was killed a moment ago",
+        ),
+        pytest.param(
+            seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
+            "DEAD",
+            "no driver: last heard of 15 s ago (process 7 on here, RUNNING); "
+            "it said: out of memory",
+            id="the driver hangs",
+        ),
+        pytest.param(
+            seen(status=None, driver=False), "STARTING", "it was never started", id="never started"
+        ),
+        pytest.param(seen(status=None), "STARTING", "its driver is starting", id="no beat yet"),
+    ],
+)
+def test_what_is_not_well_says_why(look, state, reason):
+    assert flow_health(look) == Health(state, healthy=False, reason=reason)
+
+
+def test_a_driver_on_another_host_is_judged_by_its_beat():
+    assert flow_health(seen(driver=False, status=status(host="there"))).healthy
+
+
+@pytest.mark.parametrize(
+    ("desired", "state"), [(Desired.PAUSE, "PAUSED"), (Desired.STOP, "STOPPED")]
+)
+def test_what_is_not_to_run_is_well_when_it_does_not_run(desired, state):
+    assert flow_health(seen(desired=desired, status=status(state))) == Health(
+        state, healthy=True, reason="as wanted"
+    )
+    assert flow_health(seen(desired=desired)) == Health(
+        "RUNNING", healthy=False, reason=f"is to become {state}"
+    )
+
+
+def test_a_stopped_flow_needs_no_driver():
+    assert flow_health(seen(desired=Desired.STOP, driver=False)).healthy
