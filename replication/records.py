@@ -81,16 +81,28 @@ def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
     return batch
 
 
-def reshape(batch: Batch, *, start: int, skip: int, where: object) -> tuple[bytearray | None, int]:
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """What is left of a batch: ``batch`` is None when nothing is."""
+
+    batch: bytearray | None
+    count: int
+    first: int  # source offset of its first record
+    skipped: int
+
+
+def reshape(batch: Batch, *, start: int, skip: int, where: object) -> Reshaped:
     """Re-encode ``batch`` without the records before offset ``start`` and the next ``skip``.
 
-    Returns the new batch, or None when nothing is left, and how many records were skipped. Keeps
-    the compression codec, timestamps, keys, values, headers and order.
+    Keeps the compression codec, timestamps, keys, values, headers and order.
     """
     records = [each for each in decode(batch, where) if each.offset >= start]
     skipped = min(skip, len(records))
     rest = records[skipped:]
-    return (encode(rest, batch.attributes & CODEC_MASK) if rest else None), skipped
+    if not rest:
+        return Reshaped(None, 0, batch.last + 1, skipped)
+    packed = encode(rest, batch.attributes & CODEC_MASK)
+    return Reshaped(packed, len(rest), rest[0].offset, skipped)
 
 
 def plain_record(

@@ -83,6 +83,7 @@ class Anchor(_Stored):
     target: int | None  # where counting begins: next target offset after our last acked record
     appenders: tuple[tuple[str, int], ...] = ()  # (transactional id, producer id) that may append
     generation: int = 0  # of the driver that wrote this
+    epoch: int = 0  # producer epoch of the writer
     clean: bool = False  # all acked and nobody appending (invariant G)
     records: int = 0  # appended since the flow's first start
     bytes: int = 0  # the same in bytes of record batches

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from replication.model import TopicPartition
 
@@ -70,7 +70,7 @@ class Frame:
 
     memory: bytearray = field(default_factory=bytearray)
     holders: int = 0
-    on_free: Callable[[], None] = lambda: None
+    on_free: Callable[[Frame], None] | None = None
 
     def view(self, size: int) -> memoryview:
         """Return ``size`` bytes to receive into; grows, never shrinks."""
@@ -83,12 +83,14 @@ class Frame:
 
     def release(self) -> None:
         self.holders -= 1
-        if self.holders == 0:
-            self.on_free()
+        if self.holders == 0 and self.on_free is not None:
+            self.on_free(self)
 
 
 class Network(Protocol):
     """One cluster, for one event loop. Raises ClusterUnavailable or ClusterRejected throughout."""
+
+    cluster_id: str  # as of the last refresh
 
     async def refresh(self, topics: Iterable[str]) -> None:
         """Ask for leaders, leader epochs and topic ids of ``topics``."""
@@ -100,12 +102,21 @@ class Network(Protocol):
         """Return the topic's id as of the last refresh; None: no such topic."""
 
     async def ready(self, node: int) -> None:
-        """Open the connection to ``node`` unless it is open."""
+        """Open the connection for appends to ``node`` unless it is open."""
 
-    async def fetch(
-        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
-    ) -> list[Fetched]:
-        """Fetch into ``into``'s memory; the answer's ``records`` point there."""
+    def fetch(
+        self,
+        node: int,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        line: str = "fetch",
+    ) -> Awaitable[list[Fetched]]:
+        """Fetch into ``into``'s memory; the answer's ``records`` point there.
+
+        The request is on its way when this returns, if the connection is open. A connection
+        answers in order, so what must not wait behind a long poll has a ``line`` of its own.
+        """
 
     def produce(
         self,
@@ -135,8 +146,8 @@ class Network(Protocol):
         The markers are written after this returns: wait for them by reading (invariant B).
         """
 
-    def drop_fetches(self) -> None:
-        """Close the connections on which a Fetch is still waiting."""
+    def drop(self, line: str) -> None:
+        """Close the connections called ``line`` on which an answer is still awaited."""
 
     async def close(self) -> None:
         """Close all connections."""

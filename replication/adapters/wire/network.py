@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import itertools
 import time
 import uuid
@@ -17,14 +16,17 @@ from kafka.protocol.producer import (
     InitProducerIdRequest,
 )
 
+from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.lines import CALL_S, Lines, settle
+from replication.adapters.wire.lines import CALL_S, Lines
 from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Frame, Leader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from replication.adapters.wire.channel import Channel
 
 _FETCH_VERSION = 13  # the first with topic ids; brokers since 3.1 have it
 _PRODUCE_VERSION = 9
@@ -37,6 +39,7 @@ class WireNetwork:
     """Implements ``replication.copier.network.Network`` over kafka-python's codecs and sockets."""
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+        self.cluster_id = ""
         self._lines = Lines(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
@@ -55,6 +58,7 @@ class WireNetwork:
             include_topic_authorized_operations=False,
         )
         answer = await self._call(None, request, highest=12)
+        self.cluster_id = str(answer.cluster_id)
         self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
         for name in wanted:
             self._topic_ids.pop(name, None)
@@ -79,19 +83,52 @@ class WireNetwork:
     async def ready(self, node: int) -> None:
         await self._lines.channel(node, "produce")
 
-    async def fetch(
-        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
+    def fetch(
+        self,
+        node: int,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        line: str = "fetch",
+    ) -> Awaitable[list[Fetched]]:
+        channel = self._lines.ready(node, line)
+        if channel is not None:
+            return self._begin_fetch(channel, entries, options, into)
+        return asyncio.ensure_future(self._dial_and_fetch(node, entries, options, into, line))
+
+    async def _dial_and_fetch(
+        self,
+        node: int,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        line: str,
     ) -> list[Fetched]:
-        channel = await self._lines.channel(node, "fetch")
+        channel = await self._lines.channel(node, line)
+        return await self._begin_fetch(channel, entries, options, into)
+
+    def _begin_fetch(
+        self, channel: Channel, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
+    ) -> asyncio.Future[list[Fetched]]:
+        answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
+
+        def on_frame(frame: memoryview | None, problem: Exception | None) -> None:
+            if answered.done():
+                return
+            if frame is None:
+                answered.set_exception(problem or ClusterUnavailable("no answer"))
+                return
+            error, found = framing.fetch_response(frame)
+            if error:
+                message = f"fetching from {channel.where}: error {error}"
+                answered.set_exception(ClusterUnavailable(message))
+            else:
+                answered.set_result(found)
+
         body = framing.fetch_request(entries, options, _FETCH_VERSION)
-        answered: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
-        wait_s = CALL_S + options.max_wait_ms / 1000
         pieces = self._lines.framed(framing.FETCH, _FETCH_VERSION, [body])
-        channel.request(pieces, functools.partial(settle, answered), wait_s, into)
-        error, found = framing.fetch_response(await answered)
-        if error:
-            raise ClusterUnavailable(f"fetching from {channel.where}: error {error}")
-        return found
+        channel.request(pieces, on_frame, CALL_S + options.max_wait_ms / 1000, into)
+        return answered
 
     def produce(
         self,
@@ -232,8 +269,8 @@ class WireNetwork:
 
     # -- connections -------------------------------------------------------------------------
 
-    def drop_fetches(self) -> None:
-        self._lines.drop("fetch")
+    def drop(self, line: str) -> None:
+        self._lines.drop(line)
 
     async def close(self) -> None:
         await self._lines.close()
@@ -244,12 +281,13 @@ class WireNetwork:
         return await lines.call(channel, request, highest)
 
 
-def connect(bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> WireNetwork:
+def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
     """Return a network for the running event loop; it connects when it is first asked.
 
-    ``config`` holds kafka-python's connection settings (see ``adapters.client_config``).
+    ``properties`` are Java client properties. Raises ConfigError for stores that cannot be read.
     """
-    return WireNetwork(bootstrap, config, client_id)
+    bootstrap = [each.strip() for each in properties["bootstrap.servers"].split(",")]
+    return WireNetwork(bootstrap, to_kafka_python(properties), client_id)
 
 
 def _partition_errors(answer: Any) -> set[int]:

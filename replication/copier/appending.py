@@ -1,0 +1,113 @@
+"""Send lanes' pieces to the target's brokers and deal with the answers.
+
+Invariant A: appends are idempotent and not transactional, by a producer id that was obtained with
+the unit's transactional id. A retry sends the same bytes with the same sequence, in order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.outcomes import OUT_OF_ORDER, Remedy, Trouble, append_trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.copier.lane import Lane, Piece
+    from replication.copier.network import Ack, Network
+
+_MOST_OPEN = 5  # requests a broker
+_MOST_BYTES = 16 << 20  # of one request
+_BACK_OFF_S = 0.1
+_BACK_OFF_MOST_S = 2.0
+
+
+@dataclass(slots=True)
+class Appending:
+    """All sending of a unit. ``lead`` says which broker leads each lane's target partition."""
+
+    network: Network
+    on_trouble: Callable[[Lane], None] = lambda _: None  # a lane needs help; no answer is due
+    lead: dict[Lane, int] = field(default_factory=dict)
+    _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
+    _open: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _failures: dict[Lane, int] = field(default_factory=lambda: defaultdict(int))
+
+    def offer(self, lane: Lane) -> None:
+        """Say that ``lane`` may have something to send; ``pump`` looks at it."""
+        node = self.lead.get(lane)
+        if node is not None and lane.sends:
+            self._ready[node][lane] = None
+
+    def pump(self) -> None:
+        """Send as much as may be open."""
+        for node, lanes in list(self._ready.items()):
+            while lanes and self._open[node] < _MOST_OPEN:
+                self._send(node, lanes)
+
+    def _send(self, node: int, ready: dict[Lane, None]) -> None:
+        """Send one request: one piece of each ready lane, lanes of a topic side by side."""
+        chosen: list[tuple[Lane, Piece]] = []
+        size = 0
+        for lane in list(ready):
+            del ready[lane]
+            if not lane.sends or self.lead.get(lane) != node:
+                continue
+            piece = lane.next_piece()
+            chosen.append((lane, piece))
+            size += len(piece.batch)
+            if lane.sends:
+                ready[lane] = None  # behind the others: each lane gets its turn
+            if size >= _MOST_BYTES:
+                break
+        if not chosen:
+            return
+        chosen.sort(key=lambda each: each[0].target)
+        batches = [(lane.target.topic, lane.target.partition, p.batch) for lane, p in chosen]
+        self._open[node] += 1
+        self.network.produce(
+            node, batches, lambda acks, error: self._answered(node, chosen, acks, error)
+        )
+
+    def _answered(
+        self,
+        node: int,
+        sent: list[tuple[Lane, Piece]],
+        acks: list[Ack] | None,
+        error: Exception | None,
+    ) -> None:
+        self._open[node] -= 1
+        by_partition = {(each.topic, each.partition): each for each in acks or ()}
+        for lane, piece in sent:
+            lane.answers_due -= 1
+            ack = by_partition.get((lane.target.topic, lane.target.partition))
+            if ack is None:
+                lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
+            elif ack.error == 0:
+                self._failures.pop(lane, None)
+                lane.appended(piece, ack.base)
+                lane.reason = ""
+            elif ack.error == OUT_OF_ORDER and self._was_held_up(lane, piece):
+                pass  # the batch before it is to be sent again, and this one after it
+            else:
+                lane.suffer(append_trouble(ack.error, ack.message))
+            self.settle(lane)
+        self.pump()
+
+    def _was_held_up(self, lane: Lane, piece: Piece) -> bool:
+        return lane.trouble is not None and lane.on_wire[0] is not piece
+
+    def settle(self, lane: Lane) -> None:
+        """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
+        if lane.trouble is None:
+            self.offer(lane)
+        elif lane.answers_due == 0:
+            if lane.trouble.remedy is Remedy.RETRY:
+                lane.reason = lane.trouble.reason
+                self._failures[lane] += 1
+                pause = min(_BACK_OFF_S * 2 ** (self._failures[lane] - 1), _BACK_OFF_MOST_S)
+                lane.back_off(time.monotonic() + pause)
+            self.on_trouble(lane)

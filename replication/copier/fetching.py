@@ -1,0 +1,182 @@
+"""Fetch from one source broker, into reused buffers, and hand batches to their lanes.
+
+The next Fetch is on its way before the batches of the last one are sent, as long as a buffer is
+free. A buffer is free again when all its batches are acked, so read-ahead is bounded in bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.network import Fetched, FetchEntry, FetchOptions, Frame
+from replication.copier.outcomes import (
+    OFFSET_OUT_OF_RANGE,
+    Remedy,
+    Trouble,
+    fetch_trouble,
+    out_of_range,
+)
+from replication.errors import ClusterUnavailable, CorruptBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from replication.copier.lane import Lane
+    from replication.copier.network import Network
+
+_LARGEST_FETCH = 16 << 20
+_SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
+_GATHER_S = 0.002
+_NOTHING_TO_FETCH_S = 0.05
+_BACK_OFF_S = 0.5
+
+
+class Frames:
+    """The buffers of a unit: a fixed number, each as large as the largest response it held."""
+
+    def __init__(self, count: int) -> None:
+        self._free = deque(Frame(on_free=self._give_back) for _ in range(count))
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def try_take(self) -> Frame | None:
+        """Return a held buffer, or None when all are in use."""
+        if not self._free:
+            return None
+        frame = self._free.popleft()
+        frame.hold()
+        return frame
+
+    async def take(self) -> Frame:
+        """Return a held buffer as soon as one is free."""
+        while (frame := self.try_take()) is None:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        return frame
+
+    def replace(self, frame: Frame) -> None:
+        """Leave ``frame`` to whoever writes into it; a new one takes its place."""
+        frame.on_free = None
+        self._give_back(Frame(on_free=self._give_back))
+
+    def _give_back(self, frame: Frame) -> None:
+        self._free.append(frame)
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+
+@dataclass(slots=True)
+class Fetching:
+    """All reading of a unit from one source broker."""
+
+    node: int
+    lanes: Sequence[Lane]
+    network: Network
+    frames: Frames
+    options: FetchOptions
+    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
+    settle: Callable[[Lane], None]  # a lane has trouble
+    _frame: Frame | None = None
+    _turn: int = 0
+    _by_key: dict[tuple[bytes, int], Lane] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Fetch until cancelled."""
+        self._by_key = {(each.topic_id, each.source.partition): each for each in self.lanes}
+        answer: Awaitable[list[Fetched]] | None = None
+        try:
+            self._frame = await self.frames.take()
+            while True:
+                answer = answer or self._begin(self._frame)
+                if answer is None:
+                    await asyncio.sleep(_NOTHING_TO_FETCH_S)
+                    continue
+                answer = await self._round(self._frame, answer)
+        finally:
+            if self._frame is not None:  # an answer may still be on its way into it
+                self.frames.replace(self._frame)
+
+    async def _round(
+        self, frame: Frame, answer: Awaitable[list[Fetched]]
+    ) -> Awaitable[list[Fetched]] | None:
+        """Take one answer in; return the next one if it is under way already."""
+        try:
+            found = await answer
+        except ClusterUnavailable as error:
+            self._all_wait(str(error))
+            await asyncio.sleep(_BACK_OFF_S)
+            return None
+        queued = [self._by_key[each.topic_id, each.partition] for each in found if each.records]
+        size = sum(self._take(each, frame) for each in found)
+        if size < _SMALL_FETCH:
+            self.on_queued(queued)
+            await asyncio.sleep(_GATHER_S if size else 0)
+        following = self.frames.try_take()
+        begun = self._begin(following) if following is not None else None
+        if size >= _SMALL_FETCH:
+            self.on_queued(queued)
+        self._frame = following
+        frame.release()
+        if self._frame is None:
+            self._frame = await self.frames.take()
+        return begun
+
+    def _begin(self, frame: Frame) -> Awaitable[list[Fetched]] | None:
+        """Send the next Fetch; None when no lane wants data now."""
+        wanting = [each for each in self.lanes if each.fetches]
+        if not wanting:
+            return None
+        self._turn = (self._turn + 1) % len(wanting)  # the broker fills the answer in this order
+        ordered = sorted(
+            wanting[self._turn :] + wanting[: self._turn], key=lambda each: each.topic_id
+        )
+        entries = [FetchEntry(e.topic_id, e.source.partition, e.position) for e in ordered]
+        return self.network.fetch(self.node, entries, self.options, frame)
+
+    def _take(self, found: Fetched, frame: Frame) -> int:
+        lane = self._by_key[found.topic_id, found.partition]
+        if not lane.fetches:
+            return 0  # it ran into trouble meanwhile; it will ask again
+        if found.error:
+            self._wrong(lane, found)
+            return 0
+        lane.source_end = found.stable if self.options.isolation else found.high_watermark
+        try:
+            return lane.take(found, frame)
+        except CorruptBatch as error:
+            self._suffer(lane, Trouble(Remedy.RETRY, str(error)))
+            return 0
+        finally:
+            if lane.acked is not None and lane.acked.source >= lane.source_end:
+                lane.caught_up_ms = int(time.time() * 1000)
+
+    def _wrong(self, lane: Lane, found: Fetched) -> None:
+        if found.error == OFFSET_OUT_OF_RANGE:
+            self._suffer(lane, out_of_range(lane.position, found.log_start, found.high_watermark))
+        else:
+            self._suffer(lane, fetch_trouble(found.error))
+
+    def _all_wait(self, reason: str) -> None:
+        for lane in self.lanes:
+            if lane.fetches:
+                self._suffer(lane, Trouble(Remedy.RETRY, reason))
+
+    def _suffer(self, lane: Lane, trouble: Trouble) -> None:
+        lane.suffer(trouble)
+        self.settle(lane)
+
+
+def frames_for(buffer_bytes: int, brokers: int) -> tuple[int, int]:
+    """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
+
+    Two a broker at least: one under way while the other is being appended.
+    """
+    count = max(4, 2 * brokers + 1)
+    return count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count))

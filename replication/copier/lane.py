@@ -1,0 +1,229 @@
+"""One partition on its way: what was fetched, what is on the wire, what is acked. No I/O."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
+from replication.model import PartitionState, TopicPartition
+from replication.progress import Position
+from replication.records import reshape
+from replication.state import Anchor
+
+if TYPE_CHECKING:
+    from replication.copier.network import Fetched, Frame
+    from replication.copier.outcomes import Trouble
+    from replication.model import PartitionPlan
+
+MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
+
+    batch: memoryview
+    count: int
+    before: int  # source offset from which it is fetched again
+    after: int  # source offset after it and after what is not delivered behind it
+    timestamp: int  # ms, of its latest record
+    frame: Frame | None  # holds ``batch``'s memory; None: memory of its own
+    stamped: bool = False
+    base: int | None = None  # target offset of its first record, once acked
+
+    def let_go(self) -> None:
+        """Give the frame back; the bytes are not needed any more."""
+        if self.frame is not None:
+            self.frame.release()
+            self.frame = None
+
+    def keep_own_bytes(self) -> None:
+        """Move the bytes out of the frame, so that a long retry does not hold it."""
+        if self.frame is not None:
+            self.batch = memoryview(bytearray(self.batch))
+            self.let_go()
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """The copy of one partition. ``acked`` is what an anchor may say (invariant D)."""
+
+    flow: str
+    plan: PartitionPlan
+    topic_id: bytes  # of the source topic
+    claimed: Anchor  # the last claim; its appenders stand until the position is exact
+    position: int = 0  # next source offset to fetch
+    skip: int = 0  # records from there on that are on the target already
+    acked: Position | None = None
+    exact: bool = False  # acked is the real position, not one that counting must add to
+    producer: tuple[int, int] = (-1, -1)
+    sequence: int = 0
+    waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
+    on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
+    answers_due: int = 0
+    retry_at: float | None = None  # monotonic; None: not held back
+    state: PartitionState = PartitionState.WAITING
+    reason: str = ""
+    records: int = 0
+    bytes: int = 0
+    source_end: int = 0
+    last_timestamp: int = 0
+    caught_up_ms: int = 0
+    trouble: Trouble | None = None  # what an answer asks for, once no other answer is due
+
+    @property
+    def source(self) -> TopicPartition:
+        return self.plan.source
+
+    @property
+    def target(self) -> TopicPartition:
+        return self.plan.target
+
+    @property
+    def fetches(self) -> bool:
+        return (
+            self.state is PartitionState.RUNNING and self.trouble is None and self.retry_at is None
+        )
+
+    @property
+    def sends(self) -> bool:
+        return bool(self.waiting) and self.fetches and len(self.on_wire) < MOST_ON_THE_WIRE
+
+    def take(self, fetched: Fetched, frame: Frame) -> int:
+        """Queue what the source answered; return how many bytes were queued.
+
+        Raises CorruptBatch; what came before the damage is queued.
+        """
+        queued = 0
+        aborted = AbortedFilter(fetched.aborted)
+        for batch in walk(fetched.records, self.source):
+            if batch.last < self.position:
+                aborted.keeps(batch)
+                continue
+            piece = self._piece(batch, frame) if aborted.keeps(batch) and batch.count else None
+            self.position = batch.last + 1
+            if piece is None:
+                self._pass_over()
+            else:
+                self.waiting.append(piece)
+                queued += len(piece.batch)
+        return queued
+
+    def _piece(self, batch: Batch, frame: Frame) -> Piece | None:
+        """Return what is left of ``batch`` after the position and the records to skip."""
+        whole = batch.base >= self.position
+        if whole and 0 < batch.count <= self.skip:
+            self.skip -= batch.count
+            return None
+        after = batch.last + 1
+        if whole and not self.skip and batch.passes_as_bytes:
+            frame.hold()
+            return Piece(batch.view, batch.count, batch.base, after, batch.max_timestamp, frame)
+        rest = reshape(batch, start=self.position, skip=self.skip, where=self.source)
+        self.skip -= rest.skipped
+        if rest.batch is None:
+            return None
+        view = memoryview(rest.batch)
+        return Piece(view, rest.count, rest.first, after, batch.max_timestamp, None)
+
+    def _pass_over(self) -> None:
+        """Note that what was fetched last needs no append: markers, aborted, already there."""
+        if self.skip:
+            return  # the anchor stays until counting has been used up
+        last = self.waiting[-1] if self.waiting else self.on_wire[-1] if self.on_wire else None
+        if last is not None:
+            last.after = self.position
+        elif self.acked is not None:
+            self.acked = self.acked._replace(source=self.position)
+            self.exact = True
+
+    def next_piece(self) -> Piece:
+        """Move the next piece onto the wire, stamped, and return it."""
+        piece = self.waiting.popleft()
+        if not piece.stamped:
+            restamp(piece.batch, *self.producer, self.sequence)
+            self.sequence = next_sequence(self.sequence, piece.count)
+            piece.stamped = True
+        self.on_wire.append(piece)
+        self.answers_due += 1
+        return piece
+
+    def appended(self, piece: Piece, base: int) -> None:
+        """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
+        piece.base = base
+        while self.on_wire and self.on_wire[0].base is not None:
+            done = self.on_wire.popleft()
+            self.acked = Position(done.after, (done.base or 0) + done.count)
+            self.exact = True
+            self.records += done.count
+            self.bytes += len(done.batch)
+            self.last_timestamp = done.timestamp
+            done.let_go()
+
+    def suffer(self, trouble: Trouble) -> None:
+        """Note trouble; the worst one is dealt with when no answer is due any more."""
+        if self.trouble is None or trouble.remedy > self.trouble.remedy:
+            self.trouble = trouble
+
+    def back_off(self, until: float) -> None:
+        """Keep what was sent, to send the same bytes again from ``until`` on; let go of the rest.
+
+        Only when no answer is due: until then the connection may still read the bytes.
+        """
+        self.trouble, self.retry_at = None, until
+        while self.waiting and not self.waiting[-1].stamped:
+            piece = self.waiting.pop()
+            self.position = piece.before
+            piece.let_go()
+        self.waiting.extendleft(reversed(self.on_wire))
+        self.on_wire.clear()
+        for piece in self.waiting:
+            piece.keep_own_bytes()
+
+    def forget(self) -> None:
+        """Drop what is queued and on the wire. Only when no answer is due."""
+        for piece in (*self.on_wire, *self.waiting):
+            piece.let_go()
+        self.on_wire.clear()
+        self.waiting.clear()
+        self.trouble = self.retry_at = None
+
+    def park(self, state: PartitionState, reason: str) -> None:
+        """Stop copying this partition; the others go on."""
+        self.forget()
+        self.state, self.reason = state, reason
+
+    def behind_ms(self, now_ms: int) -> int:
+        """Return the age of the oldest record not yet copied, 0 when there is none."""
+        if self.acked is None or self.acked.source >= self.source_end:
+            return 0
+        since = max(self.caught_up_ms, min(self.last_timestamp, now_ms))
+        return max(0, now_ms - since) if since else 0
+
+    def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
+        """Return the anchor to write now."""
+        base = self.claimed
+        source, target = (self.acked.source, self.acked.target) if self.acked else (None, None)
+        return Anchor(
+            flow=self.flow,
+            topic=self.source.topic,
+            partition=self.source.partition,
+            target_topic=self.target.topic,
+            source=source,
+            target=target,
+            appenders=base.appenders[-1:] if self.exact else base.appenders,
+            generation=base.generation,
+            epoch=base.epoch,
+            clean=clean and self.exact and not self.on_wire,
+            records=self.records,
+            bytes=self.bytes,
+            state=self.state,
+            reason=self.reason,
+            source_topic_id=self.topic_id.hex(),
+            target_topic_id=base.target_topic_id,
+            source_end=self.source_end,
+            behind_ms=self.behind_ms(now_ms),
+            at_ms=now_ms,
+        )

@@ -1,0 +1,160 @@
+"""Read and append the single-partition state topics over the unit's own connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.batches import next_sequence, restamp, walk
+from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+from replication.records import decode, encode, key_and_value, plain_record
+from replication.state import Stored, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from replication.copier.network import Ack, Network
+
+_PATIENCE_S = 15.0
+_AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
+
+
+@dataclass(slots=True)
+class StateLog:
+    """Partition 0 of a state topic: a tail that reads on from where it was, and appends."""
+
+    network: Network
+    topic: str
+    position: int = -1  # next offset to read; -1: not yet known
+    producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
+    markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
+    _sequence: int = 0
+    _frame: Frame = field(default_factory=Frame)
+    _kept: list[Stored] = field(default_factory=list)
+
+    @property
+    def partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, 0)
+
+    def own(self, producer: tuple[int, int]) -> None:
+        """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
+        self.producer, self._sequence = producer, 0
+
+    async def start_near_end(self, back: int) -> None:
+        """Begin to read ``back`` offsets before the end, or at the log's start."""
+        end = await self.network.offset_at(self.partition, -1)
+        start = await self.network.offset_at(self.partition, -2)
+        self.position = max(start, end - back)
+
+    async def read_on(self) -> list[Stored]:
+        """Return the records that came since the last read, up to the end of the log."""
+        if self.position < 0:
+            self.position = await self.network.offset_at(self.partition, -2)
+        found, self._kept = self._kept, []
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            records, end = await self._poll(FetchOptions(max_wait_ms=0, min_bytes=0))
+            found += records
+            if self.position >= end:
+                return found
+            if time.monotonic() > deadline and not records:
+                raise ClusterUnavailable(f"reading {self.topic}: no progress at {self.position}")
+
+    async def wait_for_more(self, wait_ms: int) -> list[Stored]:
+        """Return what comes next, or nothing after ``wait_ms``."""
+        records, _ = await self._poll(FetchOptions(max_wait_ms=wait_ms, max_bytes=1 << 20))
+        return records
+
+    async def wait_for_markers(self, wanted: Mapping[int, int]) -> None:
+        """Read on until a marker of each producer id, of at least its epoch, has been seen.
+
+        What is read meanwhile is kept and returned by the next ``read_on``.
+        """
+        deadline = time.monotonic() + _PATIENCE_S
+        while any(self.markers.get(each, -1) < epoch for each, epoch in wanted.items()):
+            if time.monotonic() > deadline:
+                raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
+            self._kept += await self.wait_for_more(50)
+
+    async def append(self, records: Sequence[Stored]) -> None:
+        """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
+
+        Raises ClusterRejected when the broker says no, by error 47 if the producer was fenced.
+        """
+        if not records:
+            return
+        now = int(time.time() * 1000)
+        batch = encode([plain_record(now, each.key(), each.value()) for each in records])
+        sequence = self._sequence if self.producer[0] >= 0 else -1
+        restamp(batch, *self.producer, sequence)
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            ack, error = await self._produce(memoryview(batch))
+            if ack is not None and ack.error in {0, 46}:
+                self._sequence = next_sequence(self._sequence, len(records))
+                return
+            if ack is not None and ack.error not in _AGAIN:
+                raise ClusterRejected(f"writing {self.topic}: error {ack.error} {ack.message}")
+            if time.monotonic() > deadline:
+                raise ClusterUnavailable(f"writing {self.topic}: {error or ack}")
+            await asyncio.sleep(0.1)
+            await self.network.refresh([self.topic])
+
+    async def _produce(self, batch: memoryview) -> tuple[Ack | None, Exception | None]:
+        answered: asyncio.Future[tuple[Ack | None, Exception | None]]
+        answered = asyncio.get_running_loop().create_future()
+
+        def on_answer(acks: list[Ack] | None, error: Exception | None) -> None:
+            if not answered.done():
+                answered.set_result((acks[0] if acks else None, error))
+
+        leader = self.network.leader(self.partition)
+        if leader is None:
+            return None, ClusterUnavailable(f"{self.topic} has no leader")
+        try:
+            await self.network.ready(leader.node)
+        except ClusterUnavailable as problem:
+            return None, problem
+        self.network.produce(leader.node, [(self.topic, 0, batch)], on_answer)
+        return await answered
+
+    async def _poll(self, options: FetchOptions) -> tuple[list[Stored], int]:
+        """Fetch once; return the records and the end of the log."""
+        leader, topic_id = self.network.leader(self.partition), self.network.topic_id(self.topic)
+        if leader is None or topic_id is None:
+            await asyncio.sleep(0.1)
+            await self.network.refresh([self.topic])
+            return [], self.position + 1
+        entry = FetchEntry(topic_id, 0, self.position)
+        (found,) = await self.network.fetch(
+            leader.node, [entry], options, self._frame, line=self.topic
+        )
+        if found.error == 1:  # compaction or retention took the position: go on with what is left
+            self.position = max(found.log_start, 0)
+            return [], self.position + 1
+        if found.error:
+            await asyncio.sleep(0.1)
+            await self.network.refresh([self.topic])
+            return [], self.position + 1
+        return self._records(found.records), found.high_watermark
+
+    def _records(self, fetched: memoryview) -> list[Stored]:
+        records: list[Stored] = []
+        for batch in walk(fetched, self.topic):
+            if batch.last < self.position:
+                continue
+            if batch.is_control:
+                self.markers[batch.producer_id] = batch.producer_epoch
+            else:
+                records += [
+                    stored
+                    for record in decode(batch, self.topic)
+                    if record.offset >= self.position
+                    and (stored := parse(*key_and_value(record))) is not None
+                ]
+            self.position = batch.last + 1
+        return records

@@ -1,0 +1,103 @@
+"""What a broker's error code asks of a partition. Pure.
+
+Codes as in Kafka's Errors class; the append rules are invariant A and the fine print of a takeover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from replication.model import PartitionState
+
+
+class Remedy(IntEnum):
+    """What to do, in order of weight."""
+
+    RETRY = 1  # the same bytes with the same sequence, in order
+    TAKE_OVER = 2  # fence and count: what happened is not known
+    PARK = 3  # a person must act; the other partitions go on
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a partition cannot go on as it did."""
+
+    remedy: Remedy
+    reason: str
+    state: PartitionState = PartitionState.WAITING
+
+
+OUT_OF_ORDER = 45
+OFFSET_OUT_OF_RANGE = 1
+_APPEND_LATER = {
+    3: "the target has no such topic or partition",
+    5: "the target partition has no leader",
+    6: "the target partition's leader moved",
+    7: "the target broker's time ran out",
+    13: "the connection to the target broke",
+    19: "too few in-sync replicas on the target",
+    20: "too few in-sync replicas on the target",
+    56: "the target broker cannot write to its disk",
+    80: "the target broker's leader epoch is newer",
+}
+_COUNT_AGAIN = {
+    OUT_OF_ORDER: "the target lost track of our sequence",
+    46: "the target had the batch already",
+    47: "another appender fenced us",
+    59: "the target forgot our producer id",
+    90: "another appender fenced us",
+}
+_REFUSED = {
+    10: "a batch is larger than the target topic's max.message.bytes",
+    18: "a batch is larger than the target topic's segment.bytes",
+    29: "not authorized to write to the target topic",
+    31: "not authorized to write idempotently to the target cluster",
+    32: "a timestamp is outside the target topic's message.timestamp.before/after.max.ms",
+    44: "a policy of the target refuses the records",
+    76: "the target does not know the compression codec",
+    87: "the target finds a record invalid: a compacted topic refuses records without a key",
+}
+_FETCH_LATER = {
+    3: "the source has no such topic or partition",
+    5: "the source partition has no leader",
+    6: "the source partition's leader moved",
+    7: "the source broker's time ran out",
+    9: "the source's replica is not available",
+    56: "the source broker cannot read its disk",
+    74: "the source partition's leader moved",
+    75: "the source partition's leader moved",
+    78: "the source's replica is behind",
+    100: "the source does not know the topic's id yet",
+    103: "the source has another topic of this name",
+}
+
+
+def append_trouble(code: int, message: str = "") -> Trouble:
+    """Return what an error of a Produce asks for."""
+    if code in _APPEND_LATER:
+        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
+    if code in _COUNT_AGAIN:
+        return Trouble(Remedy.TAKE_OVER, _COUNT_AGAIN[code])
+    reason = _REFUSED.get(code, f"the target refuses a batch with error {code}")
+    detail = f" ({message})" if message else ""
+    return Trouble(Remedy.PARK, reason + detail, PartitionState.REFUSED)
+
+
+def fetch_trouble(code: int) -> Trouble:
+    """Return what an error of a Fetch asks for; OFFSET_OUT_OF_RANGE needs the offsets besides."""
+    if code in _FETCH_LATER:
+        return Trouble(Remedy.RETRY, _FETCH_LATER[code])
+    if code == 29:
+        reason = "not authorized to read the source topic"
+        return Trouble(Remedy.PARK, reason, PartitionState.REFUSED)
+    return Trouble(Remedy.RETRY, f"the source answers with error {code}")
+
+
+def out_of_range(position: int, log_start: int, end: int) -> Trouble:
+    """Return what to make of a position that the source's log does not hold."""
+    if position < log_start:
+        reason = f"the source no longer has offsets [{position}, {log_start})"
+        return Trouble(Remedy.PARK, reason, PartitionState.LOST_RANGE)
+    reason = f"the source ends at {end}, before our position {position}"
+    return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)

@@ -1,0 +1,96 @@
+"""Begin an epoch: who we are for the brokers, and where each partition goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from replication.copier.lane import Lane
+from replication.copier.logs import StateLog
+from replication.copier.takeover import Takeover
+from replication.model import PartitionState
+from replication.progress import Claimant
+from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic, status_topic
+
+if TYPE_CHECKING:
+    from replication.copier.network import Network
+    from replication.copier.spec import UnitSpec
+    from replication.model import PartitionPlan
+
+_EARLIEST, _LATEST = -2, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Both ends of a flow, and what this process has read of the flow's anchors so far."""
+
+    source: Network
+    target: Network
+    takeover: Takeover
+
+
+def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:
+    """Return both ends with nothing read yet."""
+    anchors = StateLog(target, anchors_topic(source_alias))
+    registry = StateLog(target, PRODUCERS_TOPIC)
+    return Clusters(source, target, Takeover(flow, target, anchors, registry))
+
+
+async def start(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], int]:
+    """Take the unit's partitions over. Return who we are, the lanes, and how many were counted.
+
+    Raises ClusterUnavailable, ClusterRejected, or FlowTaken when a newer driver is at work.
+    """
+    sources = {each.source.topic for each in spec.partitions}
+    targets = {each.target.topic for each in spec.partitions}
+    states = {anchors_topic(spec.source_alias), status_topic(spec.source_alias), PRODUCERS_TOPIC}
+    await asyncio.gather(ends.source.refresh(sources), ends.target.refresh(targets | states))
+    await ends.takeover.read_anchors()
+    me = await claimant(spec, ends.target)
+    ends.takeover.anchors.own((me.producer_id, me.epoch))
+    await ends.takeover.register(me, ends.source.cluster_id)
+    lanes = list(await asyncio.gather(*(_lane(spec, each, ends) for each in spec.partitions)))
+    ready = [each for each in lanes if each.topic_id]
+    counted = await ends.takeover.take(ready, me)
+    return me, lanes, counted
+
+
+async def claimant(spec: UnitSpec, target: Network) -> Claimant:
+    """Get a new epoch of the unit's producer id: whoever had the unit before is older now."""
+    producer_id, epoch = await target.init_producer_id(spec.transactional_id)
+    return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)
+
+
+async def _lane(spec: UnitSpec, plan: PartitionPlan, ends: Clusters) -> Lane:
+    """Return a lane at its last anchor, or at the place where a new partition begins."""
+    topic_id = ends.source.topic_id(plan.source.topic) or b""
+    known = ends.takeover.seen.get(plan.source)
+    lane = Lane(spec.flow, plan, topic_id, known or _unknown(spec.flow, plan))
+    if not topic_id:
+        lane.park(PartitionState.WAITING, "the source does not know the topic")
+    elif known is not None and known.source_topic_id not in {"", topic_id.hex()}:
+        lane.topic_id = b""
+        lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
+    elif known is None or known.source is None or known.target_topic != plan.target.topic:
+        begin, end = await asyncio.gather(
+            ends.source.offset_at(plan.source, _LATEST if spec.start == "latest" else _EARLIEST),
+            ends.target.offset_at(plan.target, _LATEST),
+        )
+        lane.claimed = replace(
+            _unknown(spec.flow, plan), source=begin, target=end, generation=spec.generation
+        )
+    return lane
+
+
+def _unknown(flow: str, plan: PartitionPlan) -> Anchor:
+    """Return the anchor of a partition to which nobody has appended yet."""
+    return Anchor(
+        flow=flow,
+        topic=plan.source.topic,
+        partition=plan.source.partition,
+        target_topic=plan.target.topic,
+        source=None,
+        target=None,
+        clean=True,
+    )

@@ -1,0 +1,180 @@
+"""Keep lanes on the right brokers, and help those in trouble while the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.fetching import Fetching, Frames, frames_for
+from replication.copier.network import FetchOptions
+from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.starting import claimant
+from replication.errors import ClusterUnavailable
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from replication.copier.appending import Appending
+    from replication.copier.lane import Lane
+    from replication.copier.spec import UnitSpec
+    from replication.copier.starting import Clusters
+
+_PAUSE_S = 0.1  # between looks at lanes that are held back
+_MOST_FETCHED = 4 << 20  # of one partition in one answer
+
+
+@dataclass(slots=True)
+class Tending:
+    """Leaders, fetchers and remedies of one unit."""
+
+    spec: UnitSpec
+    ends: Clusters
+    lanes: Sequence[Lane]
+    appending: Appending
+    takeovers: int = 0
+    _frames: Frames | None = None
+    _fetch_bytes: int = 0
+    _fetchers: dict[int, tuple[tuple[Lane, ...], asyncio.Task[None]]] = field(default_factory=dict)
+    _alarm: asyncio.Event = field(default_factory=asyncio.Event)
+    _troubled: set[Lane] = field(default_factory=set)
+
+    def on_trouble(self, lane: Lane) -> None:
+        """Remember a lane that needs help."""
+        self._troubled.add(lane)
+        self._alarm.set()
+
+    async def run(self) -> None:
+        """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
+        await self._arrange()
+        while True:
+            await self._alarm.wait()
+            self._alarm.clear()
+            while self._troubled:
+                with contextlib.suppress(ClusterUnavailable):
+                    await self._help()
+                await asyncio.sleep(_PAUSE_S)
+
+    async def stop(self) -> None:
+        """Stop all fetching."""
+        tasks = [task for _, task in self._fetchers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._fetchers.clear()
+
+    async def _help(self) -> None:
+        """Ask for leaders, then apply each troubled lane's remedy."""
+        await self._refresh(self._troubled)
+        await self._arrange()
+        self._park(self._asking_for(Remedy.PARK))
+        await self._take_over(self._asking_for(Remedy.TAKE_OVER))
+        now = time.monotonic()
+        for lane in [each for each in self._troubled if _may_go_on(each, now)]:
+            lane.retry_at = None
+            self._troubled.discard(lane)
+            self.appending.offer(lane)
+        self.appending.pump()
+
+    async def _refresh(self, lanes: Iterable[Lane]) -> None:
+        await asyncio.gather(
+            self.ends.source.refresh({each.source.topic for each in lanes}),
+            self.ends.target.refresh({each.target.topic for each in lanes}),
+        )
+
+    def _asking_for(self, remedy: Remedy) -> list[Lane]:
+        return [
+            each
+            for each in self._troubled
+            if each.trouble is not None and each.trouble.remedy is remedy
+        ]
+
+    def _park(self, lanes: Iterable[Lane]) -> None:
+        for lane in lanes:
+            if lane.trouble is not None:
+                lane.park(lane.trouble.state, lane.trouble.reason)
+            self._troubled.discard(lane)
+
+    async def _take_over(self, lanes: Sequence[Lane]) -> None:
+        """Fence and count: what happened to the last appends is not known."""
+        if not lanes:
+            return
+        for lane in lanes:
+            lane.reason = lane.trouble.reason if lane.trouble else ""
+            lane.claimed = lane.anchor(int(time.time() * 1000))
+        await self.ends.takeover.read_anchors()
+        me = await claimant(self.spec, self.ends.target)
+        self.takeovers += await self.ends.takeover.take(lanes, me)
+        for lane in lanes:
+            self._troubled.discard(lane)
+
+    async def _arrange(self) -> None:
+        """Give each lane its leaders; start the fetchers that this asks for."""
+        wanted: dict[int, list[Lane]] = {}
+        for lane in self.lanes:
+            current = self.ends.source.topic_id(lane.source.topic)
+            if lane.topic_id and current not in {None, lane.topic_id}:
+                self._recreated(lane)
+            source = self.ends.source.leader(lane.source)
+            target = self.ends.target.leader(lane.target)
+            if lane.state is not PartitionState.RUNNING:
+                continue
+            if target is not None:
+                self.appending.lead[lane] = target.node
+            if source is not None:
+                wanted.setdefault(source.node, []).append(lane)
+            if source is None or target is None:
+                end = "source" if source is None else "target"
+                lane.suffer(Trouble(Remedy.RETRY, f"the {end} partition has no leader"))
+                self.appending.settle(lane)
+        for node in set(self.appending.lead.values()):
+            with contextlib.suppress(ClusterUnavailable):
+                await self.ends.target.ready(node)
+        self._fetch_from({node: tuple(lanes) for node, lanes in wanted.items()})
+
+    def _recreated(self, lane: Lane) -> None:
+        if lane.answers_due == 0 and lane.state is PartitionState.RUNNING:
+            lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
+            self._troubled.discard(lane)
+
+    def _fetch_from(self, wanted: dict[int, tuple[Lane, ...]]) -> None:
+        if self._frames is None and wanted:
+            count, self._fetch_bytes = frames_for(self.spec.buffer_bytes, len(wanted))
+            self._frames = Frames(count)
+        for node, (lanes, task) in list(self._fetchers.items()):
+            if wanted.get(node) != lanes or task.done():
+                task.cancel()
+                del self._fetchers[node]
+        for node, lanes in wanted.items():
+            if node not in self._fetchers and self._frames is not None:
+                task = asyncio.create_task(self._fetching(node, lanes, self._frames).run())
+                self._fetchers[node] = (lanes, task)
+
+    def _fetching(self, node: int, lanes: tuple[Lane, ...], frames: Frames) -> Fetching:
+        options = FetchOptions(
+            max_bytes=self._fetch_bytes,
+            partition_bytes=min(_MOST_FETCHED, self._fetch_bytes),
+            isolation=1 if self.spec.isolation == "read_committed" else 0,
+            rack=self.spec.client_rack,
+        )
+        return Fetching(
+            node,
+            lanes,
+            self.ends.source,
+            frames,
+            options,
+            self._on_queued,
+            self.appending.settle,
+        )
+
+    def _on_queued(self, lanes: Iterable[Lane]) -> None:
+        for lane in lanes:
+            self.appending.offer(lane)
+        self.appending.pump()
+
+
+def _may_go_on(lane: Lane, now: float) -> bool:
+    return lane.trouble is None and (lane.retry_at is None or lane.retry_at <= now)

@@ -1,0 +1,148 @@
+"""One unit for one epoch: take partitions over, copy, keep anchors, end cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.appending import Appending
+from replication.copier.logs import StateLog
+from replication.copier.starting import start
+from replication.copier.tending import Tending
+from replication.errors import ClusterUnavailable, FlowTaken, ReplicationError
+from replication.model import PartitionState
+from replication.state import Control, FlowStatus, status_topic
+
+if TYPE_CHECKING:
+    from replication.copier.lane import Lane
+    from replication.copier.spec import UnitSpec
+    from replication.copier.starting import Clusters
+    from replication.state import Anchor, Stored
+
+_DRAIN_S = 5.0  # how long a clean end waits for the last answers
+_STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
+_CONTROL_WAIT_MS = 500
+_RETRY_S = 0.5
+
+
+@dataclass(slots=True)
+class Unit:
+    """The copier of one unit. ``run`` copies until the epoch's end."""
+
+    spec: UnitSpec
+    ends: Clusters
+    lanes: list[Lane] = field(default_factory=list)
+    takeovers: int = 0
+    _before: tuple[int, int] = (0, 0)  # records and bytes when the epoch began
+    _written: dict[Lane, Anchor] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        """Copy until the epoch is over.
+
+        Raises FlowTaken when another driver is at work, ClusterUnavailable and ClusterRejected
+        when the unit as a whole could not begin. Single partitions only change their state.
+        """
+        until = time.monotonic() + self.spec.epoch_s
+        _, self.lanes, self.takeovers = await start(self.spec, self.ends)
+        self._before = self._totals()
+        appending = Appending(self.ends.target)
+        tending = Tending(self.spec, self.ends, self.lanes, appending)
+        appending.on_trouble = tending.on_trouble
+        tasks = [
+            asyncio.create_task(each)
+            for each in (tending.run(), self._keep_anchors(), self._watch(until))
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await tending.stop()
+            self.ends.source.drop("fetch")
+            self.ends.target.drop(status_topic(self.spec.source_alias))
+            self.takeovers += tending.takeovers
+        await self._end_cleanly()
+
+    @property
+    def copied(self) -> tuple[int, int]:
+        """Records and bytes that were acked in this epoch."""
+        records, size = self._totals()
+        return records - self._before[0], size - self._before[1]
+
+    @property
+    def not_running(self) -> int:
+        return sum(each.state is not PartitionState.RUNNING for each in self.lanes)
+
+    def _totals(self) -> tuple[int, int]:
+        return sum(each.records for each in self.lanes), sum(each.bytes for each in self.lanes)
+
+    async def _keep_anchors(self) -> None:
+        """Write anchors of lanes that moved, about every second (D)."""
+        while True:
+            await self._write_anchors()
+            await asyncio.sleep(self.spec.anchor_every_s)
+
+    async def _write_anchors(self, *, clean: bool = False) -> None:
+        now = int(time.time() * 1000)
+        anchors = {lane: lane.anchor(now, clean=clean) for lane in self.lanes}
+        moved = {
+            lane: anchor
+            for lane, anchor in anchors.items()
+            if _without_time(anchor) != _without_time(self._written.get(lane))
+        }
+        with contextlib.suppress(ClusterUnavailable):  # the next second is soon enough
+            await self.ends.takeover.anchors.append(list(moved.values()))
+            self._written.update(moved)
+
+    async def _watch(self, until: float) -> None:
+        """Wait for the epoch's end: its time, or the driver's word."""
+        log = StateLog(self.ends.target, status_topic(self.spec.source_alias))
+        while (left := until - time.monotonic()) > 0:
+            try:
+                if log.position < 0:
+                    await log.start_near_end(_STATUS_TAIL)
+                wait_ms = min(_CONTROL_WAIT_MS, max(1, int(left * 1000)))
+                came = await log.wait_for_more(wait_ms)
+            except ClusterUnavailable:
+                await asyncio.sleep(min(_RETRY_S, left))
+                continue
+            if any(self._ends_epoch(each) for each in came):
+                return
+
+    def _ends_epoch(self, record: Stored) -> bool:
+        spec = self.spec
+        match record:
+            case FlowStatus(flow=spec.flow) if record.generation > spec.generation:
+                raise FlowTaken(
+                    f"{spec.flow}: the driver on {record.host} (process {record.pid}) took over"
+                )
+            case Control(flow=spec.flow, generation=spec.generation):
+                return record.end_epoch >= spec.epoch
+            case _:
+                return False
+
+    async def _end_cleanly(self) -> None:
+        """Wait for the last answers and say in the anchors that nobody appends any more (G)."""
+        deadline = time.monotonic() + _DRAIN_S
+        while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
+            any(each.answers_due for each in self.lanes) and time.monotonic() < deadline
+        ):
+            await asyncio.sleep(0.005)
+        with contextlib.suppress(ReplicationError):  # then the next owner counts
+            await self._write_anchors(clean=True)
+
+
+def _without_time(anchor: Anchor | None) -> object:
+    """Return what of an anchor is news: not the clock."""
+    if anchor is None:
+        return None
+    return (
+        anchor.source, anchor.target, anchor.clean, anchor.state, anchor.reason, anchor.source_end,
+        anchor.appenders, anchor.behind_ms > 0,
+    )  # fmt: skip
