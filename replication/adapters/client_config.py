@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from replication.adapters.credentials import ClientCredentials
 from replication.adapters.key_stores import key_store, pem_file, trust_store
-from replication.adapters.oauth import ClientCredentials, TokenProvider, UnsecuredTokenProvider
 from replication.config.client_keys import MECHANISMS, SECURITY_PROTOCOLS
 from replication.config.jaas import Jaas, parse_jaas
 from replication.config.providers import resolve_all
@@ -175,6 +175,11 @@ def _kafka_python_sasl(props: Mapping[str, str]) -> dict[str, Any]:
             "sasl_plain_username": username,
             "sasl_plain_password": password,
         }
+    from replication.adapters.oauth import (  # noqa: PLC0415 -- kafka-python is slow to import
+        TokenProvider,
+        UnsecuredTokenProvider,
+    )
+
     credentials = _credentials(props, jaas)
     provider = (
         UnsecuredTokenProvider(_principal(jaas))

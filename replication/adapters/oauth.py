@@ -10,25 +10,17 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from replication.errors import ClusterUnavailable, ConfigError
 
+if TYPE_CHECKING:
+    from replication.adapters.credentials import ClientCredentials
+
 _RENEW_AT = 0.8  # of a token's life, as the Java clients do
 _TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class ClientCredentials:
-    """What a token end-point wants to know."""
-
-    url: str
-    client_id: str
-    secret: str = field(repr=False)
-    scope: str = ""
-    ca_file: str | None = None
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no types

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from replication.durations import parse_duration, unit_of
@@ -92,18 +93,19 @@ def in_unit(text: str, key: str, wanted: str | None = None) -> tuple[str, tuple[
     """
     own = unit_of(key)
     unit = wanted or own
-    if unit is None or (own == unit and not _WITH_UNIT.fullmatch(text)):
+    has_unit = _WITH_UNIT.fullmatch(text) is not None
+    if unit is None or (own == unit and not has_unit):
         return text, ()
     try:
         span = parse_duration(text, own or "s")
     except ValueError:
         return text, ()  # reported where the number is read
-    number = f"{span.total_seconds() * (1000 if unit == 'ms' else 1):g}"
-    if not number.isdigit():
-        return text, ()
-    if not _WITH_UNIT.fullmatch(text):
+    whole, rest = divmod(span, parse_duration("1", unit))
+    number = f"{span // timedelta(milliseconds=1)}ms" if rest else str(whole)
+    if not has_unit:
         return number, ()
-    return number, (Remark(f"{text} was taken as {number} {unit}", number),)
+    shown = number if rest else f"{number} {unit}"
+    return number, (Remark(f"{text} was taken as {shown}", number),)
 
 
 def flow_arrow(key: str, value: str) -> str | None:

@@ -43,7 +43,7 @@ def integer(text: str, least: int | None = None) -> int:
 
 def duration(text: str, key: str) -> timedelta:
     """Read a span of time in the unit that ``key`` ends in, by default seconds."""
-    if text.strip().startswith("-"):  # MirrorMaker 2 takes a negative interval for "never"
+    if text.strip().startswith("-"):
         raise ValueError(f"{shown(text)} is negative")
     try:
         return parse_duration(text, unit_of(key) or "s")
@@ -84,7 +84,8 @@ def check(kind: str, key: str, text: str) -> None:
         case "int":
             integer(text)
         case "seconds" | "ms":
-            duration(text, key)
+            if not re.fullmatch(r"-\d+", text.strip()):  # MirrorMaker 2 means: never
+                duration(text, key)
         case "bytes":
             size(text)
         case "choice":
