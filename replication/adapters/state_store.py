@@ -1,0 +1,233 @@
+"""Isthmus' own topics on a target cluster: made, read to the end, followed, and written."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as ClientPartition
+
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.kafka_errors import Complaints, our_errors, quiet
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+from replication.state import PRODUCERS_TOPIC, Stored, anchors_topic, parse, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+_PATIENCE_S = 10.0
+_POLL_S = 0.05
+_AT_ONCE = 1000  # records a poll
+# A flow writes a few records a second: the topics stay small only if their segments are rolled
+# and cleaned soon. Nothing younger than a minute is compacted, so that whoever follows a topic
+# sees every record of the last minute: the lease counts on it.
+_CONFIGS = {
+    "cleanup.policy": "compact",
+    "segment.bytes": str(16 << 20),
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.1",
+    "min.compaction.lag.ms": "60000",
+    "delete.retention.ms": "600000",
+}
+
+
+class Tail:
+    """Follows one state topic: all of it first, then what is new."""
+
+    def __init__(self, client: Mapping[str, Any], topic: str) -> None:
+        self._topic = topic
+        self._where = f"{topic} at {client['bootstrap.servers']}"
+        self._complaints = Complaints()
+        self._admin = KafkaAdmin(client)
+        self._next = 0
+        self._consumer: Consumer | None = Consumer(
+            {
+                **quiet(client, self._complaints),
+                "group.id": "isthmus-tail",  # the client demands one; nothing is ever committed
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 200,
+                "fetch.error.backoff.ms": 200,
+            }
+        )
+        self._consumer.assign([ClientPartition(topic, 0, 0)])
+
+    def catch_up(self) -> list[Stored]:
+        """Return everything up to the present end. Raises ClusterUnavailable after 10 s."""
+        end = self._admin.end_offsets([TopicPartition(self._topic, 0)]).get(
+            TopicPartition(self._topic, 0)
+        )
+        if end is None:
+            raise ClusterUnavailable(f"reading {self._where}: it has no leader")
+        deadline = time.monotonic() + _PATIENCE_S
+        found: list[Stored] = []
+        while self._next < end:
+            if time.monotonic() > deadline:
+                said = str(self._complaints) or "no answer in time"
+                raise ClusterUnavailable(f"reading {self._where}: {said}")
+            found += self.poll(_POLL_S)
+        return found
+
+    def poll(self, wait_s: float = 0.0) -> list[Stored]:
+        """Return what has come since the last call, oldest first; cheap when there is nothing."""
+        if self._consumer is None:
+            return []
+        with self._doing():
+            messages = self._consumer.consume(_AT_ONCE, timeout=wait_s)
+            return [each for message in messages if (each := self._take(message)) is not None]
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _take(self, message: Message) -> Stored | None:
+        error, offset = message.error(), message.offset()
+        if error is None:
+            self._next = (offset or 0) + 1
+            return parse(_bytes(message.key()), _bytes(message.value()))
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._next = max(self._next, offset or 0)  # markers and compaction leave no record
+            return None
+        raise KafkaException(error)
+
+    def _doing(self) -> AbstractContextManager[None]:
+        return our_errors(f"reading {self._where}", lambda: self._complaints)
+
+
+class StateStore:
+    """Isthmus' own topics on one cluster. ``client`` holds librdkafka's settings.
+
+    Every call ends within about 10 s. Raises ClusterUnavailable or ClusterRejected, which name
+    the topic and the cluster's address.
+    """
+
+    def __init__(self, client: Mapping[str, Any], replication_factor: int) -> None:
+        self._client = client
+        self._address = client["bootstrap.servers"]
+        self._replication_factor = replication_factor
+        self._complaints = Complaints()
+        self._admin = KafkaAdmin(client)
+        self._producer: Producer | None = None
+        self.trouble: str | None = None  # why the last post did not arrive, until one does
+
+    def ensure_topics(self, source: str) -> None:
+        """Create the topics of the flows from ``source`` that are not there; wait for leaders."""
+        names = (anchors_topic(source), status_topic(source), PRODUCERS_TOPIC)
+        missing = sorted(set(names) - set(self._admin.topics()))
+        if missing:
+            replicas = max(1, min(self._replication_factor, self._admin.broker_count()))
+            for name in missing:
+                self._create(name, replicas)
+        self._await_leaders({TopicPartition(name, 0) for name in names})
+
+    def read(self, topic: str) -> dict[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+        if TopicPartition(topic, 0) not in self._admin.end_offsets([TopicPartition(topic, 0)]):
+            return {}
+        tail = self.tail(topic)
+        try:
+            return {each.key(): each for each in tail.catch_up()}
+        finally:
+            tail.close()
+
+    def tail(self, topic: str) -> Tail:
+        """Follow ``topic`` from its beginning."""
+        return Tail(self._client, topic)
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Write in order and wait until all replicas in sync have it."""
+        problems: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, _: object) -> None:
+            if error is not None:
+                problems.append(error)
+
+        doing = f"writing to {topic} at {self._address}"
+        with our_errors(doing, lambda: self._complaints):
+            producer = self._started()
+            for each in records:
+                producer.produce(
+                    topic,
+                    key=each.key(),
+                    value=each.value(),
+                    partition=0,
+                    on_delivery=delivered,
+                )
+            if producer.flush(_PATIENCE_S + 1):
+                producer.purge()
+                raise TimeoutError
+            if problems:
+                raise KafkaException(problems[0])
+
+    def post(self, topic: str, record: Stored) -> None:
+        """Write without waiting; ``trouble`` says later whether it did not arrive."""
+        producer = self._started()
+        try:
+            producer.produce(
+                topic,
+                key=record.key(),
+                value=record.value(),
+                partition=0,
+                on_delivery=lambda error, _: self._note(topic, error),
+            )
+        except BufferError:
+            self.trouble = f"writing to {topic} at {self._address}: too much is waiting"
+        except KafkaException as error:
+            self._note(topic, error.args[0])
+        producer.poll(0)
+
+    def close(self) -> None:
+        """Send what is waiting, for at most a second, and forget the rest."""
+        if self._producer is not None:
+            self._producer.flush(1.0)
+            self._producer = None
+
+    def _note(self, topic: str, error: KafkaError | None) -> None:
+        if error is None:
+            self.trouble = None
+        else:
+            said = str(self._complaints) or error.str()
+            self.trouble = f"writing to {topic} at {self._address}: {said}"
+
+    def _started(self) -> Producer:
+        if self._producer is None:
+            self._producer = Producer(
+                {
+                    **quiet(self._client, self._complaints),
+                    "acks": "all",
+                    # One request at a time keeps the order without a producer id, for which the
+                    # credentials may lack the right. A repeat does no harm: equal keys compact.
+                    "max.in.flight.requests.per.connection": 1,
+                    "linger.ms": 0,
+                    "message.timeout.ms": int(_PATIENCE_S * 1000),
+                    "topic.metadata.propagation.max.ms": 0,
+                    "topic.metadata.refresh.fast.interval.ms": 100,
+                }
+            )
+        return self._producer
+
+    def _create(self, name: str, replicas: int) -> None:
+        try:
+            self._admin.create_topic(name, 1, replicas, _CONFIGS)
+        except ClusterRejected:
+            if name not in self._admin.topics():  # else another driver was faster
+                raise
+
+    def _await_leaders(self, wanted: set[TopicPartition]) -> None:
+        deadline = time.monotonic() + _PATIENCE_S
+        while missing := wanted - set(self._admin.end_offsets(wanted)):
+            if time.monotonic() > deadline:
+                first = min(missing)
+                raise ClusterUnavailable(
+                    f"preparing {first.topic} at {self._address}: it has no leader"
+                )
+            time.sleep(_POLL_S)
+
+
+def _bytes(value: bytes | str | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

@@ -1,0 +1,96 @@
+"""Who may drive a flow: the driver whose :class:`FlowStatus` has the highest generation.
+
+Pure decisions about records read from the status topic. Taking a lease goes like this::
+
+    read the newest record ─▶ watch it for WATCH_MS ─▶ write ours, generation + 1 ─▶ read to the end
+         its holder is known to be gone: do not watch            another one wrote the same
+         its beat moves while we watch: FlowTaken                 generation first: FlowTaken
+
+The log decides between two drivers that write at the same time. A beat is compared with earlier
+beats only, never with our clock, so clocks that disagree cannot make two drivers believe in
+themselves. And should one believe wrongly, the fence of the copier keeps it from appending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from replication.errors import FlowTaken
+from replication.model import FlowState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from replication.state import FlowStatus
+
+WATCH_MS = 3_000  # three beats
+
+
+class Holder(Enum):
+    """What is known of the process that wrote the newest record, apart from its beats."""
+
+    UNKNOWN = "unknown"  # another machine, or a machine that does not tell
+    GONE = "gone"  # it ran on this machine and runs no more
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Write a status with this generation, then read to the end."""
+
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Look again; the holder may be alive."""
+
+    for_ms: int
+
+
+def decide_lease(
+    first: FlowStatus | None, newest: FlowStatus | None, watched_ms: int, holder: Holder
+) -> Take | Watch:
+    """Say what to do after watching for ``watched_ms``.
+
+    ``first`` is the record at the beginning of the watch, ``newest`` the one now.
+    Raises FlowTaken when somebody wrote in between.
+    """
+    if newest is None:
+        return Take(1)
+    if first is None or newest.beat_ms != first.beat_ms or newest.instance != first.instance:
+        raise taken_by(newest)
+    if newest.state == FlowState.STOPPED or holder is Holder.GONE or watched_ms >= WATCH_MS:
+        return Take(newest.generation + 1)
+    return Watch(WATCH_MS - watched_ms)
+
+
+def check_lease(mine: FlowStatus, since: Iterable[FlowStatus]) -> None:
+    """Raise FlowTaken unless ours is the highest generation, and was its first record.
+
+    ``since`` are the flow's records from our first look on, in the order of the log.
+    """
+    claims: dict[int, FlowStatus] = {}
+    for each in since:
+        claims.setdefault(each.generation, each)
+    highest = claims[max(claims)] if claims else mine
+    if highest.generation >= mine.generation and highest.instance != mine.instance:
+        raise taken_by(highest)
+
+
+def keep_lease(mine: FlowStatus, seen: FlowStatus) -> None:
+    """Raise FlowTaken when a record that came while we drive shows that we no longer may."""
+    if seen.generation > mine.generation:
+        raise taken_by(seen)
+
+
+def taken_by(other: FlowStatus) -> FlowTaken:
+    """Return the error that names the other driver."""
+    since = datetime.fromtimestamp(other.started_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return FlowTaken(
+        f"flow {other.flow} is being copied by another driver: process {other.pid} on "
+        f"{other.host}, since {since} UTC (generation {other.generation}). Stop that one first, "
+        "or leave the flow to it"
+    )

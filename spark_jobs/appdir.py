@@ -1,0 +1,129 @@
+"""The files of one Spark application under the state directory. Standard library only.
+
+::
+
+    .isthmus/apps/<application>/
+      driver.lock             held by the living driver (flock); its content is for people
+      driver.log              output of the driver and its JVM
+      watch.json              what the watcher did
+      flows/<flow>/plan.json  what to copy: the driver writes, the query's planner reads
+      flows/<flow>/epoch.json which epoch runs: the query's planner writes, the driver reads
+      flows/<flow>/checkpoint-<generation>/   Spark's own; a cache
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LOCK_WAIT_S = 1.0  # a look at whether it is locked takes it for a moment
+
+
+class Locked(Exception):
+    """Another process holds the lock; the message is what it wrote there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDir:
+    """The files of one flow. Each is replaced as a whole, so a reader never sees half a file."""
+
+    root: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.json"
+
+    @property
+    def epoch(self) -> Path:
+        return self.root / "epoch.json"
+
+    def fresh_checkpoint(self, generation: int, attempt: int) -> Path:
+        """Return a checkpoint directory that is not there yet; remove those of earlier starts."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        for old in self.root.glob("checkpoint-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        return self.root / f"checkpoint-{generation}-{attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class AppDir:
+    """The directory of one application."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, state: Path, application: str) -> AppDir:
+        return cls(state.absolute() / "apps" / application)
+
+    @property
+    def log(self) -> Path:
+        return self.root / "driver.log"
+
+    @property
+    def watch(self) -> Path:
+        return self.root / "watch.json"
+
+    def flow(self, name: str) -> FlowDir:
+        return FlowDir(self.root / "flows" / quote(name, safe=""))
+
+    @contextmanager
+    def locked(self) -> Iterator[Lock]:
+        """Hold ``driver.lock``. Raises Locked. The kernel frees it with the process."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / "driver.lock").open("a+") as handle:
+            _take(handle.fileno(), self.root / "driver.lock")
+            lock = Lock(handle.fileno())
+            lock.tell(pid=os.getpid())
+            yield lock
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock that is held."""
+
+    descriptor: int
+
+    def tell(self, **content: Any) -> None:
+        """Write who holds it."""
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, json.dumps(content).encode(), 0)
+
+
+def _take(descriptor: int, path: Path) -> None:
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise Locked(path.read_text()) from None
+            time.sleep(0.05)
+        else:
+            return
+
+
+def write_json(path: Path, content: object) -> None:
+    """Replace a file's content as a whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    temporary.write_text(json.dumps(content))
+    temporary.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return a file's content. None: there is none yet."""
+    with suppress(FileNotFoundError, ValueError):
+        content = json.loads(path.read_text())
+        return content if isinstance(content, dict) else None
+    return None

@@ -1,0 +1,184 @@
+"""The loop that drives all flows of one application."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import structlog
+
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.state_store import StateStore
+from replication.errors import ClusterUnavailable
+from replication.selection import TopicSelector
+from spark_jobs.flow import FlowDriver, template
+from spark_jobs.jvm import SparkJvm, dump_archive
+from spark_jobs.planning import FlowPlan, plan_flow
+from spark_jobs.query import slots, start_query
+from spark_jobs.session import start_session
+from spark_jobs.source import IsthmusSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+
+    from replication.config.model import Config, Flow
+    from spark_jobs.appdir import AppDir, Lock
+    from spark_jobs.query import FlowQuery
+
+_TICK_S = 0.2
+_RETRY_S = 2.0
+_DUMP_AFTER_S = 15.0  # by then all that a start needs has been loaded
+DIED = 70  # the JVM is gone
+
+log = structlog.get_logger()
+
+
+class Driver:
+    """Drives the flows of one application until it is told to end."""
+
+    def __init__(
+        self, config: Config, flows: tuple[Flow, ...], directory: AppDir, lock: Lock
+    ) -> None:
+        self._config = config
+        self._directory = directory
+        self._lock = lock
+        self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
+        self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
+        self._spark: SparkSession | None = None
+        self._ending = False
+        self._began = time.monotonic()
+        self._slots_at = 0.0
+
+    def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
+        """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
+
+        Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
+        """
+        self._take_leases()
+        jvm.connect()
+        self._spark = start_session(conf)
+        self._spark.dataSource.register(IsthmusSource)
+        self._loop(jvm)
+
+    def _take_leases(self) -> None:
+        """Take all of them, in the order of their names, so that of two drivers one gets all."""
+        for each in self._flows:
+            self._patiently(each.prepare)
+        for each in self._flows:
+            self._patiently(each.take)
+        generations = {each.flow.name: each.status.generation for each in self._flows}
+        self._lock.tell(pid=os.getpid(), generations=generations)
+
+    def _patiently(self, action: Callable[[], None]) -> None:
+        said = ""
+        while True:
+            try:
+                action()
+            except ClusterUnavailable as error:
+                if str(error) != said:
+                    log.warning("waiting for the target", reason=str(error))
+                said = str(error)
+                time.sleep(_RETRY_S)
+            else:
+                return
+
+    def _loop(self, jvm: SparkJvm) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        while not all(each.done for each in self._flows):
+            begin = time.monotonic()
+            self._drive(jvm)
+            time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
+        for each in self._flows:
+            each.close()
+
+    def _drive(self, jvm: SparkJvm) -> None:
+        """Let every flow do what is due; end at once when the JVM has gone."""
+        try:
+            self._check_slots()
+            self._keep_classes(jvm)
+            for each in self._flows:
+                each.ending = self._ending
+                each.tick()
+        except Exception:
+            if not self._gone(jvm):
+                raise
+        if not jvm.alive:
+            log.error("Spark's JVM has ended; this driver ends too, to be started again")
+            os._exit(DIED)
+
+    def _gone(self, jvm: SparkJvm) -> bool:
+        deadline = time.monotonic() + 1.0  # its sockets close a little earlier
+        while jvm.alive and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return not jvm.alive
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._ending = True
+
+    def _check_slots(self) -> None:
+        """Say what is lacking instead of letting a unit wait for a whole epoch."""
+        waiting = [each for each in self._flows if each.query is None]
+        if not waiting or self._spark is None or time.monotonic() < self._slots_at:
+            return
+        self._slots_at = time.monotonic() + _RETRY_S
+        free = slots(self._spark) - sum(
+            each.flow.copying.units for each in self._flows if each.query is not None
+        )
+        for each in waiting:
+            needed = each.flow.copying.units
+            each.lacking = "" if needed <= free else self._lack(needed, free)
+            free -= 0 if each.lacking else needed
+
+    def _lack(self, needed: int, free: int) -> str:
+        return (
+            f"Spark at {self._config.spark.master} has {max(free, 0)} free slots, this flow's "
+            f"units need {needed}: add workers or cores (spark.cores.max, spark.executor.cores), "
+            "or set tasks.max lower"
+        )
+
+    def _keep_classes(self, jvm: SparkJvm) -> None:
+        """Write the class archive once, when everything has been loaded."""
+        ready = time.monotonic() - self._began > _DUMP_AFTER_S
+        if jvm.archive is None or not ready or not all(each.query for each in self._flows):
+            return
+        archive, jvm.archive = jvm.archive, None
+        if self._spark is not None:
+            self._pool.submit(dump_archive, self._spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
+
+    def _flow(self, flow: Flow) -> FlowDriver:
+        admin = to_librdkafka(flow.clients.target_admin)
+        return FlowDriver(
+            flow=flow,
+            store=StateStore(admin, flow.state_replication_factor),
+            directory=self._directory.flow(flow.name),
+            planner=self._planner(flow),
+            starter=functools.partial(self._start, flow),
+        )
+
+    def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
+        return functools.partial(
+            self._pool.submit,
+            plan_flow,
+            flow,
+            TopicSelector.for_flow(flow, self._config.clusters),
+            KafkaAdmin(to_librdkafka(flow.clients.source_admin)),
+            KafkaAdmin(to_librdkafka(flow.clients.target_admin)),
+        )
+
+    def _start(self, flow: Flow, generation: int, attempt: int) -> FlowQuery:
+        if self._spark is None:
+            raise RuntimeError("a query before there is a session")
+        directory = self._directory.flow(flow.name)
+        checkpoint = directory.fresh_checkpoint(generation, attempt)
+        wanted = template(flow, generation)
+        return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)

@@ -1,0 +1,109 @@
+"""One flow's streaming query: started, looked at, ended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
+
+from spark_jobs.appdir import read_json
+from spark_jobs.source import options
+from spark_jobs.unit import COPIER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from replication.copier.spec import UnitSpec
+    from spark_jobs.appdir import FlowDir
+
+_COPIER = "spark.isthmus.copier"  # a test may set another than the real one
+_FIGURES = "figures"
+_RETRY = "1 second"  # between epochs that end at once, because every unit was refused
+
+
+class FlowQuery:
+    """A running query. What it learns of its epochs comes from files and from Spark's progress."""
+
+    def __init__(self, query: StreamingQuery, directory: FlowDir) -> None:
+        self._query = query
+        self._directory = directory
+        self._batch = -1
+        self.started = time.monotonic()
+
+    def alive(self) -> bool:
+        return bool(self._query.isActive)
+
+    def problem(self) -> str:
+        """Return in one line why it ended."""
+        error = self._query.exception()
+        return first_line(error) if error is not None else "it was stopped"
+
+    def epoch(self) -> tuple[int, int] | None:
+        """Return the epoch that was planned last and the number of its plan."""
+        told = read_json(self._directory.epoch)
+        return (told["epoch"], told["plan"]) if told else None
+
+    def idle(self) -> bool:
+        """Say whether no epoch is running; also true of a query that has ended."""
+        return not self.alive() or not self._query.status["isTriggerActive"]
+
+    def figures(self) -> dict[str, Any] | None:
+        """Return the sums of the newest finished epoch, once."""
+        progress = self._query.lastProgress
+        if progress is None or progress["batchId"] == self._batch:
+            return None
+        self._batch = progress["batchId"]
+        row = progress["observedMetrics"].get(_FIGURES)
+        return row.asDict() if row is not None and row["units"] else None
+
+    def stop(self) -> None:
+        """End it. Only when idle do its tasks end cleanly."""
+        self._query.stop()
+
+
+def start_query(
+    spark: SparkSession, directory: FlowDir, template: UnitSpec, units: int, checkpoint: Path
+) -> FlowQuery:
+    """Start copying one flow."""
+    directory.epoch.unlink(missing_ok=True)
+    given = options(directory, template, units, spark.conf.get(_COPIER, COPIER) or COPIER)
+    counted = (
+        spark.readStream.format("isthmus")
+        .options(**given)
+        .load()
+        .observe(
+            _FIGURES,
+            F.count("*").alias("units"),
+            F.max("epoch").alias("epoch"),
+            F.sum("records").alias("records"),
+            F.sum("bytes").alias("bytes"),
+            F.sum("cpu_s").alias("cpu_s"),
+            F.sum("takeovers").alias("takeovers"),
+            F.sum("not_running").alias("not_running"),
+            F.max(F.when(F.col("outcome") != "clean", F.col("outcome"))).alias("outcome"),
+        )
+    )
+    query = (
+        counted.writeStream.format("noop")
+        .queryName(template.flow)
+        .trigger(processingTime=_RETRY)
+        .option("checkpointLocation", str(checkpoint))
+        .start()
+    )
+    return FlowQuery(query, directory)
+
+
+def slots(spark: SparkSession) -> int:
+    """Return how many tasks Spark can run at the same time now."""
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - Spark's Python has no question for it
+    profile = context.resourceProfileManager().defaultResourceProfile()
+    return int(context.maxNumConcurrentTasks(profile))
+
+
+def first_line(error: Exception) -> str:
+    """Return what an operator can read of Spark's error; the rest is its own stack trace."""
+    return str(error).strip().partition("\n")[0]

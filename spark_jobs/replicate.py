@@ -1,0 +1,130 @@
+"""The driver of one Spark application: ``python -m spark_jobs.replicate --config F --target B``.
+
+Exit codes: 0 ended as asked; 75 somebody else copies these flows; 78 a person must fix the
+configuration or this machine; anything else: start me again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from replication.config.load import load_config
+from replication.errors import ConfigError, EnvironmentProblem, FlowTaken
+from spark_jobs.appdir import AppDir, Locked
+from spark_jobs.jvm import launch
+from spark_jobs.session import spark_conf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.config.model import Config, Flow
+
+TAKEN = 75
+MISCONFIGURED = 78
+
+log = structlog.get_logger()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Drive until told to end; return the exit code."""
+    _log_plainly()
+    given = _parser().parse_args(arguments)
+    try:
+        config = load_config(given.config).config
+        flows = chosen_flows(config, given.target, given.flow)
+        directory = AppDir.of(given.state_dir, given.flow or given.target)
+        return _drive(config, flows, directory)
+    except FlowTaken as error:
+        log.error("refused", reason=str(error))  # noqa: TRY400 - the message says it all
+        return TAKEN
+    except (ConfigError, EnvironmentProblem) as error:
+        log.error("cannot start", reason=str(error))  # noqa: TRY400 - the message says it all
+        return MISCONFIGURED
+
+
+def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, ...]:
+    """Return the flows of the application. Raises ConfigError when there are none."""
+    flows = config.flows_into(target)
+    if name is not None:
+        flows = tuple(each for each in flows if each.name == name)
+    if not flows:
+        known = ", ".join(each.name for each in config.flows) or "none"
+        wanted = f"flow {name} into {target}" if name else f"flow into {target}"
+        raise ConfigError(f"{config.path} has no {wanted}; its flows: {known}")
+    return flows
+
+
+def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
+    try:
+        with directory.locked() as lock:
+            conf = {"spark.local.dir": str(_scratch(directory)), **_conf(config, flows)}
+            jvm = launch(conf, directory.root / "log4j2.properties")
+            try:
+                from spark_jobs.driver import Driver  # noqa: PLC0415 - while the JVM starts
+
+                Driver(config, flows, directory, lock).run(jvm, conf)
+                jvm.stop()
+            except BaseException:
+                jvm.kill()
+                raise
+    except Locked as holder:
+        names = ", ".join(each.name for each in flows)
+        raise FlowTaken(
+            f"another driver on this machine copies {names} ({directory.root / 'driver.lock'} is "
+            f"held: {holder}). Stop that one first, or leave the flows to it"
+        ) from None
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"state directory {directory.root} cannot be used: {error.strerror}. Free space or "
+            "permissions there, or name another one with --state-dir"
+        ) from error
+    return 0
+
+
+def _conf(config: Config, flows: tuple[Flow, ...]) -> dict[str, str]:
+    return spark_conf(config.spark, sum(each.copying.units for each in flows))
+
+
+def _scratch(directory: AppDir) -> Path:
+    """Return an empty place for Spark's files: a driver that was killed leaves some behind."""
+    scratch = directory.root / "tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    return scratch
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m spark_jobs.replicate", description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="properties file")
+    parser.add_argument("--target", required=True, help="alias of the cluster to copy to")
+    parser.add_argument("--flow", help="only this flow, such as 'A->B'")
+    parser.add_argument("--state-dir", type=Path, default=Path(".isthmus"))
+    return parser
+
+
+def _log_plainly() -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
+            structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+if __name__ == "__main__":
+    # The process would wait for threads that ask a silent cluster.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
