@@ -1,0 +1,53 @@
+# Needs Python 3.11 or newer, Java 17 or newer and make; everything else it installs into .venv.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/ready
+PACKAGES := replication spark_jobs orchestration
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run smoke bench test check fix lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY) ## install everything into .venv
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Isthmus needs Python 3.11 or newer: install python3.11 (with venv), or say make PYTHON=/path/to/python"; exit 1; }
+	@echo "setting up .venv (a few minutes the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: $(READY) ## two embedded clusters, a stream of orders, a live table; Ctrl-C ends it
+	@$(BIN)/isthmus demo
+
+smoke: $(READY) ## unattended: copy under kill -9, then compare every record
+	@$(BIN)/isthmus smoke
+
+bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run
+	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+test: $(READY) ## all tests
+	@$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+
+check: $(READY) ## format, lint, import contracts, types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+	@$(BIN)/mypy
+
+fix: $(READY) ## let the formatter and the linter mend what they can
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format --quiet .
+
+lock: ## renew requirements.lock from pyproject.toml; needs uv
+	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header \
+		--python-version 3.11 --quiet -o requirements.lock
+
+clean: ## remove .venv, state and caches; running clusters are stopped first
+	@if test -x $(BIN)/isthmus; then $(BIN)/isthmus down; $(BIN)/isthmus dev down; fi
+	@rm -rf .venv .isthmus .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
