@@ -24,9 +24,23 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, plant: Plant) -> N
         return
     subject = run.tags.get(APPLICATION_TAG, run.job_name)
     times = "" if in_a_row == 1 else f" (failure {in_a_row} in a row)"
-    text = f"{run.job_name} for {subject}{times}: {context.failure_event.message}"
+    text = f"{run.job_name} for {subject}{times}: {_cause(context)}"
     webhook = plant.config().alerts.webhook_url
     send(Alert("run_failed", subject, text, now_ms()), context.log.error, webhook)
+
+
+def _cause(context: dg.RunFailureSensorContext) -> str:
+    """Return what the failed step said, without its stack; else what Dagster says of the run."""
+    for event in context.get_step_failure_events():
+        data = event.step_failure_data
+        if data.user_failure_data is not None and data.user_failure_data.description:
+            return data.user_failure_data.description
+        error = data.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        if error is not None:
+            return error.message.strip()
+    return context.failure_event.message or "no reason given"
 
 
 def _failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:

@@ -28,7 +28,7 @@ def slug(flow: str) -> str:
     """
     plain = flow.replace("->", "_to_")
     bent = re.sub(r"\W", "_", plain)
-    if bent == plain and flow.count("->") == 1 and "_to_" not in flow:
+    if bent == plain and flow.count("->") <= 1 and "_to_" not in flow:
         return bent
     return f"{bent}_{hashlib.sha256(flow.encode()).hexdigest()[:4]}"
 

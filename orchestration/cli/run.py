@@ -68,9 +68,9 @@ def operate(
     Returns whether all was well at the end, or whether a person ended it.
     """
     show = Show(Console(), panel, ending, note=session.address if session.ui else "")
+    session.start()
     leave = False
     try:
-        session.start()
         show.while_waiting("starting Dagster", lambda: session.wait_for_ui(ending))
         if session.ui:
             show.console.print(f"Dagster: {session.address}")

@@ -1,0 +1,163 @@
+"""The supervisor, tick by tick, against a Dagster instance in memory."""
+
+from __future__ import annotations
+
+import socket
+import warnings
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from orchestration.assets import stream_key
+from orchestration.sensors import APPLICATION_TAG, supervisor
+from replication.state import Intent
+from tests.builders import a_config, a_flow
+from tests.orchestration.fakes import FakePlant, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as found:
+        yield found
+
+
+@pytest.fixture
+def world() -> World:
+    return World(a_config())
+
+
+def tick(world: World, instance: dg.DagsterInstance, cursor: str | None = None) -> dg.SensorResult:
+    resources = {"plant": FakePlant.of(world)}
+    with dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor) as context:
+        return supervisor(context)
+
+
+def kinds(result: dg.SensorResult) -> list[str]:
+    return [type(each).__name__ for each in result.asset_events]
+
+
+def test_an_application_that_was_never_started_is_asked_for(world, instance):
+    (request,) = tick(world, instance).run_requests
+    assert request.job_name == "launch_flow"
+    assert request.run_config == {
+        "ops": {"launch": {"config": {"application": "B", "restart": False}}}
+    }
+    assert request.tags == {
+        APPLICATION_TAG: "B",
+        "replication/reason": "it_was_never_started",
+    }
+
+
+def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
+    create_run_for_test(instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"})
+    result = tick(world, instance)
+    assert not result.run_requests
+    assert result.skip_reason.skip_message == (
+        "A->B STARTING: it was never started; application B: a launch is under way"
+    )
+
+
+def test_a_tick_that_died_before_its_cursor_was_saved_asks_for_the_same_run(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(10, 10)
+    cursor = tick(world, instance).cursor
+    world.watched = world.driven = set()
+    world.copy(10, 10, host=socket.gethostname())
+    first, again = (tick(world, instance, cursor).run_requests for _ in range(2))
+    assert first[0].run_key == again[0].run_key
+
+
+def test_a_silent_target_starts_nothing_and_says_so(world, instance):
+    world.target.silent = True
+    result = tick(world, instance)
+    assert not result.run_requests
+    silence = "target B gave no answer (reading state at B:9092: connection refused)"
+    assert result.skip_reason.skip_message == (
+        f"A->B UNKNOWN: {silence}; application B: {silence}; "
+        "another host may be copying, so nothing is started"
+    )
+
+
+def test_a_flow_that_is_up_is_reported_once_and_then_only_when_it_changes(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    assert kinds(first) == [
+        "AssetObservation",
+        "AssetMaterialization",
+        "AssetCheckEvaluation",
+        "AssetCheckEvaluation",
+    ]
+    world.copy(records=150, end=150)
+    second = tick(world, instance, first.cursor)
+    assert kinds(second) == []
+    assert second.skip_reason.skip_message.startswith("A->B RUNNING 0.0 s behind")
+
+
+def test_an_idle_flow_is_not_materialized(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=0, end=0)
+    assert "AssetMaterialization" not in kinds(tick(world, instance))
+
+
+def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
+    world.config = a_config(a_flow(sla_s=5))
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    before = tick(world, instance)
+    world.watch = type(world.watch)()  # as after a restart of the code server
+    world.copy(records=100, end=170, age_s=9)
+    (event,) = tick(world, instance, before.cursor).asset_events
+    assert (event.asset_key, event.check_name, event.passed) == (
+        stream_key("A->B"),
+        "lag_sla",
+        False,
+    )
+    assert event.description == (
+        "1 of 1 partitions are more than 5 s behind; worst: orders-0, 9 s, 70 records"
+    )
+
+
+def test_an_application_whose_flows_are_all_stopped_is_ended(world, instance):
+    world.watched = world.driven = {"B"}
+    world.target.write("isthmus-status.A.internal", Intent("A->B", "stop"))
+    (request,) = tick(world, instance).run_requests
+    assert (request.job_name, request.run_config) == (
+        "stop_application",
+        {"ops": {"halt": {"config": {"application": "B"}}}},
+    )
+
+
+@pytest.mark.parametrize("cursor", ["", "garbage", "[]", '{"told": 1}', '{"memory": 7}'])
+def test_a_cursor_that_cannot_be_read_costs_nothing_but_memory(world, instance, cursor):
+    assert tick(world, instance, cursor).run_requests
+
+
+def test_the_cursor_stays_small(world, instance):
+    world.config = a_config(*(a_flow(chr(65 + n), "Z") for n in range(20)))
+    assert len(tick(world, instance).cursor) < 8_000
+
+
+def test_definitions_load(monkeypatch):
+    from orchestration import definitions  # noqa: PLC0415 - loads the whole of Dagster's part
+
+    monkeypatch.setenv("ISTHMUS_CONFIG", "test.properties")
+    listed = a_flow(topics=("orders", "audit.*"))
+    monkeypatch.setattr(definitions, "read_config", lambda _: a_config(listed, a_flow("B", "A")))
+    with warnings.catch_warnings():  # Dagster warns of its own parameter `owners`
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        found = definitions.defs()
+        dg.Definitions.validate_loadable(found)
+        keys = {each.key.to_user_string() for each in found.resolve_all_asset_specs()}
+    assert keys == {
+        "kafka/A",
+        "kafka/B",
+        "kafka/B/from/A/orders",
+        "replication/A_to_B/stream",
+        "replication/B_to_A/stream",
+    }
