@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TOOLS = {tool.name: tool for tool in (ISTHMUS, MM2)}
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 _console = Console(highlight=False, width=100)
 
 
@@ -38,7 +39,8 @@ def bench(
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_TOOLS)}")
     tools = [_TOOLS[name] for name in only or _TOOLS]
     amounts, rounds = (QUICK, 1) if quick else (Amounts(), rounds)
-    signal.signal(signal.SIGTERM, _interrupted)
+    for number in _INTERRUPTS:
+        signal.signal(number, _interrupted)
     _header(tools, amounts, rounds)
     try:
         with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as directory:
@@ -92,6 +94,9 @@ def _print(result: Figures) -> None:
 
 
 def _interrupted(_signal: int, _frame: object) -> NoReturn:
+    """Begin to clean up; from now on further signals would only leave processes behind."""
+    for number in _INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
