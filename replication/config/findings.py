@@ -66,6 +66,11 @@ class Notes:
         """Note what an operator may want to know."""
         self._add(Severity.INFO, at, message, suggestion)
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is an error already, of which others may only be consequences."""
+        return any(each.severity is Severity.ERROR for each in self._found)
+
     def sorted(self) -> tuple[Finding, ...]:
         """Return the findings without repeats, in the order of the file."""
         return tuple(sorted(dict.fromkeys(self._found), key=lambda each: (each.line, each.key)))

@@ -93,7 +93,9 @@ def plan_flows(
             f"list the clusters and write e.g. {listed[0]}->{unlisted[0]}.enabled = true",
         )
         return Plan(())
-    notes.error(("", 0), "no flow is enabled: nothing would be copied", f"write {_example(listed)}")
+    if not notes.has_errors:
+        example = f"write {_example(listed)}"
+        notes.error(("", 0), "no flow is enabled: nothing would be copied", example)
     return Plan(())
 
 

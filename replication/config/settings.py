@@ -11,7 +11,7 @@ from replication.config.mm2_keys import POLICIES
 from replication.config.model import CopySettings, Naming, RenameRule, Selection, TopicCreation
 from replication.config.own_keys import FLOW
 from replication.config.properties import Value
-from replication.java_regex import Untranslatable, compile_rules, to_python
+from replication.java_regex import Untranslatable, to_python
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,16 +32,13 @@ _STRATEGIES = FLOW["sync.topic.configs.strategy"].kind.removeprefix("choice ")
 
 def read_selection(read: Reader, notes: Notes) -> Selection:
     """Return which topics and groups take part."""
-    selection = Selection(
+    return Selection(
         topics=_topics(read, notes),
         topics_exclude=read.items("topics.exclude", _DEFAULTS.topics_exclude),
         groups=read.items("groups", _DEFAULTS.groups),
         groups_exclude=read.items("groups.exclude", _DEFAULTS.groups_exclude),
         heartbeats=read.boolean("heartbeats.replication.enabled", default=True),
     )
-    for name in ("topics", "topics.exclude", "groups", "groups.exclude"):
-        _check_patterns(name, read, notes)
-    return selection
 
 
 def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: bool,
@@ -112,20 +109,6 @@ def _topics(read: Reader, notes: Notes) -> tuple[str, ...]:
     notes.warn(regex.at, "is not MirrorMaker 2's name", f"topics = {regex.text}")
     read.note("topics", regex.text, regex)
     return (read.resolve(regex.text).strip(),)
-
-
-def _check_patterns(name: str, read: Reader, notes: Notes) -> None:
-    setting = read.props.get(name)
-    if setting is None:
-        return
-    items = values.items(read.resolve(setting.text))
-    try:
-        compile_rules(items)
-    except Untranslatable as error:
-        hint = "commas separate patterns, even inside { } and ( )" if len(items) > 1 else ""
-        notes.error(setting.at, str(error), hint or "a pattern that Java and Python both know")
-    if "" in items:
-        notes.warn(setting.at, "has an empty item", "no comma at the end, none doubled")
 
 
 def _check_separator(read: Reader, flow: Pair, separator: str, notes: Notes) -> None:

@@ -21,6 +21,7 @@ from replication.config.providers import (
 )
 from replication.config.scopes import Scoped, split_key
 from replication.errors import ConfigError
+from replication.java_regex import Untranslatable, compile_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,6 +92,8 @@ def _check_value(scoped: Scoped, value: Value, parsed: ParsedFile, notes: Notes)
             _check_client(client, text)
         elif (known := lookup(scoped)) is not None:
             values.check(known.kind, scoped.name, text)
+            if known.kind == "patterns":
+                _check_patterns(scoped.name, value, text, notes)
             _check_least(scoped.name, text)
     except ValueError as error:
         message, hint = str(error), _hint(client or scoped.name)
@@ -100,6 +103,19 @@ def _check_value(scoped: Scoped, value: Value, parsed: ParsedFile, notes: Notes)
     if client_keys.is_secret(client or scoped.name) and text != text.strip() and text.strip():
         notes.warn(value.at, "begins or ends in a blank, which belongs to the secret",
                    "no blank at the line's end")  # fmt: skip
+
+
+def _check_patterns(name: str, value: Value, text: str, notes: Notes) -> None:
+    items = (text.strip(),) if name == "topics.regex" else values.items(text)
+    try:
+        compile_rules(items)
+    except Untranslatable as error:
+        fix = "a pattern that Java and Python both know"
+        if len(items) > 1:
+            fix += "; commas separate patterns, even inside { } and ( )"
+        notes.error(value.at, str(error), fix)
+    if "" in items:
+        notes.warn(value.at, "has an empty item", "no comma at the end, none doubled")
 
 
 def _check_client(name: str, text: str) -> None:

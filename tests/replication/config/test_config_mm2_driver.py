@@ -109,7 +109,7 @@ def test_cfg_05_a_flows_topic_lists_reach_its_filter(tmp_path):
     assert selection.topics_exclude == ("topic3",)
 
 
-def test_cfg_06_a_worker_sees_the_targets_settings_below_the_top_levels_storage(tmp_path):
+def test_cfg_06_a_worker_sees_the_targets_settings_below_the_top_levels_storage():
     given = values(
         {
             "config.providers": "fake",

@@ -1,0 +1,384 @@
+"""Faults that operators reported, as far as a file can show them: BL-001 to BL-016."""
+
+import pytest
+from files import TWO, about, flow, found, loaded, written
+
+from replication.config.load import load_config
+from replication.errors import ConfigError
+
+BARE = TWO.replace("A->B.enabled = true\n", "")
+
+
+def test_bl_001_blanks_around_the_arrow_are_an_error_that_names_the_key_meant(tmp_path):
+    path = written(tmp_path, BARE + "A -> B.enabled = true\nA -> B.topics = t1\n")
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    assert str(error.value) == (
+        f"{path} has 2 problems:\n"
+        f"  {path}:4: A: a blank ends the key, so the flow's name is cut off → A->B.enabled\n"
+        f"  {path}:5: A: a blank ends the key, so the flow's name is cut off → A->B.topics"
+    )
+
+
+def test_bl_001_leniency_does_not_hide_it(tmp_path):
+    with pytest.raises(ConfigError, match=r"A->B\.enabled"):
+        loaded(tmp_path, BARE + "A -> B.enabled = true\n", lenient=True)
+
+
+def test_bl_003_slashes_are_no_comment_and_disturb_nothing(tmp_path):
+    text = "// Assign addresses\n" + TWO.replace("\n", "\n// and so on\n")
+    result = loaded(tmp_path, text)
+    assert [each.name for each in result.config.flows] == ["A->B"]
+    assert about(result.findings, "//")[0] == (
+        "warning: // begins no comment in a properties file; the line was passed over → "
+        "# at the start of the line"
+    )
+
+
+def test_bl_004_quotes_are_taken_off_with_a_warning(tmp_path):
+    text = TWO.replace("a:9092", '"a:9092"') + 'A->B.topics = "orders.*"\n'
+    result = loaded(tmp_path, text)
+    assert result.config.clusters["A"].bootstrap_servers == ("a:9092",)
+    assert result.config.flows[0].selection.topics == ("orders.*",)
+    assert "warning" in about(result.findings, "A->B.topics")[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("topic.blacklist", "topics.exclude"),
+        ("task.max", "tasks.max"),
+        ("sync.topics.configs.enabled", "sync.topic.configs.enabled"),
+        ("replication.polcy.class", "replication.policy.class"),
+        ("A->B.topics.exlude", "A->B.topics.exclude"),
+        ("A->B.emit.heartbeats", "A->B.emit.heartbeats.enabled"),
+        ("A->B.enable", "A->B.enabled"),
+        ("A.bootstrap.server", "A.bootstrap.servers"),
+        ("A.sasl.mechanisms", "A.sasl.mechanism"),
+    ],
+)
+def test_bl_006_a_misspelt_key_is_an_error_that_names_the_nearest(tmp_path, key, meant):
+    text = TWO + f"{key} = x\n"
+    assert about(found(tmp_path, text), key) == [f"error: unknown key → was {meant} meant?"]
+    lenient = about(loaded(tmp_path, text, lenient=True).findings, key)
+    assert lenient == [f"warning: unknown key → was {meant} meant?"]
+
+
+def test_bl_006_an_unknown_client_setting_is_no_error(tmp_path):
+    (message,) = about(loaded(tmp_path, TWO + "A.consumer.my.own.thing = x\n").findings,
+                       "A.consumer.my.own.thing")  # fmt: skip
+    assert message.startswith("warning: is no setting of Kafka's clients that is known here")
+
+
+def test_bl_006_all_problems_come_at_once_in_the_order_of_the_file(tmp_path):
+    text = TWO + "task.max = 2\ntopics = (\nA->B.enabled = yes\n"
+    wrong = [each for each in found(tmp_path, text) if each.severity == "error"]
+    assert [each.line for each in wrong if each.line] == [5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("topics.blacklist", "topics.exclude"),
+        ("topics.whitelist", "topics"),
+        ("groups.blacklist", "groups.exclude"),
+        ("config.properties.blacklist", "config.properties.exclude"),
+    ],
+)
+def test_bl_007_an_old_name_works_with_a_note(tmp_path, old, new):
+    result = loaded(tmp_path, TWO + f"{old} = a.*\n")
+    assert f"warning: is an old name; it was taken as {new} → {new} = a.*" in about(
+        result.findings, old
+    )
+    settings = {each.name: each.value for each in result.origins["A->B"]}
+    assert settings.get(new, "a.*") == "a.*"
+
+
+def test_bl_007_the_new_name_wins_over_the_old(tmp_path):
+    text = TWO + "topics.blacklist = a.*\ntopics.exclude = b.*\n"
+    result = loaded(tmp_path, text)
+    assert result.config.flows[0].selection.topics_exclude == ("b.*",)
+    assert about(result.findings, "topics.blacklist") == [
+        "warning: is passed over, because topics.exclude is set too → take it out"
+    ]
+
+
+@pytest.mark.parametrize("word", ["TRUE", "true  ", "True", '"true"'])
+def test_bl_009_true_may_be_written_in_any_case_and_with_blanks(tmp_path, word):
+    assert loaded(tmp_path, BARE + f"A->B.enabled = {word}\n").config.flow("A->B")
+
+
+@pytest.mark.parametrize("word", ["yes", "1", "on", "truee"])
+def test_bl_009_anything_else_is_an_error_with_key_and_value(tmp_path, word):
+    with pytest.raises(ConfigError, match=rf"A->B\.enabled: '{word}' is neither true nor false"):
+        loaded(tmp_path, BARE + f"A->B.enabled = {word}\n")
+
+
+BOTH = TWO + "B->A.enabled = true\n"
+
+
+def test_bl_010_a_flows_setting_beats_the_top_level_for_that_flow_alone(tmp_path):
+    text = BOTH + "topics = x.*\nA->B.topics = y.*\ntasks.max = 1\nA->B.tasks.max = 4\n"
+    result = loaded(tmp_path, text)
+    ab, ba = (result.config.flow(name) for name in ("A->B", "B->A"))
+    assert (ab.selection.topics, ab.copying.units) == (("y.*",), 4)
+    assert (ba.selection.topics, ba.copying.units) == (("x.*",), 1)
+
+
+def test_bl_010_each_setting_says_where_it_came_from(tmp_path):
+    result = loaded(tmp_path, BOTH + "topics = x.*\nA->B.topics = y.*\n")
+    path = result.config.path
+
+    def origin(name, setting):
+        return next(
+            (each.value, each.origin) for each in result.origins[name] if each.name == setting
+        )
+
+    assert origin("A->B", "topics") == ("y.*", f"{path}:7")
+    assert origin("B->A", "topics") == ("x.*", f"{path}:6")
+    assert origin("A->B", "tasks.max") == ("1", "default")
+
+
+def test_bl_010_a_clusters_replication_factor_has_no_effect_and_is_said_so(tmp_path):
+    result = loaded(tmp_path, TWO + "B.replication.factor = 1\nreplication.factor = 3\n")
+    assert result.config.flows[0].creation.replication_factor == 3
+    (message,) = about(result.findings, "B.replication.factor")
+    assert message == (
+        "warning: has no effect for a cluster, as in MirrorMaker 2 → replication.factor for all "
+        "flows, or A->B.replication.factor for one"
+    )
+
+
+def test_bl_011_each_client_gets_the_settings_of_its_prefix(tmp_path):
+    clients = flow(
+        tmp_path,
+        "B.producer.request.timeout.ms = 1\nA.consumer.request.timeout.ms = 2\n"
+        "B.admin.request.timeout.ms = 3\nA.admin.request.timeout.ms = 4\n",
+    ).clients
+    each = (clients.target_producer, clients.source_consumer, clients.target_admin,
+            clients.source_admin)  # fmt: skip
+    assert [client["request.timeout.ms"] for client in each] == ["1", "2", "3", "4"]
+
+
+def test_bl_011_a_client_setting_without_effect_says_why(tmp_path):
+    result = loaded(
+        tmp_path, TWO + "B.producer.compression.type = zstd\nA->B.producer.acks = all\n"
+    )
+    assert about(result.findings, "B.producer.compression.type") == [
+        "info: has no effect: record batches pass through as the source's producers made them → "
+    ]
+    assert about(result.findings, "A->B.producer.acks") == [
+        "info: has no effect: every append is idempotent and waits for all in-sync replicas → "
+    ]
+
+
+def test_bl_011_what_would_change_records_is_refused(tmp_path):
+    text = TWO + "A->B.transforms = mask\nA->B.transforms.mask.type = x\n"
+    with pytest.raises(ConfigError, match=r"A->B\.transforms: is not supported"):
+        loaded(tmp_path, text)
+
+
+PROVIDER = """\
+config.providers = file
+config.providers.file.class = org.apache.kafka.common.config.provider.FileConfigProvider
+security.protocol = SASL_SSL
+sasl.mechanism = PLAIN
+"""
+JAAS = 'x.PlainLoginModule required username="u" password="${{file:{}:pw}}";'
+
+
+def test_bl_013_a_placeholder_reaches_every_client_unresolved(tmp_path):
+    secret = tmp_path / "s.properties"
+    secret.write_text("pw=hush")
+    jaas = JAAS.format(secret)
+    text = TWO + PROVIDER + f"B.sasl.jaas.config = {jaas}\nA.sasl.jaas.config = {jaas}\n"
+    result = loaded(tmp_path, text)
+    clients = result.config.flows[0].clients
+    for name in ("source_consumer", "source_admin", "target_producer", "target_admin"):
+        assert getattr(clients, name)["sasl.jaas.config"] == jaas
+    assert "hush" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        pytest.param(None, "no readable file", id="missing file"),
+        pytest.param("other=1", "has no key pw", id="missing key"),
+    ],
+)
+def test_bl_013_a_placeholder_that_leads_nowhere_is_named(tmp_path, content, why):
+    secret = tmp_path / "s.properties"
+    if content is not None:
+        secret.write_text(content)
+    text = TWO + PROVIDER + f"sasl.jaas.config = {JAAS.format(secret)}\n"
+    with pytest.raises(ConfigError) as error:
+        loaded(tmp_path, text)
+    assert f"sasl.jaas.config: ${{file:{secret}:pw}}: " in str(error.value)
+    assert why in str(error.value)
+
+
+ALIASES = """\
+clusters = us, us.west, source, target
+us.bootstrap.servers = us:1
+us.west.bootstrap.servers = west:1
+us.west.security.protocol = SSL
+source.bootstrap.servers = source:1
+source.consumer.client.rack = r1
+target.bootstrap.servers = target:1
+target.security.protocol = SSL
+us->us.west.enabled = true
+source->target.enabled = true
+source->target.source.consumer.isolation.level = read_uncommitted
+topics = t1
+"""
+
+
+def test_bl_015_every_cluster_gets_its_own_settings_alone(tmp_path):
+    config = loaded(tmp_path, ALIASES).config
+    protocols = {
+        alias: cluster.client.get("security.protocol", "PLAINTEXT")
+        for alias, cluster in config.clusters.items()
+    }
+    assert protocols == {
+        "us": "PLAINTEXT",
+        "us.west": "SSL",
+        "source": "PLAINTEXT",
+        "target": "SSL",
+    }
+    assert not any(key.startswith("west") for key in config.clusters["us"].client)
+    flow = config.flow("source->target")
+    assert flow.copying.client_rack == "r1"
+    assert flow.copying.isolation == "read_uncommitted"
+    assert config.flow("us->us.west").copying.isolation == "read_committed"
+
+
+@pytest.mark.parametrize("alias", ["consumer", "topics", "A->B", "sync"])
+def test_bl_015_a_name_that_cannot_be_told_from_a_setting_is_refused(tmp_path, alias):
+    text = TWO + f"{alias}.bootstrap.servers = c:1\n"
+    text = text.replace("clusters = A, B", f"clusters = A, B, {alias}")
+    assert any("cannot be" in message for message in about(found(tmp_path, text), "clusters"))
+
+
+def test_bl_016_blanks_and_continuations_in_lists_are_taken_out(tmp_path):
+    text = TWO.replace("a:9092", "h1:9092, h2:9092 , h3:9092") + "topics = a.*, \\\n   b.*\n"
+    config = loaded(tmp_path, text).config
+    assert config.clusters["A"].bootstrap_servers == ("h1:9092", "h2:9092", "h3:9092")
+    assert config.flows[0].selection.topics == ("a.*", "b.*")
+
+
+def test_bl_016_an_empty_topic_list_selects_nothing_with_a_warning(tmp_path):
+    result = loaded(tmp_path, TWO + "topics =\ntopics.exclude =\n")
+    selection = result.config.flows[0].selection
+    assert (selection.topics, selection.topics_exclude) == ((), ())
+    assert about(result.findings, "topics") == [
+        "warning: is empty, so that no topic is copied → topics = .*"
+    ]
+
+
+@pytest.mark.parametrize(
+    "servers",
+    ["", "host", "host:port", "host:0", "host:99999", "a b:1", "::1:9092"],
+)
+def test_an_address_that_is_none_is_refused(tmp_path, servers):
+    text = TWO.replace("a:9092", servers)
+    with pytest.raises(ConfigError, match=r":2: A\.bootstrap\.servers: "):
+        loaded(tmp_path, text)
+
+
+def test_a_cluster_without_addresses_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"cluster B has no B\.bootstrap\.servers"):
+        loaded(tmp_path, TWO.replace("B.bootstrap.servers = b:9092\n", ""))
+
+
+def test_addresses_at_the_top_level_serve_clusters_that_have_none(tmp_path):
+    text = TWO.replace("B.bootstrap.servers", "bootstrap.servers")
+    assert loaded(tmp_path, text).config.clusters["B"].bootstrap_servers == ("b:9092",)
+
+
+def test_a_file_that_cannot_be_read_is_one_message(tmp_path):
+    with pytest.raises(ConfigError, match=r"reading .*nowhere: No such file or directory"):
+        load_config(tmp_path / "nowhere")
+
+
+def test_two_names_for_one_cluster_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="A and B are the same cluster"):
+        loaded(tmp_path, TWO.replace("b:9092", "a:9092"))
+
+
+def test_flows_in_a_circle_that_keep_names_are_refused(tmp_path):
+    identity = BOTH + "replication.policy.class = IdentityReplicationPolicy\n"
+    with pytest.raises(ConfigError, match="A->B, B->A keep topic names"):
+        loaded(tmp_path, identity)
+    apart = identity + "A->B.topics = t1\nB->A.topics = t2\n"
+    assert len(loaded(tmp_path, apart).config.flows) == 2
+
+
+def test_an_unknown_policy_class_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"'com\.example\.Mine' is not known"):
+        loaded(tmp_path, TWO + "replication.policy.class = com.example.Mine\n")
+
+
+def test_a_key_set_twice_counts_by_its_last_line(tmp_path):
+    result = loaded(tmp_path, TWO + "topics = a\ntopics = b\n")
+    assert result.config.flows[0].selection.topics == ("b",)
+    assert about(result.findings, "topics") == [
+        "warning: was set before on line 5; the last one counts → one of the two lines"
+    ]
+
+
+def test_bl_105_a_clusters_protocol_beats_the_top_level_without_leaking(tmp_path):
+    clients = flow(tmp_path, "security.protocol = SSL\nA.security.protocol = PLAINTEXT\n").clients
+    assert clients.source_consumer["security.protocol"] == "PLAINTEXT"
+    assert clients.source_admin["security.protocol"] == "PLAINTEXT"
+    assert clients.target_producer["security.protocol"] == "SSL"
+    assert clients.target_admin["security.protocol"] == "SSL"
+
+
+def test_bl_033_an_empty_separator_is_refused_with_prefixes_only(tmp_path):
+    empty = TWO + "replication.policy.separator =\n"
+    with pytest.raises(ConfigError, match="could not be told from its name"):
+        loaded(tmp_path, empty)
+    identity = empty + (
+        "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+    )
+    assert loaded(tmp_path, identity).config.flows[0].naming.kind == "identity"
+
+
+def test_a_lost_backslash_in_a_pattern_is_warned_about(tmp_path):
+    result = loaded(tmp_path, TWO + r"topics = orders\.v\d, a\\.b" + "\n")
+    assert result.config.flows[0].selection.topics == ("orders.vd", r"a\.b")
+    assert about(result.findings, "topics") == [
+        r"warning: the properties format takes the backslash away from \., \d → \\., \\d"
+    ]
+
+
+def test_start_and_isolation_follow_the_source_consumer(tmp_path):
+    copying = flow(
+        tmp_path,
+        "A.consumer.auto.offset.reset = latest\nA.consumer.isolation.level = read_uncommitted\n",
+    ).copying
+    assert (copying.start, copying.isolation) == ("latest", "read_uncommitted")
+    own = flow(tmp_path, "A.consumer.auto.offset.reset = latest\ncopy.start = earliest\n")
+    assert own.copying.start == "earliest"
+
+
+def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
+    text = BOTH + (
+        "lag.sla.seconds = 30\nA->B.lag.sla.seconds = 2m\ncopy.buffer.bytes = 16MiB\n"
+        "copy.epoch.seconds = 10\ncopy.anchor.interval.ms = 500\n"
+        "spark.master = spark://h:7077\nspark.application = per-flow\n"
+        "spark.conf.spark.executor.memory = 1g\nalert.webhook.url = http://h/x\n"
+        "isthmus.topics.replication.factor = 1\n"
+    )
+    config = loaded(tmp_path, text).config
+    ab, ba = config.flow("A->B"), config.flow("B->A")
+    assert (ab.lag_sla.total_seconds(), ba.lag_sla.total_seconds()) == (120, 30)
+    assert ab.copying.buffer_bytes == 16 << 20
+    assert (ab.copying.epoch.total_seconds(), ab.copying.anchor_every.total_seconds()) == (10, 0.5)
+    assert config.spark.master == "spark://h:7077"
+    assert (config.spark.application, config.spark.conf) == (
+        "per-flow",
+        {"spark.executor.memory": "1g"},
+    )
+    assert config.alerts.webhook_url == "http://h/x"
+    assert ab.state_replication_factor == 1
