@@ -88,7 +88,7 @@ def _compiled(text: str, python: str) -> re.Pattern[str]:
         return re.compile(python, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         reason = getattr(error, "msg", str(error))
-        raise Untranslatable(f"{text!r} is no pattern that can be used: {reason}") from None
+        raise Untranslatable(f"'{text}' is no pattern that can be used: {reason}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,16 @@ class _Translator:
             case "|":
                 pending = self._opened[-1]
                 self._emit(")" * len(pending) + "|" + "".join(pending), 1)
+            case "{":
+                self._count()
             case _:
                 self._emit(char, 1)
+
+    def _count(self) -> None:
+        count = re.match(r"\{\d+(,\d*)?\}", self._text[self._at :])
+        if count is None:  # a literal brace for Python, an error for Java
+            raise self._refused("a { begins no count such as {2} or {2,3}")
+        self._emit(count[0], count.end())
 
     def _emit(self, python: str, consumed: int) -> None:
         self._out.append(python)
@@ -233,4 +241,4 @@ class _Translator:
         return _POSIX[name]
 
     def _refused(self, why: str) -> Untranslatable:
-        return Untranslatable(f"{self._text!r}: {why}")
+        return Untranslatable(f"'{self._text}': {why}")

@@ -70,8 +70,8 @@ class NameFilter:
             return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} fits")
         against = next((rule for rule in self.exclude if rule.matches(name)), None)
         if against is None:
-            return Judgement(name, Verdict.SELECTED, f"matches {wanted.text!r} of {self.key}")
-        reason = f"excluded by {against.text!r} of {self.key}.exclude"
+            return Judgement(name, Verdict.SELECTED, f"matches '{wanted.text}' of {self.key}")
+        reason = f"excluded by '{against.text}' of {self.key}.exclude"
         if against.text in self.default_exclude:
             reason += ", a default"
             if self.key == "topics":
