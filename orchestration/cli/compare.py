@@ -1,0 +1,148 @@
+"""``isthmus compare``: proves, or disproves, that the target is a clean copy of the source."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from orchestration.cli.compare_report import Row, as_json, examples, is_equal, table, verdict
+from orchestration.cli.main import say_error
+from orchestration.comparison import Options, TopicComparer, TopicPair
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.config.load import load_config
+from replication.errors import ConfigError, ReplicationError
+from replication.policy import policy_for
+from replication.selection import TopicSelector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from replication.config.model import Config, Flow
+
+_TROUBLE = 2  # neither equal nor different: nothing could be said
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+class Isolation(StrEnum):
+    COMMITTED = "read_committed"
+    UNCOMMITTED = "read_uncommitted"
+
+
+def compare(  # noqa: PLR0913 - the options of the command
+    file: Annotated[Path, typer.Argument(help="The configuration of the flows.")],
+    *,
+    flow: Annotated[
+        list[str] | None, typer.Option(help="Compare this flow only, as A->B; may be repeated.")
+    ] = None,
+    topics: Annotated[
+        str, typer.Option(help="Of the flow's topics, those that this regex matches whole.")
+    ] = ".*",
+    isolation: Annotated[
+        Isolation | None,
+        typer.Option(help="How the source is read; as the flow does unless given."),
+    ] = None,
+    foreign_ok: Annotated[
+        bool, typer.Option("--foreign-ok", help="Others also write to the target's topics.")
+    ] = False,
+    output: Annotated[Output, typer.Option("--output", "-o")] = Output.TABLE,
+) -> None:
+    """Compare what source and target hold, record by record, in order.
+
+    Key, value, headers and timestamp of each record count. The target is read uncommitted: as the
+    least careful consumer sees it. Exit code 0: equal; 1: different; 2: could not be compared.
+    """
+    try:
+        rows = _rows(file, flow or [], _pattern(topics), isolation, foreign_ok=foreign_ok)
+    except ReplicationError as error:
+        say_error(error)
+        raise typer.Exit(_TROUBLE) from None
+    if output is Output.JSON:
+        typer.echo(json.dumps(as_json(rows, foreign_ok=foreign_ok)))
+    else:
+        _print(rows, foreign_ok=foreign_ok)
+    raise typer.Exit(0 if is_equal(rows, foreign_ok=foreign_ok) else 1)
+
+
+def _rows(
+    file: Path,
+    names: Sequence[str],
+    topics: re.Pattern[str],
+    isolation: Isolation | None,
+    *,
+    foreign_ok: bool,
+) -> list[Row]:
+    config = load_config(file).config
+    rows = []
+    for flow in _flows(config, names):
+        options = Options(isolation or flow.copying.isolation, foreign_ok=foreign_ok)
+        pairs = [pair for pair in _pairs(config, flow) if topics.fullmatch(pair.source)]
+        rows += list(_compare_flow(flow, pairs, options))
+    if not rows:
+        raise ConfigError(f"{file}: no topic to compare; see which take part: isthmus check {file}")
+    return rows
+
+
+def _flows(config: Config, names: Sequence[str]) -> list[Flow]:
+    known = {flow.name: flow for flow in config.flows}
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"no flow {unknown[0]!r} in {config.path}: it has {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
+def _pairs(config: Config, flow: Flow) -> list[TopicPair]:
+    """Return the flow's topics that are there now, with their names on the target."""
+    present = KafkaAdmin(to_librdkafka(flow.clients.source_admin)).topics()
+    policy = policy_for(flow, config.clusters)
+    selected = TopicSelector.for_flow(flow, config.clusters).selected(sorted(present))
+    return [TopicPair(topic, policy.remote_topic(flow.source, topic)) for topic in selected]
+
+
+def _compare_flow(flow: Flow, pairs: Sequence[TopicPair], options: Options) -> Iterator[Row]:
+    comparer = TopicComparer(
+        to_librdkafka(flow.clients.source_consumer),
+        to_librdkafka(flow.clients.target_admin),
+        options,
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    try:
+        with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+            work = comparer.plan(pairs)
+            bar = progress.add_task(flow.name, total=sum(each.records for each in work))
+            for each in work:
+                progress.update(bar, description=f"{flow.name} {each.source}")
+                yield Row(flow.name, comparer.compare(each, lambda n: progress.advance(bar, n)))
+    finally:
+        comparer.close()
+
+
+def _pattern(topics: str) -> re.Pattern[str]:
+    try:
+        return re.compile(topics)
+    except re.error as error:
+        raise ConfigError(f"--topics {topics!r} is no regex: {error}") from error
+
+
+def _print(rows: Sequence[Row], *, foreign_ok: bool) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table(rows))
+    for line in examples(rows):
+        console.print(f"  {line}", markup=False)
+    console.print(verdict(rows, foreign_ok=foreign_ok), style="bold")

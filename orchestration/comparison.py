@@ -1,0 +1,144 @@
+"""Compares topics of two clusters, partition by partition: the user's own proof of a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from replication.adapters.record_reader import RecordReader
+from replication.compare import Limits, Print, fingerprint
+from replication.compare_walk import compare
+from replication.errors import ConfigError
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from replication.compare import Comparison
+
+_TELL_EVERY = 1_000  # records between two calls of ``progress``
+
+
+class TopicPair(NamedTuple):
+    """A topic and what it is called on the target."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compare. The target is always read uncommitted: as any consumer may read it."""
+
+    isolation: str = "read_committed"  # of the source
+    foreign_ok: bool = False  # other writers' records on the target are no fault
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One partition to compare, and where it ended on either side at the start."""
+
+    source: TopicPartition
+    target: TopicPartition
+    source_end: int  # 0 where there is no such partition
+    target_end: int
+    records: int  # on the source, roughly: control records and compacted ones count too
+
+
+class Result(NamedTuple):
+    """What was found in one partition."""
+
+    work: Work
+    comparison: Comparison
+
+
+class TopicComparer:
+    """Compares topics of two clusters. The clients are librdkafka's settings.
+
+    Raises ClusterUnavailable or ClusterRejected, naming the cluster.
+    """
+
+    def __init__(
+        self, source: Mapping[str, Any], target: Mapping[str, Any], options: Options
+    ) -> None:
+        self._source = RecordReader(source, options.isolation)
+        self._target = RecordReader(target, "read_uncommitted")
+        self._options = options
+
+    def close(self) -> None:
+        """Close both consumers."""
+        self._source.close()
+        self._target.close()
+
+    def plan(self, pairs: Sequence[TopicPair]) -> list[Work]:
+        """Return the partitions to compare, up to their present ends.
+
+        The target's ends are taken before the source's: what is copied meanwhile can only look
+        late, never extra.
+        """
+        counts = {pair: self._partitions(pair) for pair in pairs}
+        parts = [(pair, number) for pair, (s, t) in counts.items() for number in range(max(s, t))]
+        ends = [
+            self._target.bounds(TopicPartition(pair.target, number))[1]
+            if number < counts[pair][1]
+            else 0
+            for pair, number in parts
+        ]
+        return [
+            self._work(pair, number, end, there=number < counts[pair][0])
+            for (pair, number), end in zip(parts, ends, strict=True)
+        ]
+
+    def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
+        """Compare one partition; ``progress`` hears how many more source records were read."""
+        found = compare(
+            _prints(self._source, work.source, work.source_end, progress),
+            _prints(self._target, work.target, work.target_end, lambda _: None),
+            foreign_ok=self._options.foreign_ok,
+            limits=self._options.limits,
+        )
+        return Result(work, found)
+
+    def _partitions(self, pair: TopicPair) -> tuple[int, int]:
+        source = self._source.partitions(pair.source)
+        if source is None:
+            raise ConfigError(f"comparing {pair.source}: the source has no such topic")
+        return source, self._target.partitions(pair.target) or 0
+
+    def _work(self, pair: TopicPair, number: int, target_end: int, *, there: bool) -> Work:
+        source = TopicPartition(pair.source, number)
+        start, end = self._source.bounds(source) if there else (0, 0)
+        target = TopicPartition(pair.target, number)
+        return Work(source, target, end, target_end, end - start)
+
+
+def compare_topics(
+    source: Mapping[str, Any],
+    target: Mapping[str, Any],
+    pairs: Sequence[TopicPair],
+    options: Options | None = None,
+) -> list[Result]:
+    """Compare topics and return what was found in each partition."""
+    comparer = TopicComparer(source, target, options or Options())
+    try:
+        return [comparer.compare(work, lambda _: None) for work in comparer.plan(pairs)]
+    finally:
+        comparer.close()
+
+
+def _prints(
+    reader: RecordReader, partition: TopicPartition, end: int, progress: Callable[[int], object]
+) -> Iterator[Print]:
+    if end == 0:
+        return
+    untold = 0
+    for record in reader.read(partition, end):
+        yield Print(
+            record.offset, fingerprint(record.key, record.value, record.headers, record.time)
+        )
+        untold += 1
+        if untold == _TELL_EVERY:
+            progress(untold)
+            untold = 0
+    progress(untold)
