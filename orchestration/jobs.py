@@ -130,7 +130,7 @@ def _beats(plant: Plant, app: Application) -> dict[str, int]:
 
 def _why(plant: Plant, app: Application, *, alive: bool) -> str:
     """Say what kept the application from coming up, with the end of its log."""
-    log = plant.launcher().home.app(app.name) / "watch.log"
+    log = plant.launcher().home.app(app.name) / "driver.log"
     what = f"its flows did not beat within {GATE_S:.0f} s" if alive else "its watcher ended"
     tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
     return f"launching {app.name}: {what}. Its log, {log}, ends:\n{tail}"

@@ -16,6 +16,7 @@ from replication.errors import EnvironmentProblem
 if TYPE_CHECKING:
     from types import FrameType
 
+    from orchestration.home import Home
     from orchestration.launcher import Launcher
     from replication.adapters.processes import Process
     from replication.supervision import Application
@@ -25,10 +26,23 @@ UI_PATIENCE_S = 90.0
 LOG_TAIL_BYTES = 1500
 
 
-class Ending:
-    """Set by Ctrl-C, SIGTERM or a closed terminal. The second Ctrl-C interrupts as usual."""
+def require_stopped(where: Home) -> None:
+    """Raise EnvironmentProblem if Isthmus already runs from this state directory."""
+    if running_keeper(where) is not None:
+        raise EnvironmentProblem(
+            f"Isthmus already runs from {where.root}: end it with `isthmus down`, or set "
+            "ISTHMUS_HOME to another directory"
+        )
 
-    def __init__(self) -> None:
+
+class Ending:
+    """Set by Ctrl-C, SIGTERM or a closed terminal. The second Ctrl-C interrupts as usual.
+
+    While ``interrupts`` is true, all of them interrupt what is being done: a wait that is not ours.
+    """
+
+    def __init__(self, *, interrupts: bool = False) -> None:
+        self.interrupts = interrupts
         self._event = threading.Event()
 
     def __enter__(self) -> Self:
@@ -42,6 +56,8 @@ class Ending:
     def _set(self, number: int, _: FrameType | None) -> None:
         self._event.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.interrupts:
+            raise KeyboardInterrupt
 
     def wait(self, seconds: float) -> bool:
         """Wait; True as soon as it is time to end."""
@@ -69,11 +85,7 @@ class Session:
         """Start Dagster, which then starts the applications. Raises EnvironmentProblem."""
         where = self.launcher.home
         prepare(where)
-        if running_keeper(where) is not None:
-            raise EnvironmentProblem(
-                f"Isthmus already runs from {where.root}: end it with `isthmus down`, or set "
-                "ISTHMUS_HOME to another directory"
-            )
+        require_stopped(where)
         stop_services(where)  # what a killed keeper left behind still listens on its ports
         self.port = ui_port(self.port)
         ports = Ports(self.port if self.ui else None, free_port())

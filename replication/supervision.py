@@ -168,9 +168,9 @@ def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> 
         if seen.watcher or seen.driver:
             return Stop(app, "all its flows are to be stopped", "")
         return Leave(app, "stopped, as wanted")
-    if seen.watcher:
-        return _watched(app, seen, known, now_ms)
-    return _unwatched(app, seen, known, now_ms)
+    if seen.watcher or seen.driver:
+        return _alive(app, seen, known, now_ms)
+    return _gone(app, seen, known, now_ms)
 
 
 def _wanted(app: Application, seen: Observed) -> bool:
@@ -178,7 +178,7 @@ def _wanted(app: Application, seen: Observed) -> bool:
     return any(seen.intents.get(flow, Desired.RUN) is not Desired.STOP for flow in app.flows)
 
 
-def _watched(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
+def _alive(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
     if seen.silence is not None:
         return Wait(app, f"{seen.silence}; the driver is left alone")
     quiet_ms = now_ms - max(known.changed_ms, known.launched_ms)
@@ -188,12 +188,11 @@ def _watched(app: Application, seen: Observed, known: AppMemory, now_ms: int) ->
         return _launch(app, reason, known, now_ms, restart=True)
     if not seen.driver:
         return Leave(app, "its watcher is starting the driver")
-    return Leave(app, "up")
+    # A second watcher would only be refused by the lock that this driver holds.
+    return Leave(app, "up" if seen.watcher else "up, without a watcher until its driver ends")
 
 
-def _unwatched(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
-    if seen.driver:
-        return _launch(app, "its driver runs and nobody watches it", known, now_ms)
+def _gone(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
     if seen.silence is not None:
         return Wait(app, f"{seen.silence}; another host may be copying, so nothing is started")
     elsewhere = _elsewhere(seen, known, now_ms)

@@ -31,7 +31,6 @@ class Show:
     """Shows a panel until it is time to end. ``began_s`` is when the command started."""
 
     console: Console
-    panel: Panel
     ending: Ending
     note: str = ""
     began_s: float = field(default_factory=time.monotonic)
@@ -43,12 +42,12 @@ class Show:
             work()
         self.console.print(f"{what}: {time.monotonic() - since:.1f} s", style="dim")
 
-    def until_up(self, limit_s: float | None) -> Views:
+    def until_up(self, panel: Panel, limit_s: float | None) -> Views:
         """Look until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
         since, said = time.monotonic(), ""
         with self.console.status("starting the flows …") as status:
             while True:
-                views = self.panel.look()
+                views = panel.look()
                 waiting = [each for each in views if each.health.state in NOT_UP]
                 if not waiting or self.ending:
                     break
@@ -64,24 +63,24 @@ class Show:
             self._say(f"flows up {self._after()} after the start")
         return views
 
-    def until_over(self, seconds: float | None) -> Views:
+    def until_over(self, panel: Panel, seconds: float | None) -> Views:
         """Show the table until it is time to end, at most ``seconds``."""
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         show = self._on_terminal if self.console.is_terminal else self._as_lines
-        return show(lambda: bool(self.ending) or time.monotonic() > deadline)
+        return show(panel, lambda: bool(self.ending) or time.monotonic() > deadline)
 
-    def _on_terminal(self, is_over: Callable[[], bool]) -> Views:
-        views, first = self.panel.look(), False
+    def _on_terminal(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
+        views, first = panel.look(), False
         with Live(render(views, self.note), console=self.console, auto_refresh=False) as live:
             while not is_over():
                 first = first or self._first_record(views)
                 live.update(render(views, f"{self.note} · Ctrl-C ends everything"), refresh=True)
                 self.ending.wait(1.0)
-                views = self.panel.look()
+                views = panel.look()
         return views
 
-    def _as_lines(self, is_over: Callable[[], bool]) -> Views:
-        views, first, next_s = self.panel.look(), False, 0.0
+    def _as_lines(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
+        views, first, next_s = panel.look(), False, 0.0
         while not is_over():
             first = first or self._first_record(views)
             if time.monotonic() >= next_s:
@@ -89,7 +88,7 @@ class Show:
                 for each in views:
                     self.console.print(_line(each), soft_wrap=True)
             self.ending.wait(1.0)
-            views = self.panel.look()
+            views = panel.look()
         return views
 
     def _first_record(self, views: Views) -> bool:

@@ -11,6 +11,7 @@ from rich.console import Console
 from orchestration.cli.live import Show
 from orchestration.cli.status import all_well
 from orchestration.clusters import read_config
+from orchestration.demo import Demo
 from orchestration.home import home
 from orchestration.launcher import Launcher
 from orchestration.panel import Panel
@@ -45,13 +46,15 @@ def run(
     java()
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
-        well = operate(session, Panel(config, session.launcher), ending, seconds, detach=detach)
+        show = Show(Console(), ending)
+        well = operate(session, Panel(config, session.launcher), show, seconds, detach=detach)
     raise typer.Exit(0 if well else 1)
 
 
 def down() -> None:
     """End all that `isthmus run` started from this state directory. What is wanted stays."""
     where = home()
+    Demo(where.root / "demo").stop()
     names = [each.name for each in (where.root / "apps").glob("*")]
     Session(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
 
@@ -61,25 +64,25 @@ def build_session(config: Config, file: Path, *, port: int | None, ui: bool) -> 
 
 
 def operate(
-    session: Session, panel: Panel, ending: Ending, seconds: float | None, *, detach: bool = False
+    session: Session, panel: Panel, show: Show, seconds: float | None, *, detach: bool = False
 ) -> bool:
     """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
 
     Returns whether all was well at the end, or whether a person ended it.
     """
-    show = Show(Console(), panel, ending, note=session.address if session.ui else "")
     session.start()
-    leave = False
+    ending, leave = show.ending, False
     try:
         show.while_waiting("starting Dagster", lambda: session.wait_for_ui(ending))
         if session.ui:
-            show.console.print(f"Dagster: {session.address}")
-        views = show.until_up(START_PATIENCE_S if seconds is not None else None)
+            show.note = f"Dagster: {session.address}"
+            show.console.print(show.note)
+        views = show.until_up(panel, START_PATIENCE_S if seconds is not None else None)
         leave = detach and not ending
         if leave:
             show.console.print("left running; `isthmus down` ends it")
         elif not ending:
-            views = show.until_over(seconds)
+            views = show.until_over(panel, seconds)
         return bool(ending) or all_well(views)
     finally:
         if not leave:

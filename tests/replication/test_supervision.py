@@ -66,9 +66,9 @@ def test_the_watcher_is_trusted_with_its_driver():
     assert decision == Leave(APP, "its watcher is starting the driver")
 
 
-def test_a_driver_without_a_watcher_gets_one():
+def test_a_driver_without_a_watcher_is_not_disturbed():
     decision, _ = once(look(driver=True, statuses=(beat(),)))
-    assert decision == Launch(APP, "its driver runs and nobody watches it", "B:1:1")
+    assert decision == Leave(APP, "up, without a watcher until its driver ends")
 
 
 def test_a_silent_target_is_no_dead_driver():
@@ -208,8 +208,9 @@ def test_however_the_world_looks_no_run_key_comes_twice_and_nothing_is_launched_
         if isinstance(decision, Launch | Stop):
             keys.append(decision.run_key)
             assert not seen.launching
-        if isinstance(decision, Launch) and not seen.driver:
+        if isinstance(decision, Launch):
             assert seen.silence is None
+            assert decision.restart == seen.driver
     assert len(keys) == len(set(keys))
 
 
