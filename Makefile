@@ -45,7 +45,7 @@ fix: $(READY) ## let the formatter and the linter mend what they can
 	@$(BIN)/ruff format --quiet .
 
 lock: ## renew requirements.lock from pyproject.toml; needs uv
-	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header \
+	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --no-strip-extras \
 		--python-version 3.11 --quiet -o requirements.lock
 
 clean: ## remove .venv, state and caches; running clusters are stopped first
