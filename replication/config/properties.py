@@ -81,12 +81,11 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         line = raw.lstrip(_BLANKS)
         if not line or line[0] in "#!":
             continue
-        while _continues(line):
-            following = next(numbered, None)
-            line = line[:-1] + (following[1].lstrip(_BLANKS) if following else "")
-            if following is None:
-                break
-        yield number, line
+        while _continues(line) and line != "\\":
+            _, following = next(numbered, (0, ""))
+            line = line[:-1] + following.lstrip(_BLANKS)
+        if line != "\\":  # alone on its line it continues nothing
+            yield number, line
 
 
 def _continues(line: str) -> bool:

@@ -90,3 +90,7 @@ def test_any_text_parses_or_is_refused(text):
     except MalformedEscape:
         return
     assert all(1 <= entry.line <= text.count("\n") + text.count("\r") + 1 for entry in entries)
+
+
+def test_a_backslash_alone_continues_nothing_as_in_java():
+    assert pairs("\\\n# comment\n\\\na=b") == [("a", "b")]
