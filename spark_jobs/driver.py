@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _TICK_S = 0.2
 _RETRY_S = 2.0
-_DUMP_AFTER_S = 15.0  # by then all that a start needs has been loaded
+_DUMP_AFTER_S = 8.0
 DIED = 70  # the JVM is gone
 
 log = structlog.get_logger()
@@ -55,7 +55,6 @@ class Driver:
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._spark: SparkSession | None = None
         self._ending = False
-        self._began = time.monotonic()
         self._slots_at = 0.0
 
     def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
@@ -147,9 +146,8 @@ class Driver:
         )
 
     def _keep_classes(self, jvm: SparkJvm) -> None:
-        """Write the class archive once, when everything has been loaded."""
-        ready = time.monotonic() - self._began > _DUMP_AFTER_S
-        if jvm.archive is None or not ready or not all(each.query for each in self._flows):
+        """Write the class archive once, when all that a start needs has been loaded."""
+        if jvm.archive is None or not all(each.copies_since(_DUMP_AFTER_S) for each in self._flows):
             return
         archive, jvm.archive = jvm.archive, None
         if self._spark is not None:

@@ -69,6 +69,7 @@ class FlowDriver:
     _rested_at: float = 0.0
     _drained_at: float | None = None
     _beat_at: float = 0.0
+    _begun_at: float | None = None  # when the query was first seen to copy
     _ended: tuple[int, float] = (-1, 0.0)  # the epoch that we ended, and when we said so
 
     def __post_init__(self) -> None:
@@ -214,7 +215,11 @@ class FlowDriver:
             self._trouble = figures["outcome"] or ""
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
-        if running is not None and running[1] != self._number:
+        if running is None:
+            return
+        if self._begun_at is None:
+            self._begun_at = time.monotonic()
+        if running[1] != self._number:
             self._end_epoch(running[0])
 
     def _drain(self) -> None:
@@ -235,7 +240,7 @@ class FlowDriver:
         self.store.post(status_topic(self.flow.source), control)
 
     def _stop(self, now: Situation) -> None:
-        query, self.query, self._drained_at = self.query, None, None
+        query, self.query, self._drained_at, self._begun_at = self.query, None, None, None
         if query is None:
             return
         if not now.alive:
@@ -277,6 +282,10 @@ class FlowDriver:
             not_running=now.not_running,
         )
         self.store.post(status_topic(self.flow.source), self.status)
+
+    def copies_since(self, seconds: float) -> bool:
+        """Say whether the present query has been copying for so long."""
+        return self._begun_at is not None and time.monotonic() - self._begun_at >= seconds
 
     @property
     def done(self) -> bool:

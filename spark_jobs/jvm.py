@@ -82,6 +82,7 @@ class SparkJvm:
             time.sleep(0.01)
         told = info.read_bytes()
         secret = told[8 : 8 + int.from_bytes(told[4:8], "big")]
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark would run any python3 on PATH
         os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(told[:4], "big"))
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret.decode()
         self.directory.cleanup()
@@ -128,21 +129,33 @@ def dump_archive(gateway: Any, archive: Path) -> None:
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
     part = archive.with_name(f"{archive.name}.{os.getpid()}.new")
-    beans = gateway.jvm.java.lang.management.ManagementFactory.getPlatformMBeanServer()
-    name = gateway.jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
-    text = gateway.jvm.java.lang.String
-    arguments = gateway.new_array(text, 2)
-    arguments[0], arguments[1] = "dynamic_dump", str(part)
-    passed = gateway.new_array(gateway.jvm.java.lang.Object, 1)
-    passed[0] = arguments
-    signature = gateway.new_array(text, 1)
-    signature[0] = "[Ljava.lang.String;"
     try:
-        beans.invoke(name, "vmCds", passed, signature)
+        _diagnose(gateway, "vmCds", "dynamic_dump", str(part))
         if part.exists():
             part.replace(archive)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
+    """Run a diagnostic command in the JVM, as the JDK's jcmd does; a runtime has no jcmd."""
+    java_lang = gateway.jvm.java.lang
+
+    def array(kind: Any, *items: Any) -> Any:
+        made = gateway.new_array(kind, len(items))
+        for index, item in enumerate(items):
+            made[index] = item
+        return made
+
+    text = java_lang.String
+    beans = java_lang.management.ManagementFactory.getPlatformMBeanServer()
+    name = gateway.jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    # Its class is not public, so the method has to be taken from the interface.
+    methods = java_lang.Class.forName("javax.management.MBeanServer").getMethods()
+    invoke = next(each for each in methods if each.getName() == "invoke")
+    passed = array(java_lang.Object, array(text, *arguments))
+    signature = array(text, "[Ljava.lang.String;")
+    invoke.invoke(beans, array(java_lang.Object, name, command, passed, signature))
 
 
 def archive_path() -> Path | None:

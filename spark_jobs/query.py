@@ -105,5 +105,10 @@ def slots(spark: SparkSession) -> int:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an operator can read of Spark's error; the rest is its own stack trace."""
-    return str(error).strip().partition("\n")[0]
+    """Return what an operator can read of Spark's error, without its stack traces."""
+    text = str(error).strip().partition("JVM stacktrace:")[0]
+    before, trace, python = text.partition("Traceback (most recent call last):")
+    if not trace:
+        return before.partition("\n")[0]
+    lines = [each for each in python.splitlines() if each.strip() and not each.startswith(" ")]
+    return lines[0] if lines else before.strip()

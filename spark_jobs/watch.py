@@ -1,0 +1,174 @@
+"""Keep a driver running: ``python -m spark_jobs.watch`` with the arguments of the driver.
+
+Standard library only, so that it is small and starts at once. It starts the driver in a session of
+its own, and starts it again when it dies; what the dead driver left behind in its session (the
+JVM, Python workers) is killed first. It hands SIGTERM and SIGINT on, and ends when the driver
+ended as asked (0), was refused (75) or cannot run before a person has acted (78). When the watcher
+itself is killed, the driver goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_jobs.appdir import AppDir, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+FINAL = frozenset({0, 75, 78})
+_FIRST_S = 0.2
+_LONGEST_S = 30.0
+_HEALED_S = 60.0  # a driver that lived for so long is started again at once
+_LOG_BYTES = 20 << 20
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What ``watch.json`` says."""
+
+    pid: int
+    started_ms: int
+    driver: int = 0  # its pid
+    since_ms: int = 0  # when that driver was started
+    restarts: int = 0
+    last_exit: int | None = None  # of the driver before; negative: the signal that ended it
+
+
+def next_pause(before_s: float, lived_s: float) -> float:
+    """Return how long to wait before the next start. Pure.
+
+    The first crash after a long life waits shortly; a driver that cannot live waits longer each
+    time.
+    """
+    if lived_s >= _HEALED_S or not before_s:
+        return _FIRST_S
+    return min(before_s * 2, _LONGEST_S)
+
+
+class Watcher:
+    """Runs one driver after the other."""
+
+    def __init__(self, directory: AppDir, command: Sequence[str]) -> None:
+        self._directory = directory
+        self._command = command
+        self._driver: subprocess.Popen[bytes] | None = None
+        self._asked: int | None = None  # the signal that asked us to end
+        self._record = Record(os.getpid(), _now_ms())
+
+    def run(self) -> int:
+        """Watch until the driver ends for good; return its exit code."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._hand_on)
+        pause_s = 0.0
+        while True:
+            begin = time.monotonic()
+            code = self._run_once()
+            if code in FINAL or self._asked is not None:
+                return 0 if self._asked is not None and code < 0 else code
+            pause_s = next_pause(pause_s, time.monotonic() - begin)
+            self._note(restarts=self._record.restarts + 1, last_exit=code, driver=0)
+            self._say(f"driver ended with {code}; starting it again in {pause_s:.1f} s")
+            self._rest(pause_s)
+            if self._asked is not None:
+                return 0
+
+    def _run_once(self) -> int:
+        with self._directory.log.open("ab") as log:
+            self._driver = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        session = self._driver.pid
+        self._note(driver=session, since_ms=_now_ms())
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                code = self._driver.wait(_HEALED_S / 2)
+                break
+            _shorten(self._directory.log)
+        kill_session(session)
+        return code
+
+    def _hand_on(self, number: int, frame: FrameType | None) -> None:
+        self._asked = number
+        if self._driver is not None:
+            with suppress(ProcessLookupError):
+                self._driver.send_signal(number)
+
+    def _rest(self, pause_s: float) -> None:
+        until = time.monotonic() + pause_s
+        while self._asked is None and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+
+    def _note(self, **news: int | None) -> None:
+        self._record = replace(self._record, **news)  # type: ignore[arg-type] # all are ints
+        with suppress(OSError):  # a full disk must not end the watch
+            write_json(self._directory.watch, asdict(self._record))
+
+    def _say(self, message: str) -> None:
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+        with suppress(OSError), self._directory.log.open("a") as log:
+            log.write(f"{stamp} [watch] {message}\n")
+
+
+def kill_session(session: int) -> None:
+    """Kill every process of a session; its leader, the driver, has ended."""
+    for pid in _members(session):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _members(session: int) -> Iterator[int]:
+    """Yield the pids. Spark's workers are in process groups of their own, but not in sessions."""
+    for place in Path("/proc").glob("[0-9]*"):
+        pid = int(place.name)
+        with suppress(OSError):
+            if os.getsid(pid) == session:
+                yield pid
+
+
+def _shorten(log: Path) -> None:
+    """Move a long log aside. The driver goes on writing into the same file, now empty."""
+    with suppress(OSError):
+        if log.stat().st_size > _LOG_BYTES:
+            log.with_suffix(".log.1").write_bytes(log.read_bytes())
+            os.truncate(log, 0)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Watch the driver that ``arguments`` describe."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="python -m spark_jobs.watch", description=__doc__)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--flow")
+    parser.add_argument("--state-dir", type=Path, default=Path(".isthmus"))
+    known, _ = parser.parse_known_args(given)  # the driver checks the others
+    directory = AppDir.of(known.state_dir, known.flow or known.target)
+    try:
+        directory.root.mkdir(parents=True, exist_ok=True)
+        return Watcher(directory, [sys.executable, "-m", "spark_jobs.replicate", *given]).run()
+    except OSError as error:
+        sys.stderr.write(f"state directory {directory.root} cannot be used: {error.strerror}\n")
+        return 78
+
+
+if __name__ == "__main__":
+    sys.exit(main())
