@@ -149,7 +149,7 @@ class LocalCluster:
 
     def _format(self, nodes: list[Node]) -> None:
         """Write each new broker's files and let Kafka lay out its storage, all at once."""
-        fresh = [node for node in nodes if not (self._place(node.id) / "data").exists()]
+        fresh = [node for node in nodes if not self._is_formatted(node)]
         started = []
         for node in fresh:
             place = self._place(node.id)
@@ -162,8 +162,11 @@ class LocalCluster:
             started.append((node, processes.spawn(self._command(node, *tool), self.log(node.id))))
         for node, process in started:
             process.wait(_READY_S)
-            if not (self._place(node.id) / "data" / "meta.properties").exists():
+            if not self._is_formatted(node):
                 raise self._did_not_start(node, "its storage could not be laid out")
+
+    def _is_formatted(self, node: Node) -> bool:
+        return (self._place(node.id) / "data" / "meta.properties").exists()
 
     def _launch(self, node: Node) -> None:
         process = processes.spawn(self._command(node, "kafka.Kafka"), self.log(node.id))

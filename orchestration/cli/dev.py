@@ -1,0 +1,150 @@
+"""``isthmus dev``: Kafka clusters on this machine, for trying things out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from orchestration.home import home
+from replication.adapters.jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local_kafka import LocalCluster, clusters
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+app = typer.Typer(name="dev", no_args_is_help=True, help=__doc__)
+_FLOW = """
+# The first cluster's topics are copied to the second.
+{source}->{target}.enabled = true
+{source}->{target}.topics = .*
+replication.factor = {replicas}
+lag.sla.seconds = 60
+"""
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+def up(
+    *,
+    clusters: Annotated[int, typer.Option(min=1, max=9, help="How many.")] = 2,
+    brokers: Annotated[int, typer.Option(min=1, max=9, help="Of each cluster.")] = 1,
+    version: Annotated[str, typer.Option(help="Kafka's.")] = DEFAULT_VERSION,
+) -> None:
+    """Start clusters and write a configuration that copies the first to the second.
+
+    Clusters that were started before come back with their data, at their addresses.
+    """
+    console = Console(stderr=True)
+    wanted = [_cluster(name, brokers, version) for name in _names(clusters)]
+    with console.status(f"fetching Kafka {version} (once)"):
+        kafka_jars(version)
+    with console.status(f"starting {', '.join(each.name for each in wanted)}"):
+        _start(wanted)
+    typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in wanted), nl=False)
+    if len(wanted) > 1:
+        file = write_config(wanted, home().root / "dev.properties")
+        typer.echo(f"configuration: {file}")
+
+
+@app.command()
+def down(
+    *, remove: Annotated[bool, typer.Option("--remove", help="Their data too.")] = False
+) -> None:
+    """Stop the clusters. Their data stays for the next ``up`` unless it is to be removed."""
+    found = clusters(_directory())
+    if not found:
+        typer.echo("no clusters here")
+    for cluster in found:
+        was = "stopped" if cluster.running() else "was not running"
+        cluster.stop()
+        if remove:
+            cluster.destroy()
+            was += ", data removed"
+        typer.echo(f"{cluster.name}: {was}")
+    if remove:
+        shutil.rmtree(_directory(), ignore_errors=True)
+
+
+@app.command()
+def status(*, output: Annotated[Output, typer.Option("--output", "-o")] = Output.TABLE) -> None:
+    """Show which brokers run, and where."""
+    found = clusters(_directory())
+    if output is Output.JSON:
+        typer.echo(json.dumps([_facts(cluster) for cluster in found]))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("cluster", "version", "brokers running", "bootstrap servers"):
+        table.add_column(column, overflow="fold")
+    for cluster in found:
+        running = f"{len(cluster.running())} of {cluster.brokers}"
+        table.add_row(cluster.name, cluster.version, running, cluster.bootstrap_servers)
+    Console(soft_wrap=True).print(table if found else "no clusters here: isthmus dev up")
+
+
+def write_config(wanted: Sequence[LocalCluster], file: Path) -> Path:
+    """Write a configuration of these clusters with a flow from the first to the second."""
+    source, target, *_ = wanted
+    lines = ["# Written by `isthmus dev up` at every start.\n"]
+    lines.append(f"clusters = {', '.join(each.name for each in wanted)}\n")
+    lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in wanted]
+    replicas = min(3, target.brokers)
+    lines.append(_FLOW.format(source=source.name, target=target.name, replicas=replicas))
+    file.write_text("".join(lines))
+    return file
+
+
+def _directory() -> Path:
+    return home().root / "clusters"
+
+
+def _names(count: int) -> list[str]:
+    """Return the clusters' names: source and target if there are two, else c1 to cN."""
+    return ["source", "target"] if count == 2 else [f"c{each + 1}" for each in range(count)]
+
+
+def _cluster(name: str, brokers: int, version: str) -> LocalCluster:
+    """Return the cluster of that name, as it was if it has been started before."""
+    try:
+        found = LocalCluster.load(name, _directory())
+    except FileNotFoundError:
+        return LocalCluster(name, _directory(), brokers, version)
+    if (found.brokers, found.version) != (brokers, version):
+        raise ConfigError(
+            f"cluster {name} is there already, with {found.brokers} broker(s) of Kafka "
+            f"{found.version}: start it as such, or remove all with: isthmus dev down --remove"
+        )
+    return found
+
+
+def _start(wanted: Sequence[LocalCluster]) -> None:
+    """Start all at once, or none: what did come up is stopped when another does not."""
+    with ThreadPoolExecutor(len(wanted)) as threads:
+        started = [threads.submit(each.start) for each in wanted]
+    problems = [problem for each in started if (problem := each.exception())]
+    if problems:
+        for cluster in wanted:
+            cluster.stop()
+        raise problems[0]
+
+
+def _facts(cluster: LocalCluster) -> dict[str, object]:
+    return {
+        "name": cluster.name,
+        "version": cluster.version,
+        "brokers": cluster.brokers,
+        "running": cluster.running(),
+        "bootstrap_servers": cluster.bootstrap_servers,
+    }
