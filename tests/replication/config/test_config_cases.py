@@ -1,7 +1,7 @@
 """Faults that operators reported, as far as a file can show them: BL-001 to BL-016."""
 
 import pytest
-from files import TWO, about, flow, found, loaded, written
+from config_files import TWO, about, flow, found, loaded, written
 
 from replication.config.load import load_config
 from replication.errors import ConfigError

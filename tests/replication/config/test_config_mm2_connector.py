@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from files import TWO, about, flow, found, loaded, texts, values
+from config_files import TWO, about, flow, found, loaded, texts, values
 
 from replication.adapters.client_config import to_kafka_python, to_librdkafka
 from replication.config.mm2_keys import CONNECTOR, TASK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -70,9 +69,7 @@ def _certificate(
 ) -> x509.Certificate:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.UTC)
-    hosts: list[x509.GeneralName] = [x509.DNSName(name.replace(" ", "-"))]
-    if name == "localhost":
-        hosts.append(x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
+    hosts = [x509.DNSName(name.replace(" ", "-"))]
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
