@@ -37,6 +37,7 @@ _AT_ONCE = 500  # topics a request: answers of a large cluster stay small
 _ABSENT = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._NOENT,  # none of the partitions asked for has a leader
         KafkaError._UNKNOWN_TOPIC,
         KafkaError._UNKNOWN_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
