@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-app = typer.Typer(name="dev", no_args_is_help=True, help=__doc__)
+app = typer.Typer(
+    name="dev",
+    no_args_is_help=True,
+    add_completion=False,
+    help="Start and stop Kafka clusters on this machine, for trying things out.",
+)
 _FLOW = """
 # The first cluster's topics are copied to the second.
 {source}->{target}.enabled = true
@@ -67,15 +71,10 @@ def down(
     found = clusters(_directory())
     if not found:
         typer.echo("no clusters here")
-    for cluster in found:
-        was = "stopped" if cluster.running() else "was not running"
-        cluster.stop()
-        if remove:
-            cluster.destroy()
-            was += ", data removed"
-        typer.echo(f"{cluster.name}: {was}")
-    if remove:
-        shutil.rmtree(_directory(), ignore_errors=True)
+        return
+    with ThreadPoolExecutor(len(found)) as threads:
+        for line in threads.map(lambda each: _stop(each, remove=remove), found):
+            typer.echo(line)
 
 
 @app.command()
@@ -138,6 +137,16 @@ def _start(wanted: Sequence[LocalCluster]) -> None:
         for cluster in wanted:
             cluster.stop()
         raise problems[0]
+
+
+def _stop(cluster: LocalCluster, *, remove: bool) -> str:
+    """Stop one and return what to say of it."""
+    done = "stopped" if cluster.running() else "was not running"
+    cluster.stop()
+    if not remove:
+        return f"{cluster.name}: {done}"
+    cluster.destroy()
+    return f"{cluster.name}: {done}, data removed"
 
 
 def _facts(cluster: LocalCluster) -> dict[str, object]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_VERSION = "4.3.1"
 _SETTINGS_VARIABLE = "ISTHMUS_IVY_SETTINGS"  # an ivysettings.xml, where a mirror must be used
 _LIMIT_S = 600.0
+_CHATTER = re.compile("evicted|resolving dependencies")
 _MODULE = """<ivy-module version="2.0">
   <info organisation="isthmus" module="kafka"/>
   <configurations><conf name="default"/></configurations>
@@ -138,7 +139,7 @@ def _complaint(output: str) -> str:
     lines = re.findall(
         r"^\s*(?:::|UNRESOLVED DEPENDENCY:|\[FAILED)(.*(?:;|#).*)$", output, re.MULTILINE
     )
-    words = dict.fromkeys(line.strip(" :]") for line in lines if "evicted" not in line)
+    words = dict.fromkeys(line.strip(" :]") for line in lines if not _CHATTER.search(line))
     return ", ".join(list(words)[:3]) or output.strip()[-200:]
 
 
