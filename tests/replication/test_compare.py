@@ -90,6 +90,25 @@ def test_a_late_end_is_counted_beyond_the_memory():
     assert compare(stream(list(range(500))), stream([0, 1]), limits=few).not_yet == 498
 
 
+@pytest.mark.parametrize(
+    ("memory", "finding"),
+    [
+        pytest.param(100, {Kind.LOST: 2, Kind.OUT_OF_ORDER: 1}, id="remembered"),
+        pytest.param(2, {Kind.LOST: 3, Kind.EXTRA: 1}, id="forgotten"),
+    ],
+)
+def test_a_record_that_moved_further_than_the_memory_is_still_a_fault(memory, finding):
+    target = stream([0, 4, 5, 6, 7, 8, 9, 1])
+    result = compare(stream(list(range(10))), target, limits=Limits(memory=memory))
+    assert counts(result) == finding
+
+
+def test_the_nearest_agreement_counts_even_if_a_farther_one_is_seen_first():
+    target = [*range(100, 110), 10, *range(110, 116), *range(10), *range(11, 30)]
+    result = compare(stream(list(range(30))), stream(target))
+    assert counts(result) == {Kind.EXTRA: 16, Kind.OUT_OF_ORDER: 1}
+
+
 def test_only_the_first_examples_are_kept():
     result = compare(stream(list(range(100))), stream([]), limits=Limits(examples=2))
     assert result.count(Kind.LOST) == 100
