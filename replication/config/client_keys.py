@@ -141,12 +141,20 @@ PRODUCER_ONLY = _names(
 
 KNOWN = CONNECTION | HONOURED | WITHOUT_EFFECT.keys()
 
-_SECRET_WORDS = ("password", "secret", "jaas.config", "keystore.key", "token", "credential")
+_SECRET_WORDS = (
+    "password",
+    "secret",
+    "jaas.config",
+    "keystore.key",
+    "certificate",
+    "token",
+    "credential",
+)
 
 
 def is_secret(key: str) -> bool:
     """Say whether the value of ``key`` must never be shown."""
     lowered = key.lower()
     return any(word in lowered for word in _SECRET_WORDS) and not lowered.endswith(
-        ("token.endpoint.url", ".class", "webhook.url.token")
+        ("token.endpoint.url", ".class")
     )

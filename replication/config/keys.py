@@ -71,7 +71,7 @@ def lookup(scoped: Scoped) -> Key | None:
     name = scoped.name
     match scoped.scope:
         case "flow":
-            return _FLOW.get(name) or (Key() if name in client_keys.CONNECTION else None)
+            return _FLOW.get(name)
         case "cluster":
             return _CLUSTER.get(name)
         case "top":
@@ -102,30 +102,37 @@ def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None
         notes.doubt(value.at, "is not supported: Java classes cannot be loaded here", "take it out")
     elif why is not None:
         notes.info(value.at, f"has no effect: {why}")
-    elif name in client_keys.CONNECTION:
-        return
-    elif scoped.scope == "top" and name in client_keys.HONOURED:
+    elif name not in client_keys.KNOWN:
+        near = _near(name, client_keys.KNOWN)
+        hint = f"was {near} meant?" if near else ""
+        notes.warn(value.at, "is no setting of Kafka's clients that is known here", hint)
+    elif scoped.scope == "flow":
+        _judge_flow_client(name, value, scoped, notes)
+    elif scoped.scope == "top" and name not in client_keys.CONNECTION:
         kind = "consumer" if name in client_keys.CONSUMER_ONLY else "admin"
         notes.warn(
             value.at,
             "applies to all clusters; MirrorMaker 2 does not read it at the top level",
             f"A.{kind}.{name}",
         )
-    elif name not in client_keys.HONOURED:
-        near = _near(name, client_keys.KNOWN)
-        hint = f"was {near} meant?" if near else ""
-        notes.warn(value.at, "is no setting of Kafka's clients that is known here", hint)
-    elif scoped.scope == "flow" and not scoped.name.startswith(("source.", "producer.override.")):
-        _warn_weak(name, value, scoped, notes)
 
 
-def _warn_weak(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
-    if scoped.name.startswith("consumer.") and not scoped.name.startswith("consumer.override."):
-        source = scoped.clusters[0]
+def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+    """Note where a flow's client setting loses against a cluster's, or reaches nobody."""
+    kind = scoped.name.removesuffix(name)
+    source, target = scoped.clusters
+    if kind in ("consumer.", "admin."):
+        weaker = f"{source}.{kind}{name}"
         notes.info(
             value.at,
-            f"{source}.consumer.{name} beats it where both are set, as in MirrorMaker 2",
-            f"{scoped.prefix}source.consumer.{name} beats both",
+            f"{weaker} beats it where both are set, as in MirrorMaker 2",
+            f"{scoped.prefix}source.{kind}{name} beats both",
+        )
+    elif kind not in ("source.consumer.", "source.admin.", "target.admin.", "producer.override."):
+        notes.warn(
+            value.at,
+            "reaches none of the clients that copy, as in MirrorMaker 2",
+            f"{scoped.prefix}producer.override.{name} or {target}.producer.{name}",
         )
 
 
@@ -166,13 +173,27 @@ def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
             f"{scoped.prefix}consumer.{scoped.name}",
         )
         return
-    if scoped.scope == "flow" and scoped.name in _TOP:
-        notes.warn(value.at, "has an effect at the top level only", scoped.name)
+    if scoped.scope == "flow" and (found := _elsewhere(scoped)) is not None:
+        notes.warn(value.at, "has no effect for a flow, as in MirrorMaker 2", found)
+        return
+    head, _, rest = scoped.name.partition(".")
+    if scoped.scope == "top" and rest in client_keys.CONNECTION | _CLUSTER.keys():
+        notes.doubt(value.at, f"{head} is no cluster that is known", f"add {head} to clusters")
         return
     near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
     near = mm2_keys.RENAMED.get(near, near) if near else None
     hint = f"was {scoped.prefix}{near} meant?" if near else "take it out"
     notes.doubt(value.at, "unknown key", hint)
+
+
+def _elsewhere(scoped: Scoped) -> str | None:
+    """Return where a key would be read that stands at a flow, where it is not."""
+    source, target = scoped.clusters
+    if scoped.name in client_keys.CONNECTION:
+        return f"{source}.{scoped.name} or {target}.{scoped.name}"
+    if scoped.name in mm2_keys.WORKER:
+        return f"{target}.{scoped.name}"
+    return scoped.name if scoped.name in _TOP else None
 
 
 def _names(scoped: Scoped) -> Collection[str]:

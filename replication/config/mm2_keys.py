@@ -74,7 +74,7 @@ CONNECTOR: dict[str, Key] = {
     "replication.factor": Key("int", default="2"),
     "refresh.topics.enabled": Key("boolean", _N, "new topics are always found, within seconds"),
     "refresh.topics.interval.seconds": Key(
-        "seconds", _N, "an upper bound only: new topics are found within about 2 s"
+        "seconds", _N, "new topics are looked for about every 2 s; this is an upper bound only"
     ),
     "sync.topic.configs.enabled": Key("boolean", _L, _CONFIGS),
     "sync.topic.configs.interval.seconds": Key("seconds", _L, _CONFIGS),

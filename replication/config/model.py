@@ -15,11 +15,13 @@ class Section(BaseModel):
 
 
 class Cluster(Section):
-    """One Kafka cluster. ``client`` holds Java client properties by their Java names."""
+    """One Kafka cluster. ``client``: an admin client's Java properties, placeholders unresolved."""
 
     alias: str
     bootstrap_servers: tuple[str, ...] = Field(min_length=1)
-    client: Mapping[str, str] = {}  # admin client: bootstrap.servers, security.*, sasl.*, ssl.*, …
+    client: Mapping[str, str] = Field(
+        default={}, repr=False
+    )  # admin client: bootstrap.servers, security.*, sasl.*, ssl.*, …
 
 
 class RenameRule(Section):
@@ -74,10 +76,10 @@ class CopySettings(Section):
 class FlowClients(Section):
     """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
 
-    source_consumer: Mapping[str, str]
-    source_admin: Mapping[str, str]
-    target_producer: Mapping[str, str]
-    target_admin: Mapping[str, str]
+    source_consumer: Mapping[str, str] = Field(repr=False)  # they may hold passwords
+    source_admin: Mapping[str, str] = Field(repr=False)
+    target_producer: Mapping[str, str] = Field(repr=False)
+    target_admin: Mapping[str, str] = Field(repr=False)
 
 
 class Flow(Section):
@@ -110,7 +112,7 @@ class SparkSettings(Section):
 class Alerts(Section):
     """Where alerts go besides the log."""
 
-    webhook_url: str | None = None
+    webhook_url: str | None = Field(default=None, repr=False)  # such addresses hold a token
 
 
 class Config(Section):

@@ -86,9 +86,7 @@ def plain_text(scoped: Scoped, value: Value, notes: Notes) -> Value:
         notes.error(value.at, str(error), "close it, or take it off")
         return value
     for remark in remarks:
-        secret = client_keys.is_secret(name)
-        notes.warn(value.at, remark.message, remark.write if not secret or " " in remark.write
-                   else "")  # fmt: skip
+        notes.warn(value.at, remark.message, remark.write)
     return Value(text, value.key, value.line)
 
 

@@ -76,7 +76,8 @@ class Reader:
     def note(self, name: str, value: str, setting: Value | None) -> None:
         """Remember a setting that was found by other means."""
         origin = f"{self.file}:{setting.line}" if setting and setting.line else "default"
-        shown = MASK if is_secret(name) and value else value
+        hidden = is_secret(name) or name == "alert.webhook.url"  # such addresses hold a token
+        shown = MASK if hidden and value else value
         self.trace.append(Setting(name, shown, origin, setting.key if setting else ""))
 
     def _read(self, name: str, default: T, parse: Callable[[str], T]) -> T:

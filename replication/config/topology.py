@@ -20,7 +20,7 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
     for flow in flows:
         source = flow.clients.source_consumer.get("bootstrap.servers", "")
         target = flow.clients.target_producer.get("bootstrap.servers", "")
-        if source and set(source.split(",")) == set(target.split(",")):
+        if _addresses(source) & _addresses(target):
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
                         "two clusters, or no flow between the two names")  # fmt: skip
@@ -32,6 +32,10 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
             f"{names} keep topic names and may copy the same topics: records would circle",
             "the default policy, or topics that do not overlap",
         )
+
+
+def _addresses(servers: str) -> set[str]:
+    return {each.strip() for each in servers.split(",")} - {""}
 
 
 def _circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:

@@ -3,7 +3,9 @@
 import pytest
 from config_files import TWO, about, flow, found, loaded, written
 
+from replication.config.client_keys import KNOWN
 from replication.config.load import load_config
+from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
 from replication.errors import ConfigError
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
@@ -382,3 +384,141 @@ def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
     )
     assert config.alerts.webhook_url == "http://h/x"
     assert ab.state_replication_factor == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("A->B.consumer.client.rack", "info: A.consumer.client.rack beats it where both are set"),
+        ("A->B.producer.client.id", "warning: reaches none of the clients that copy"),
+        ("A->B.target.producer.client.id", "warning: reaches none of the clients that copy"),
+        ("A->B.ssl.key.password", "warning: has no effect for a flow, as in MirrorMaker 2"),
+        ("A->B.offset.flush.interval.ms", "warning: has no effect for a flow, as in MirrorMaker 2"),
+        ("A.client.rack", "warning: has no effect without a client's name, as in MirrorMaker 2"),
+        ("client.rack", "warning: applies to all clusters; MirrorMaker 2 does not read it"),
+        ("exactly.once.source.support", "info: has no effect: copying is always exactly once"),
+        ("A.exactly.once.source.support", "info: has no effect: copying is always exactly once"),
+        ("C.ssl.key.password", "error: C is no cluster that is known"),
+        ("A->C.topics", "error: names clusters A and C, of which one is not known"),
+        ("use.incremental.alter.configs", "info: has no effect: settings are always altered"),
+        ("dedicated.mode.enable.internal.rest", "info: has no effect: no REST server runs"),
+        ("A.ssl.engine.factory.class", "error: is not supported: Java classes cannot be loaded"),
+        ("refresh.topics.interval.seconds", "info: has no effect: new topics are looked for about"),
+    ],
+)
+def test_every_known_key_is_honoured_or_says_why_it_is_not(tmp_path, key, message):
+    value = "disabled" if key.endswith("support") else "600"
+    (said,) = about(found(tmp_path, TWO + f"{key} = {value}\n"), key)
+    assert said.startswith(message)
+
+
+def test_every_setting_of_mirror_maker_is_known(tmp_path):
+    lines = "".join(f"{key} = \n" for key in CONNECTOR.keys() | WORKER.keys() | DRIVER.keys())
+    messages = " ".join(map(str, found(tmp_path, TWO + lines)))
+    assert "unknown key" not in messages
+
+
+@pytest.mark.parametrize("name", ["A.consumer.", "A.producer.", "A.admin.", ""])
+def test_every_setting_of_kafkas_clients_is_known(tmp_path, name):
+    lines = "".join(f"{name}{key} = \n" for key in KNOWN - {"bootstrap.servers"})
+    messages = " ".join(map(str, found(tmp_path, TWO + lines)))
+    assert "unknown key" not in messages
+    assert "no setting of Kafka's clients" not in messages
+
+
+def test_a_cluster_that_nothing_uses_is_not_among_the_clusters(tmp_path):
+    text = TWO.replace("A, B", "A, B, C") + "C.bootstrap.servers = c:9092\n"
+    assert set(loaded(tmp_path, text).config.clusters) == {"A", "B"}
+
+
+def test_a_flow_that_would_only_have_heartbeats_is_mentioned(tmp_path):
+    assert about(loaded(tmp_path, TWO).findings, "B->A") == [
+        "info: not enabled: MirrorMaker 2 would send heartbeats alone; no flow here → "
+    ]
+
+
+def test_a_flow_into_a_cluster_outside_the_list_is_refused(tmp_path):
+    text = TWO.replace("clusters = A, B", "clusters = A")
+    with pytest.raises(ConfigError, match=r"B is not in clusters.*→ clusters = A, B"):
+        loaded(tmp_path, text)
+
+
+def test_of_two_clusters_outside_the_list_neither_is_taken_for_the_target(tmp_path):
+    text = "clusters = A\n" + "".join(f"{x}.bootstrap.servers = {x}:1\n" for x in "ABC")
+    with pytest.raises(ConfigError, match="B, C are all missing in clusters"):
+        loaded(tmp_path, text)
+
+
+def test_a_merging_flow_may_be_switched_off_by_itself(tmp_path):
+    text = "clusters = A, B\n" + "".join(f"{x}.bootstrap.servers = {x}:1\n" for x in "ABT")
+    flows = loaded(tmp_path, text + "B->T.enabled = false\n").config.flows
+    assert [flow.name for flow in flows] == ["A->T"]
+
+
+def test_passwords_are_not_shown_with_the_configuration(tmp_path):
+    result = loaded(
+        tmp_path,
+        TWO
+        + "security.protocol = SSL\nssl.key.password = hush\nalert.webhook.url = http://h/hush\n"
+        "A.consumer.ssl.keystore.password = hush\n",
+    )
+    assert "hush" not in repr(result)
+    assert result.config.clusters["A"].client["ssl.key.password"] == "hush"
+
+
+def test_relative_files_are_looked_for_beside_the_configuration(tmp_path):
+    (tmp_path / "t.jks").write_bytes(b"")
+    clients = flow(tmp_path, "security.protocol = SSL\nssl.truststore.location = t.jks\n").clients
+    assert clients.target_admin["ssl.truststore.location"] == str(tmp_path / "t.jks")
+
+
+PLAIN = "security.protocol = SASL_SSL\nsasl.mechanism = PLAIN\n"
+
+
+@pytest.mark.parametrize(
+    ("security", "why"),
+    [
+        (
+            "security.protocol = SASL_SSL\n",
+            r":5: security.protocol: needs sasl.mechanism; .*GSSAPI",
+        ),
+        ("security.protocol = SASL_SSL\nsasl.mechanism = GSSAPI\n", r":6: .*Kerberos"),
+        ("security.protocol = SASL_SSL\nsasl.mechanism = PLAIN\n", "needs sasl.jaas.config"),
+        (
+            PLAIN + "sasl.jaas.config = x.PlainLoginModule required username=u password=p\n",
+            r":7: sasl.jaas.config: does not end in a semicolon",
+        ),
+        (
+            PLAIN + "sasl.jaas.config = x.ScramLoginModule required username=u password=p;\n",
+            r":7: sasl.jaas.config: ScramLoginModule does not serve PLAIN",
+        ),
+    ],
+)
+def test_security_settings_that_do_not_fit_together_are_refused(tmp_path, security, why):
+    with pytest.raises(ConfigError, match=why):
+        loaded(tmp_path, TWO + security)
+
+
+def test_a_rename_that_refers_to_itself_means_the_whole_topic(tmp_path):
+    text = TWO + (
+        "topics.regex = orders-.*\ntopics.rename.regex = $1\ntopics.rename.replacement = x.$1\n"
+    )
+    result = loaded(tmp_path, text)
+    (warning,) = about(result.findings, "topics.rename.regex")
+    assert "taken as the whole match of topics.regex → topics.rename.regex = (orders-.*)" in warning
+    rule = result.config.flows[0].naming.rename
+    assert (rule.pattern, rule.replacement, rule.only_from) == ("(orders-.*)", "x.$1", None)
+
+
+@pytest.mark.parametrize(
+    ("replacement", "why"),
+    [
+        ("${clusters.X}.$1", r"\$\{clusters\.X\} names no cluster"),
+        ("${clusters.A}${clusters.B}", "names more than one cluster"),
+        ("$2", r"\$2 names a group that topics\.rename\.regex does not have"),
+        ("${sorce}", r"\$\{sorce\} is not known"),
+    ],
+)
+def test_a_rename_rule_that_cannot_be_carried_out_is_refused(tmp_path, replacement, why):
+    with pytest.raises(ConfigError, match=why):
+        loaded(tmp_path, TWO + f"topics.rename.replacement = {replacement}\n")
