@@ -17,10 +17,12 @@ from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.selection import TopicSelector
 from spark_jobs.flow import FlowDriver, template
+from spark_jobs.holding import Hold
 from spark_jobs.jvm import SparkJvm, dump_archive
+from spark_jobs.lookout import Lookout
 from spark_jobs.planning import FlowPlan, plan_flow
 from spark_jobs.query import slots, start_query
-from spark_jobs.session import start_session
+from spark_jobs.session import start_session, warm_workers
 from spark_jobs.source import IsthmusSource
 
 if TYPE_CHECKING:
@@ -40,6 +42,19 @@ _DUMP_AFTER_S = 8.0
 DIED = 70  # the JVM is gone
 
 log = structlog.get_logger()
+
+
+class Clock:
+    """Measures the steps of a start."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        now = time.monotonic()
+        self.laps[name] = round(now - self._begin, 2)
+        self._begin = now
 
 
 class Driver:
@@ -62,19 +77,26 @@ class Driver:
 
         Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
         """
+        clock = Clock()
         self._take_leases()
+        clock.lap("leases_s")
         jvm.connect()
+        clock.lap("jvm_s")
         self._spark = start_session(conf)
+        self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
+        clock.lap("session_s")
+        log.info("driver is up", **clock.laps)
         self._loop(jvm)
+        self._spark.stop()
 
     def _take_leases(self) -> None:
         """Take all of them, in the order of their names, so that of two drivers one gets all."""
         for each in self._flows:
-            self._patiently(each.prepare)
+            self._patiently(each.hold.prepare)
         for each in self._flows:
-            self._patiently(each.take)
-        generations = {each.flow.name: each.status.generation for each in self._flows}
+            self._patiently(each.hold.take)
+        generations = {each.flow.name: each.hold.status.generation for each in self._flows}
         self._lock.tell(pid=os.getpid(), generations=generations)
 
     def _patiently(self, action: Callable[[], None]) -> None:
@@ -98,7 +120,7 @@ class Driver:
             self._drive(jvm)
             time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
         for each in self._flows:
-            each.close()
+            each.hold.close()
 
     def _drive(self, jvm: SparkJvm) -> None:
         """Let every flow do what is due; end at once when the JVM has gone."""
@@ -154,14 +176,10 @@ class Driver:
             self._pool.submit(dump_archive, self._spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
 
     def _flow(self, flow: Flow) -> FlowDriver:
-        admin = to_librdkafka(flow.clients.target_admin)
-        return FlowDriver(
-            flow=flow,
-            store=StateStore(admin, flow.state_replication_factor),
-            directory=self._directory.flow(flow.name),
-            planner=self._planner(flow),
-            starter=functools.partial(self._start, flow),
-        )
+        store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+        lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow))
+        starter = functools.partial(self._start, flow)
+        return FlowDriver(flow, Hold(flow, store), lookout, starter)
 
     def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
         return functools.partial(

@@ -205,6 +205,7 @@ def _environment(connection: Path) -> dict[str, str]:
         **os.environ,
         "SPARK_HOME": str(spark_home()),
         "SPARK_CONNECT_MODE": "0",
+        "MALLOC_ARENA_MAX": "2",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
         "PYTHONPATH": python_path(),
         "PYSPARK_PYTHON": sys.executable,

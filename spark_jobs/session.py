@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from spark_jobs.jvm import python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from pyarrow import RecordBatch
     from pyspark.sql import SparkSession
 
     from replication.config.model import SparkSettings
@@ -69,3 +70,12 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
     for key, value in conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def warm_workers(spark: SparkSession) -> None:
+    """Let Spark start what forks its Python workers, while the first query is still planned."""
+    spark.range(1, numPartitions=1).mapInArrow(_same, "id long").collect()
+
+
+def _same(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    return batches

@@ -1,0 +1,72 @@
+"""Looks at a flow's two clusters every few seconds and keeps the plan up to date."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from replication.errors import ReplicationError
+from spark_jobs.source import write_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from replication.config.model import Flow
+    from replication.model import PartitionPlan
+    from spark_jobs.appdir import FlowDir
+    from spark_jobs.planning import FlowPlan
+
+    Planner = Callable[[], Future[FlowPlan]]
+
+log = structlog.get_logger()
+
+
+class Lookout:
+    """The plan of one flow. The clusters are asked elsewhere: a silent one holds nothing up."""
+
+    def __init__(self, flow: Flow, directory: FlowDir, planner: Planner) -> None:
+        self.number = 0  # of the plan; 0: there is none yet
+        self.partitions: tuple[PartitionPlan, ...] = ()
+        self.trouble = ""  # why the last look failed
+        self._flow = flow
+        self._directory = directory
+        self._planner = planner
+        self._looking: Future[FlowPlan] | None = None
+        self._look_at = 0.0
+
+    def look(self) -> None:
+        """Begin to look when it is time; take in what was found. Never waits."""
+        if self._looking is None:
+            if time.monotonic() >= self._look_at:
+                self._looking = self._planner()
+        elif self._looking.done():
+            looking, self._looking = self._looking, None
+            pause_s = self._flow.copying.refresh_topics_every / timedelta(seconds=1)
+            self._look_at = time.monotonic() + pause_s
+            self._learn(looking)
+
+    def tell(self, *, run: bool) -> None:
+        """Write the plan for the query; not ``run``: no further epoch is to begin."""
+        write_plan(self._directory, self.number, self.partitions, run=run)
+
+    def _learn(self, looking: Future[FlowPlan]) -> None:
+        try:
+            plan = looking.result()
+        except ReplicationError as error:
+            if str(error) != self.trouble:
+                log.warning("cannot plan", flow=self._flow.name, reason=str(error))
+            self.trouble = str(error)
+            return
+        self.trouble = ""
+        for note in plan.notes:
+            log.info("topics", flow=self._flow.name, did=note)
+        if not self.number or plan.partitions != self.partitions:
+            self.number += 1
+            self.partitions = plan.partitions
+            self.tell(run=True)
+            count = len(plan.partitions)
+            log.info("plan", flow=self._flow.name, number=self.number, partitions=count)
