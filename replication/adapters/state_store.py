@@ -227,6 +227,7 @@ class StateStore:
                     f"preparing {first.topic} at {self._address}: it has no leader"
                 )
             time.sleep(_POLL_S)
+            self._admin.broker_count()  # asks for all metadata: the client would keep "no leader"
 
 
 def _bytes(value: bytes | str | None) -> bytes | None:

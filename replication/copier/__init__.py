@@ -4,7 +4,7 @@
 ``spec``                  what a unit is told, and what it reports
 ``host``                  what a process keeps between epochs; ``copy_epoch`` is the way in
 ``starting``, ``unit``    one unit for one epoch
-``takeover``              claims, fence markers and counting (invariants B, C, F, G)
+``takeover``, ``counting``  claims, fence markers and counting (invariants B, C, F, G)
 ``lane``                  one partition: fetched, on the wire, acked (invariant D)
 ``fetching``, ``appending``, ``tending``  the loops around lanes, and remedies
 ``outcomes``              what an error code asks for

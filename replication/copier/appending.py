@@ -11,7 +11,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.outcomes import OUT_OF_ORDER, Remedy, Trouble, append_trouble
+from replication.copier.outcomes import (
+    OUT_OF_ORDER,
+    Remedy,
+    Trouble,
+    append_trouble,
+    target_reset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +38,7 @@ class Appending:
     network: Network
     on_trouble: Callable[[Lane], None] = lambda _: None  # a lane needs help; no answer is due
     lead: dict[Lane, int] = field(default_factory=dict)
+    stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
     _open: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _failures: dict[Lane, int] = field(default_factory=lambda: defaultdict(int))
@@ -45,7 +52,7 @@ class Appending:
     def pump(self) -> None:
         """Send as much as may be open."""
         for node, lanes in list(self._ready.items()):
-            while lanes and self._open[node] < _MOST_OPEN:
+            while lanes and self._open[node] < _MOST_OPEN and not self.stopped:
                 self._send(node, lanes)
 
     def _send(self, node: int, ready: dict[Lane, None]) -> None:
@@ -87,15 +94,23 @@ class Appending:
             if ack is None:
                 lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
             elif ack.error == 0:
-                self._failures.pop(lane, None)
-                lane.appended(piece, ack.base)
-                lane.reason = ""
+                self._appended(lane, piece, ack.base)
             elif ack.error == OUT_OF_ORDER and self._was_held_up(lane, piece):
-                pass  # the batch before it is to be sent again, and this one after it
+                piece.denied = True  # the batch before it is to be sent again, this one after it
             else:
-                lane.suffer(append_trouble(ack.error, ack.message))
+                trouble = append_trouble(ack.error, ack.message)
+                piece.denied = trouble.remedy is Remedy.PARK
+                lane.suffer(trouble)
             self.settle(lane)
         self.pump()
+
+    def _appended(self, lane: Lane, piece: Piece, base: int) -> None:
+        if lane.acked is not None and base < lane.acked.target:
+            lane.suffer(target_reset(base, lane.acked.target))
+            return
+        self._failures.pop(lane, None)
+        lane.appended(piece, base)
+        lane.reason = ""
 
     def _was_held_up(self, lane: Lane, piece: Piece) -> bool:
         return lane.trouble is not None and lane.on_wire[0] is not piece

@@ -20,7 +20,7 @@ from replication.copier.outcomes import (
     fetch_trouble,
     out_of_range,
 )
-from replication.errors import ClusterUnavailable, CorruptBatch
+from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -86,6 +86,7 @@ class Fetching:
     _frame: Frame | None = None
     _turn: int = 0
     _by_key: dict[tuple[bytes, int], Lane] = field(default_factory=dict)
+    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)  # offsets of the last Fetch
 
     async def run(self) -> None:
         """Fetch until cancelled."""
@@ -109,7 +110,7 @@ class Fetching:
         """Take one answer in; return the next one if it is under way already."""
         try:
             found = await answer
-        except ClusterUnavailable as error:
+        except (ClusterUnavailable, ClusterRejected) as error:
             self._all_wait(str(error))
             await asyncio.sleep(_BACK_OFF_S)
             return None
@@ -133,17 +134,18 @@ class Fetching:
         wanting = [each for each in self.lanes if each.fetches]
         if not wanting:
             return None
-        self._turn = (self._turn + 1) % len(wanting)  # the broker fills the answer in this order
-        ordered = sorted(
-            wanting[self._turn :] + wanting[: self._turn], key=lambda each: each.topic_id
-        )
-        entries = [FetchEntry(e.topic_id, e.source.partition, e.position) for e in ordered]
+        self._turn = (self._turn + 1) % len(wanting)
+        entries = [
+            FetchEntry(each.topic_id, each.source.partition, each.position)
+            for each in side_by_side(wanting[self._turn :] + wanting[: self._turn])
+        ]
+        self._asked = {(each.topic_id, each.partition): each.offset for each in entries}
         return self.network.fetch(self.node, entries, self.options, frame)
 
     def _take(self, found: Fetched, frame: Frame) -> int:
         lane = self._by_key[found.topic_id, found.partition]
-        if not lane.fetches:
-            return 0  # it ran into trouble meanwhile; it will ask again
+        if not lane.fetches or lane.position != self._asked[found.topic_id, found.partition]:
+            return 0  # it ran into trouble meanwhile; it will ask again, from its new position
         if found.error:
             self._wrong(lane, found)
             return 0
@@ -151,6 +153,8 @@ class Fetching:
         try:
             return lane.take(found, frame)
         except CorruptBatch as error:
+            if lane.waiting:
+                return 0  # what came before the damage is sent first; then it is met again
             self._suffer(lane, Trouble(Remedy.RETRY, str(error)))
             return 0
         finally:
@@ -171,6 +175,17 @@ class Fetching:
     def _suffer(self, lane: Lane, trouble: Trouble) -> None:
         lane.suffer(trouble)
         self.settle(lane)
+
+
+def side_by_side(lanes: Sequence[Lane]) -> list[Lane]:
+    """Return ``lanes`` with those of a topic together, topics in the order of their first lane.
+
+    The broker fills its answer in this order, so whoever turns the lanes gives each its turn.
+    """
+    topics: dict[bytes, list[Lane]] = {}
+    for lane in lanes:
+        topics.setdefault(lane.topic_id, []).append(lane)
+    return [lane for listed in topics.values() for lane in listed]
 
 
 def frames_for(buffer_bytes: int, brokers: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
@@ -29,8 +29,9 @@ class Piece:
     before: int  # source offset from which it is fetched again
     after: int  # source offset after it and after what is not delivered behind it
     timestamp: int  # ms, of its latest record
-    frame: Frame | None  # holds ``batch``'s memory; None: memory of its own
+    frame: Frame | None  # held until this is acked; None: let go of
     stamped: bool = False
+    denied: bool = False  # the target said no: it surely did not land
     base: int | None = None  # target offset of its first record, once acked
 
     def let_go(self) -> None:
@@ -56,9 +57,12 @@ class Lane:
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
     position: int = 0  # next source offset to fetch
     skip: int = 0  # records from there on that are on the target already
+    counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
     producer: tuple[int, int] = (-1, -1)
+    proven: bool = False  # the target has acked an append of this producer epoch
+    unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
@@ -89,7 +93,19 @@ class Lane:
 
     @property
     def sends(self) -> bool:
-        return bool(self.waiting) and self.fetches and len(self.on_wire) < MOST_ON_THE_WIRE
+        """Whether a piece may go out now.
+
+        The first one goes alone: where a broker knows nothing of a producer it takes any sequence,
+        so the second of two could land although the first was refused.
+        """
+        most = MOST_ON_THE_WIRE if self.proven else 1
+        return bool(self.waiting) and self.fetches and len(self.on_wire) < most
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known of every append how it ended."""
+        pieces = (*self.on_wire, *self.waiting)
+        return not self.unsure and all(each.denied or not each.stamped for each in pieces)
 
     def take(self, fetched: Fetched, frame: Frame) -> int:
         """Queue what the source answered; return how many bytes were queued.
@@ -125,8 +141,9 @@ class Lane:
         self.skip -= rest.skipped
         if rest.batch is None:
             return None
+        frame.hold()  # not for its memory: so that read-ahead stays bounded
         view = memoryview(rest.batch)
-        return Piece(view, rest.count, rest.first, after, batch.max_timestamp, None)
+        return Piece(view, rest.count, rest.first, after, batch.max_timestamp, frame)
 
     def _pass_over(self) -> None:
         """Note that what was fetched last needs no append: markers, aborted, already there."""
@@ -136,7 +153,7 @@ class Lane:
         if last is not None:
             last.after = self.position
         elif self.acked is not None:
-            self.acked = self.acked._replace(source=self.position)
+            self.acked = Position(self.position, max(self.acked.target, self.counted))
             self.exact = True
 
     def next_piece(self) -> Piece:
@@ -146,13 +163,14 @@ class Lane:
             restamp(piece.batch, *self.producer, self.sequence)
             self.sequence = next_sequence(self.sequence, piece.count)
             piece.stamped = True
+        piece.denied = False
         self.on_wire.append(piece)
         self.answers_due += 1
         return piece
 
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
-        piece.base = base
+        piece.base, self.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
             self.acked = Position(done.after, (done.base or 0) + done.count)
@@ -184,6 +202,7 @@ class Lane:
 
     def forget(self) -> None:
         """Drop what is queued and on the wire. Only when no answer is due."""
+        self.unsure = not self.settled
         for piece in (*self.on_wire, *self.waiting):
             piece.let_go()
         self.on_wire.clear()
@@ -203,20 +222,21 @@ class Lane:
         return max(0, now_ms - since) if since else 0
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
-        """Return the anchor to write now."""
+        """Return the anchor to write now; a lane that was not taken over keeps its position."""
         base = self.claimed
-        source, target = (self.acked.source, self.acked.target) if self.acked else (None, None)
+        if self.acked is None:
+            return replace(base, state=self.state, reason=self.reason, at_ms=now_ms)
         return Anchor(
             flow=self.flow,
             topic=self.source.topic,
             partition=self.source.partition,
             target_topic=self.target.topic,
-            source=source,
-            target=target,
+            source=self.acked.source,
+            target=self.acked.target,
             appenders=base.appenders[-1:] if self.exact else base.appenders,
             generation=base.generation,
             epoch=base.epoch,
-            clean=clean and self.exact and not self.on_wire,
+            clean=clean and self.exact and self.settled,
             records=self.records,
             bytes=self.bytes,
             state=self.state,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import next_sequence, restamp, walk
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records import decode, encode, key_and_value, plain_record
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from replication.copier.network import Ack, Network
 
 _PATIENCE_S = 15.0
+_FENCED = {47, 90}
 _AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
 
 
@@ -35,14 +36,16 @@ class StateLog:
     _sequence: int = 0
     _frame: Frame = field(default_factory=Frame)
     _kept: list[Stored] = field(default_factory=list)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
 
     @property
     def partition(self) -> TopicPartition:
         return TopicPartition(self.topic, 0)
 
-    def own(self, producer: tuple[int, int]) -> None:
+    async def own(self, producer: tuple[int, int]) -> None:
         """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
-        self.producer, self._sequence = producer, 0
+        async with self._turn:
+            self.producer, self._sequence = producer, 0
 
     async def start_near_end(self, back: int) -> None:
         """Begin to read ``back`` offsets before the end, or at the log's start."""
@@ -54,12 +57,12 @@ class StateLog:
         """Return the records that came since the last read, up to the end of the log."""
         if self.position < 0:
             self.position = await self.network.offset_at(self.partition, -2)
-        found, self._kept = self._kept, []
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             records, end = await self._poll(FetchOptions(max_wait_ms=0, min_bytes=0))
-            found += records
+            self._kept += records  # so that nothing is lost when this is cancelled
             if self.position >= end:
+                found, self._kept = self._kept, []
                 return found
             if time.monotonic() > deadline and not records:
                 raise ClusterUnavailable(f"reading {self.topic}: no progress at {self.position}")
@@ -83,10 +86,17 @@ class StateLog:
     async def append(self, records: Sequence[Stored]) -> None:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
 
-        Raises ClusterRejected when the broker says no, by error 47 if the producer was fenced.
+        Raises Fenced when the producer was fenced, ClusterRejected when the broker says no. Being
+        cancelled does not stop it: the next append has to know how this one ended.
         """
-        if not records:
-            return
+        if records:
+            await asyncio.shield(asyncio.create_task(self._append_in_turn(records)))
+
+    async def _append_in_turn(self, records: Sequence[Stored]) -> None:
+        async with self._turn:
+            await self._append(records)
+
+    async def _append(self, records: Sequence[Stored]) -> None:
         now = int(time.time() * 1000)
         batch = encode([plain_record(now, each.key(), each.value()) for each in records])
         sequence = self._sequence if self.producer[0] >= 0 else -1
@@ -97,6 +107,8 @@ class StateLog:
             if ack is not None and ack.error in {0, 46}:
                 self._sequence = next_sequence(self._sequence, len(records))
                 return
+            if ack is not None and ack.error in _FENCED:
+                raise Fenced(f"writing {self.topic}: another appender has fenced us")
             if ack is not None and ack.error not in _AGAIN:
                 raise ClusterRejected(f"writing {self.topic}: error {ack.error} {ack.message}")
             if time.monotonic() > deadline:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from replication.errors import ClusterRejected
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from replication.model import TopicPartition
+
+
+class Fenced(ClusterRejected):
+    """Somebody has got a newer epoch of the producer id."""
 
 
 class FetchEntry(NamedTuple):

@@ -94,6 +94,12 @@ def fetch_trouble(code: int) -> Trouble:
     return Trouble(Remedy.RETRY, f"the source answers with error {code}")
 
 
+def target_reset(end: int, ours: int) -> Trouble:
+    """Return what to make of a target that ends before what was acked there."""
+    reason = f"the target ends at {end}, our last record is at {ours - 1}: emptied or made anew"
+    return Trouble(Remedy.PARK, reason, PartitionState.TARGET_RESET)
+
+
 def out_of_range(position: int, log_start: int, end: int) -> Trouble:
     """Return what to make of a position that the source's log does not hold."""
     if position < log_start:

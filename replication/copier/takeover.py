@@ -14,13 +14,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.batches import walk
-from replication.copier.network import FetchEntry, FetchOptions, Frame
-from replication.errors import ClusterUnavailable, FlowTaken
+from replication.copier.counting import count_own, may_append
+from replication.copier.outcomes import Remedy, Trouble
+from replication.errors import FlowTaken
 from replication.model import PartitionState, TopicPartition
 from replication.progress import (
     Claimant,
-    OwnRecords,
     Position,
     claim,
     missing_appenders,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
 
-_MARKER_PATIENCE_S = 30.0
+_COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
 
 
@@ -96,30 +95,35 @@ class Takeover:
         Returns the lanes on which a stranger was met. Without ``again`` claims are written only
         where a stranger's record came after ours.
         """
-        by_key = {each.source: each for each in lanes}
         met: set[Lane] = set()
-        to_write = list(lanes) if again else []
+        to_write = set(lanes) if again else set()
         while True:
             await self.anchors.append([each.claimed for each in to_write])
-            strangers = [
-                each
-                for each in await self.read_anchors()
-                if TopicPartition(each.topic, each.partition) in by_key and not _is_mine(each, me)
-            ]
-            to_write = []
-            for theirs in strangers:
-                if outranks(theirs, me):
-                    raise FlowTaken(
-                        f"{self.flow}: another driver (generation {theirs.generation}) "
-                        f"has taken {theirs.topic}-{theirs.partition} over"
-                    )
-                lane = by_key[TopicPartition(theirs.topic, theirs.partition)]
-                more = missing_appenders(theirs, lane.claimed)
-                lane.claimed = replace(lane.claimed, appenders=(*more, *lane.claimed.appenders))
-                to_write.append(lane)
-                met.add(lane)
+            to_write = await self.heed(lanes, me)
+            met |= to_write
             if not to_write:
                 return met
+
+    async def heed(self, lanes: Sequence[Lane], me: Claimant) -> set[Lane]:
+        """Read on; return the lanes that a stranger claimed, now listed as an appender of theirs.
+
+        Raises FlowTaken when the stranger outranks us.
+        """
+        by_key = {each.source: each for each in lanes}
+        met: set[Lane] = set()
+        for theirs in await self.read_anchors():
+            lane = by_key.get(TopicPartition(theirs.topic, theirs.partition))
+            if lane is None or _is_mine(theirs, me):
+                continue
+            if outranks(theirs, me):
+                raise FlowTaken(
+                    f"{self.flow}: another driver (generation {theirs.generation}) "
+                    f"has taken {theirs.topic}-{theirs.partition} over"
+                )
+            more = missing_appenders(theirs, lane.claimed)
+            lane.claimed = replace(lane.claimed, appenders=(*more, *lane.claimed.appenders))
+            met.add(lane)
+        return met
 
     async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
@@ -130,7 +134,7 @@ class Takeover:
             else:
                 producer = await self.target.init_producer_id(transactional_id)
             producers[transactional_id] = producer
-            theirs = [each.target for each in lanes if _may_append(each, transactional_id)]
+            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
             await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
         if _unfenced_ids(lanes, producers):
             # The transactional id has expired or used up its epochs: our marker does not stop the
@@ -141,70 +145,20 @@ class Takeover:
 
 
 def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
-    """Set a lane to its anchor; ``exact`` when nothing has to be counted (G)."""
+    """Set a lane to its anchor; ``exact`` when nothing has to be counted (G).
+
+    Otherwise it is held back until that is done: fetching now would repeat what is there.
+    """
     anchor = lane.claimed
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
     lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
+    lane.proven = lane.unsure = False
+    lane.counted = 0
     lane.records, lane.bytes = anchor.records, anchor.bytes
     lane.state, lane.reason = PartitionState.RUNNING, ""
-
-
-async def count_own(
-    target: Network, lanes: Sequence[Lane], producers: Mapping[str, tuple[int, int]]
-) -> None:
-    """Read the target from each lane's anchor to our markers; set what the lane has to skip."""
-    counts = {
-        lane: OwnRecords(
-            lane.acked.target if lane.acked else 0,
-            {producer_id for _, producer_id in lane.claimed.appenders},
-            {
-                producer_id: epoch
-                for transactional_id, (producer_id, epoch) in producers.items()
-                if _may_append(lane, transactional_id)
-            },
-        )
-        for lane in lanes
-    }
-    deadline = time.monotonic() + _MARKER_PATIENCE_S
-    frame = Frame()
-    while missing := [lane for lane, count in counts.items() if not count.complete]:
-        if time.monotonic() > deadline:
-            raise ClusterUnavailable(f"waiting for our fence marker in {missing[0].target}")
-        await _read_some(target, missing, counts, frame)
-    for lane, count in counts.items():
-        lane.skip = count.records
-        lane.records += count.records
-        lane.bytes += count.bytes
-        if count.records == 0 and lane.acked is not None:
-            lane.acked, lane.exact = Position(lane.acked.source, count.next_offset), True
-
-
-async def _read_some(
-    target: Network, lanes: Sequence[Lane], counts: Mapping[Lane, OwnRecords], frame: Frame
-) -> None:
-    """Fetch once from one leader of the partitions whose markers are missing."""
-    leader = target.leader(lanes[0].target)
-    entries: list[FetchEntry] = []
-    by_entry: dict[tuple[bytes, int], Lane] = {}
-    for lane in lanes:
-        topic_id = target.topic_id(lane.target.topic)
-        if topic_id is not None and leader is not None and target.leader(lane.target) == leader:
-            entries.append(FetchEntry(topic_id, lane.target.partition, counts[lane].next_offset))
-            by_entry[topic_id, lane.target.partition] = lane
-    if leader is None or not entries:
-        await asyncio.sleep(0.1)
-        await target.refresh({lane.target.topic for lane in lanes})
-        return
-    options = FetchOptions(max_wait_ms=50)
-    for found in await target.fetch(leader.node, entries, options, frame, line="count"):
-        lane = by_entry[found.topic_id, found.partition]
-        if found.error:
-            await target.refresh([lane.target.topic])
-            continue
-        for batch in walk(found.records, lane.target):
-            counts[lane].add(batch)
+    lane.trouble = None if exact else _COUNTING
 
 
 def _is_mine(anchor: Anchor, me: Claimant) -> bool:
@@ -216,10 +170,6 @@ def _is_mine(anchor: Anchor, me: Claimant) -> bool:
 
 def _transactional_ids(lanes: Iterable[Lane]) -> list[str]:
     return sorted({name for lane in lanes for name, _ in lane.claimed.appenders})
-
-
-def _may_append(lane: Lane, transactional_id: str) -> bool:
-    return any(name == transactional_id for name, _ in lane.claimed.appenders)
 
 
 def _unfenced_ids(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.copier.fetching import Fetching, Frames, frames_for
-from replication.copier.network import FetchOptions
+from replication.copier.network import Fenced, FetchOptions
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.starting import claimant
 from replication.errors import ClusterUnavailable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
     from replication.copier.starting import Clusters
+    from replication.progress import Claimant
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back
 _MOST_FETCHED = 4 << 20  # of one partition in one answer
@@ -34,6 +35,7 @@ class Tending:
     spec: UnitSpec
     ends: Clusters
     lanes: Sequence[Lane]
+    me: Claimant
     appending: Appending
     takeovers: int = 0
     _frames: Frames | None = None
@@ -41,6 +43,7 @@ class Tending:
     _fetchers: dict[int, tuple[tuple[Lane, ...], asyncio.Task[None]]] = field(default_factory=dict)
     _alarm: asyncio.Event = field(default_factory=asyncio.Event)
     _troubled: set[Lane] = field(default_factory=set)
+    _broken: BaseException | None = None  # what ended a fetcher
 
     def on_trouble(self, lane: Lane) -> None:
         """Remember a lane that needs help."""
@@ -53,8 +56,10 @@ class Tending:
         while True:
             await self._alarm.wait()
             self._alarm.clear()
-            while self._troubled:
-                with contextlib.suppress(ClusterUnavailable):
+            while self._troubled or self._broken:
+                if self._broken is not None:
+                    raise self._broken
+                with contextlib.suppress(ClusterUnavailable, Fenced):
                     await self._help()
                 await asyncio.sleep(_PAUSE_S)
 
@@ -71,7 +76,9 @@ class Tending:
         await self._refresh(self._troubled)
         await self._arrange()
         self._park(self._asking_for(Remedy.PARK))
-        await self._take_over(self._asking_for(Remedy.TAKE_OVER))
+        target = self.ends.target
+        uncounted = self._asking_for(Remedy.TAKE_OVER)
+        await self._take_over([each for each in uncounted if target.leader(each.target)])
         now = time.monotonic()
         for lane in [each for each in self._troubled if _may_go_on(each, now)]:
             lane.retry_at = None
@@ -105,11 +112,19 @@ class Tending:
         for lane in lanes:
             lane.reason = lane.trouble.reason if lane.trouble else ""
             lane.claimed = lane.anchor(int(time.time() * 1000))
-        await self.ends.takeover.read_anchors()
-        me = await claimant(self.spec, self.ends.target)
-        self.takeovers += await self.ends.takeover.take(lanes, me)
+        await self.renew()
+        self.takeovers += await self.ends.takeover.take(lanes, self.me)
         for lane in lanes:
             self._troubled.discard(lane)
+
+    async def renew(self) -> None:
+        """Get a new epoch of our producer id, unless somebody of a higher rank is at work.
+
+        Raises FlowTaken. Partitions without our new marker go on under the epoch they have.
+        """
+        await self.ends.takeover.heed(self.lanes, self.me)
+        self.me = await claimant(self.spec, self.ends.target)
+        await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
     async def _arrange(self) -> None:
         """Give each lane its leaders; start the fetchers that this asks for."""
@@ -122,8 +137,9 @@ class Tending:
             target = self.ends.target.leader(lane.target)
             if lane.state is not PartitionState.RUNNING:
                 continue
-            if target is not None:
+            if target is not None and self.appending.lead.get(lane) != target.node:
                 self.appending.lead[lane] = target.node
+                self.appending.offer(lane)
             if source is not None:
                 wanted.setdefault(source.node, []).append(lane)
             if source is None or target is None:
@@ -151,14 +167,19 @@ class Tending:
         for node, lanes in wanted.items():
             if node not in self._fetchers and self._frames is not None:
                 task = asyncio.create_task(self._fetching(node, lanes, self._frames).run())
+                task.add_done_callback(self._on_fetcher_ended)
                 self._fetchers[node] = (lanes, task)
+
+    def _on_fetcher_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._broken = task.exception()
+            self._alarm.set()
 
     def _fetching(self, node: int, lanes: tuple[Lane, ...], frames: Frames) -> Fetching:
         options = FetchOptions(
             max_bytes=self._fetch_bytes,
             partition_bytes=min(_MOST_FETCHED, self._fetch_bytes),
             isolation=1 if self.spec.isolation == "read_committed" else 0,
-            rack=self.spec.client_rack,
         )
         return Fetching(
             node,

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from replication.copier.appending import Appending
 from replication.copier.logs import StateLog
+from replication.copier.network import Fenced
 from replication.copier.starting import start
 from replication.copier.tending import Tending
-from replication.errors import ClusterUnavailable, FlowTaken, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
 from replication.state import Control, FlowStatus, status_topic
 
@@ -46,20 +47,22 @@ class Unit:
         when the unit as a whole could not begin. Single partitions only change their state.
         """
         until = time.monotonic() + self.spec.epoch_s
-        _, self.lanes, self.takeovers = await start(self.spec, self.ends)
+        me, self.lanes, self.takeovers = await start(self.spec, self.ends)
         self._before = self._totals()
         appending = Appending(self.ends.target)
-        tending = Tending(self.spec, self.ends, self.lanes, appending)
+        tending = Tending(self.spec, self.ends, self.lanes, me, appending)
         appending.on_trouble = tending.on_trouble
         tasks = [
             asyncio.create_task(each)
-            for each in (tending.run(), self._keep_anchors(), self._watch(until))
+            for each in (tending.run(), self._keep_anchors(tending), self._watch(until))
         ]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            left = max(0.0, until - time.monotonic())
+            done, _ = await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
+            appending.stopped = True
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -67,7 +70,7 @@ class Unit:
             self.ends.source.drop("fetch")
             self.ends.target.drop(status_topic(self.spec.source_alias))
             self.takeovers += tending.takeovers
-        await self._end_cleanly()
+        await self._end_cleanly(tending)
 
     @property
     def copied(self) -> tuple[int, int]:
@@ -82,10 +85,13 @@ class Unit:
     def _totals(self) -> tuple[int, int]:
         return sum(each.records for each in self.lanes), sum(each.bytes for each in self.lanes)
 
-    async def _keep_anchors(self) -> None:
+    async def _keep_anchors(self, tending: Tending) -> None:
         """Write anchors of lanes that moved, about every second (D)."""
         while True:
-            await self._write_anchors()
+            try:
+                await self._write_anchors()
+            except Fenced:  # by a sister unit that took over what was ours before, or by a driver
+                await tending.renew()
             await asyncio.sleep(self.spec.anchor_every_s)
 
     async def _write_anchors(self, *, clean: bool = False) -> None:
@@ -127,15 +133,23 @@ class Unit:
             case _:
                 return False
 
-    async def _end_cleanly(self) -> None:
-        """Wait for the last answers and say in the anchors that nobody appends any more (G)."""
+    async def _end_cleanly(self, tending: Tending) -> None:
+        """Wait for the last answers and say in the anchors that nobody appends any more (G).
+
+        Raises FlowTaken when it turns out that another driver is at work.
+        """
         deadline = time.monotonic() + _DRAIN_S
         while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
             any(each.answers_due for each in self.lanes) and time.monotonic() < deadline
         ):
             await asyncio.sleep(0.005)
-        with contextlib.suppress(ReplicationError):  # then the next owner counts
+        try:
             await self._write_anchors(clean=True)
+        except Fenced:
+            await tending.renew()
+            await self._write_anchors(clean=True)
+        except (ClusterUnavailable, ClusterRejected):
+            return  # then the next owner counts
 
 
 def _without_time(anchor: Anchor | None) -> object:

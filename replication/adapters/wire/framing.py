@@ -24,6 +24,7 @@ _ABORTED = struct.Struct(">qqB")
 _PRODUCE_HEAD = struct.Struct(">Bhi")
 _ACK = struct.Struct(">ihqqq")
 _NO_TAGS = b"\0"
+MALFORMED = (struct.error, IndexError, ValueError)  # what parsing a damaged answer raises
 
 
 def uvarint(value: int) -> bytes:

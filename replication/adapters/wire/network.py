@@ -19,7 +19,15 @@ from kafka.protocol.producer import (
 from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
 from replication.adapters.wire.lines import CALL_S, Lines
-from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Frame, Leader
+from replication.copier.network import (
+    Ack,
+    Fenced,
+    Fetched,
+    FetchEntry,
+    FetchOptions,
+    Frame,
+    Leader,
+)
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 _FETCH_VERSION = 13  # the first with topic ids; brokers since 3.1 have it
 _PRODUCE_VERSION = 9
 _TRANSACTION_TIMEOUT_MS = 10_000
+_FENCED = {47, 90}
 _COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
 _TRY_AGAIN = _COORDINATOR_MOVED | {51, 7, 5, 6, 9}  # 51: the last transaction is still ending
 
@@ -60,17 +69,20 @@ class WireNetwork:
         answer = await self._call(None, request, highest=12)
         self.cluster_id = str(answer.cluster_id)
         self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
-        for name in wanted:
-            self._topic_ids.pop(name, None)
+        self._forget(wanted)
         for topic in answer.topics:
             if topic.error_code == 0:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
             for each in topic.partitions:
                 key = TopicPartition(topic.name, each.partition_index)
-                if each.leader_id < 0:
-                    self._leaders.pop(key, None)
-                else:
+                if each.leader_id >= 0:
                     self._leaders[key] = Leader(each.leader_id, each.leader_epoch)
+
+    def _forget(self, topics: Sequence[str]) -> None:
+        for name in topics:
+            self._topic_ids.pop(name, None)
+        gone = set(topics)
+        self._leaders = {k: v for k, v in self._leaders.items() if k.topic not in gone}
 
     def leader(self, partition: TopicPartition) -> Leader | None:
         return self._leaders.get(partition)
@@ -118,7 +130,11 @@ class WireNetwork:
             if frame is None:
                 answered.set_exception(problem or ClusterUnavailable("no answer"))
                 return
-            error, found = framing.fetch_response(frame)
+            try:
+                error, found = framing.fetch_response(frame)
+            except framing.MALFORMED as malformed:
+                answered.set_exception(_malformed(channel, malformed))
+                return
             if error:
                 message = f"fetching from {channel.where}: error {error}"
                 answered.set_exception(ClusterUnavailable(message))
@@ -143,7 +159,11 @@ class WireNetwork:
             return
 
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
-            answer(None if frame is None else framing.produce_response(frame), error)
+            try:
+                acks = None if frame is None else framing.produce_response(frame)
+            except framing.MALFORMED as malformed:
+                acks, error = None, _malformed(channel, malformed)
+            answer(acks, error)
 
         pieces = framing.produce_request(batches, int(CALL_S * 1000))
         framed = self._lines.framed(framing.PRODUCE, _PRODUCE_VERSION, pieces)
@@ -248,6 +268,8 @@ class WireNetwork:
                 self._coordinators.pop(transactional_id, None)
         shown = ", ".join(map(str, sorted(errors))) or "no answer"
         message = f"{doing} for {transactional_id}: error {shown}"
+        if errors & _FENCED:
+            raise Fenced(message)
         if errors - _TRY_AGAIN:
             raise ClusterRejected(message)
         raise ClusterUnavailable(message)
@@ -288,6 +310,10 @@ def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
     """
     bootstrap = [each.strip() for each in properties["bootstrap.servers"].split(",")]
     return WireNetwork(bootstrap, to_kafka_python(properties), client_id)
+
+
+def _malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
+    return ClusterUnavailable(f"an answer of {channel.where} cannot be read: {problem}")
 
 
 def _partition_errors(answer: Any) -> set[int]:

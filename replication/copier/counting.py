@@ -1,0 +1,95 @@
+"""Count what of ours stands on the target before our fence markers (invariant C)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from replication.batches import walk
+from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
+from replication.errors import ClusterUnavailable
+from replication.model import PartitionState
+from replication.progress import OwnRecords, Position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from replication.copier.lane import Lane
+    from replication.copier.network import Network
+
+_MARKER_PATIENCE_S = 30.0
+
+
+async def count_own(
+    target: Network, lanes: Sequence[Lane], producers: Mapping[str, tuple[int, int]]
+) -> None:
+    """Read the target from each lane's anchor to our markers; set what the lane has to skip."""
+    counts = {
+        lane: OwnRecords(
+            lane.acked.target if lane.acked else 0,
+            {producer_id for _, producer_id in lane.claimed.appenders},
+            {
+                producer_id: epoch
+                for transactional_id, (producer_id, epoch) in producers.items()
+                if may_append(lane, transactional_id)
+            },
+        )
+        for lane in lanes
+    }
+    deadline = time.monotonic() + _MARKER_PATIENCE_S
+    frame = Frame()
+    while missing := [
+        lane
+        for lane, count in counts.items()
+        if lane.state is PartitionState.RUNNING and not count.complete
+    ]:
+        if time.monotonic() > deadline:
+            raise ClusterUnavailable(f"waiting for our fence marker in {missing[0].target}")
+        await _read_some(target, missing, counts, frame)
+    for lane, count in counts.items():
+        if lane.state is not PartitionState.RUNNING:
+            continue
+        lane.trouble = None
+        lane.skip, lane.counted = count.records, count.next_offset
+        lane.records += count.records
+        lane.bytes += count.bytes
+        if count.records == 0 and lane.acked is not None:
+            lane.acked, lane.exact = Position(lane.acked.source, count.next_offset), True
+
+
+async def _read_some(
+    target: Network, lanes: Sequence[Lane], counts: Mapping[Lane, OwnRecords], frame: Frame
+) -> None:
+    """Fetch once from one leader of the partitions whose markers are missing."""
+    leader = target.leader(lanes[0].target)
+    entries: list[FetchEntry] = []
+    by_entry: dict[tuple[bytes, int], Lane] = {}
+    for lane in lanes:
+        topic_id = target.topic_id(lane.target.topic)
+        if topic_id is not None and leader is not None and target.leader(lane.target) == leader:
+            entries.append(FetchEntry(topic_id, lane.target.partition, counts[lane].next_offset))
+            by_entry[topic_id, lane.target.partition] = lane
+    if leader is None or not entries:
+        await asyncio.sleep(0.1)
+        await target.refresh({lane.target.topic for lane in lanes})
+        return
+    options = FetchOptions(max_wait_ms=50)
+    for found in await target.fetch(leader.node, entries, options, frame, line="count"):
+        lane = by_entry[found.topic_id, found.partition]
+        if found.error == OFFSET_OUT_OF_RANGE:
+            at = counts[lane].next_offset
+            reason = f"the target holds [{found.log_start}, {found.high_watermark}), not our {at}"
+            lane.park(PartitionState.TARGET_RESET, reason)
+            continue
+        if found.error:
+            await asyncio.sleep(0.1)
+            await target.refresh([lane.target.topic])
+            continue
+        for batch in walk(found.records, lane.target):
+            counts[lane].add(batch)
+
+
+def may_append(lane: Lane, transactional_id: str) -> bool:
+    return any(name == transactional_id for name, _ in lane.claimed.appenders)
