@@ -148,7 +148,7 @@ def _figures(report: Report) -> dict[str, str | int | float]:
 def _meta(report: Report) -> dict[str, Any]:
     health, status = report.look.health, report.look.seen.status
     facts = {
-        "state": health.state,
+        "state": str(health.state),  # Dagster stores plain strings only, no members of an enum
         "reason": health.reason,
         "records copied": report.counters.records,
         "partitions": len(report.look.seen.anchors),
