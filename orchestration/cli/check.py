@@ -18,7 +18,7 @@ from replication.config.load import Loaded, examine
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from replication.config.model import Flow
     from replication.config.reading import Setting
@@ -110,8 +110,8 @@ def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> No
     findings = tuple(findings)
     if loaded is not None:
         console.print(_flow_table(loaded))
-        for name, settings in loaded.origins.items():
-            console.print(_setting_table(name or "for all flows", settings))
+        for title, settings in grouped(loaded):
+            console.print(_setting_table(title, settings))
     for finding in findings:
         label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
         console.print(label + Text(str(finding)), soft_wrap=True)
@@ -140,8 +140,18 @@ def _flow_table(loaded: Loaded) -> Table:
     return table
 
 
-def _setting_table(name: str, settings: Iterable[Setting]) -> Table:
-    table = Table(title=f"Settings {name}", title_justify="left")
+def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
+    """Yield titles and settings: what all flows share once, then what is each flow's own."""
+    flows = [loaded.origins[flow.name] for flow in loaded.config.flows]
+    shared = [each for each in flows[0] if all(each in settings for settings in flows)]
+    yield "Settings of all flows", (*loaded.origins[""], *shared)
+    for flow, settings in zip(loaded.config.flows, flows, strict=True):
+        if own := tuple(each for each in settings if each not in shared):
+            yield f"Settings of {flow.name}", own
+
+
+def _setting_table(title: str, settings: Iterable[Setting]) -> Table:
+    table = Table(title=title, title_justify="left")
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")
     for each in settings:
@@ -151,14 +161,18 @@ def _setting_table(name: str, settings: Iterable[Setting]) -> Table:
 
 
 def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> Text:
-    counts = [
-        f"{sum(each.severity is severity for each in findings)} {severity.value}s"
+    wrong, warned = (
+        _count(sum(each.severity is severity for each in findings), severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
-    ]
+    )
     if loaded is None:
-        return Text(f"{file} cannot run: {counts[0]}, {counts[1]}", style="bold red")
-    flows = len(loaded.config.flows)
-    return Text(f"{file} is good: {flows} flow{'s' * (flows != 1)}, {counts[1]}", style="green")
+        return Text(f"{file} cannot run: {wrong}, {warned}", style="bold red")
+    flows = _count(len(loaded.config.flows), "flow")
+    return Text(f"{file} is good: {flows}, {warned}", style="green")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _refuse(message: str, output: Output) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -98,7 +99,6 @@ def _flow(
     for settings in clients.values():
         check_security(settings, parsed, notes)
     consumer = Reader(parsed.path, clients["source_consumer"], parsed.resolve)
-    base = parsed.path.parent.absolute()
     flow = Flow(
         source=pair[0],
         target=pair[1],
@@ -106,16 +106,31 @@ def _flow(
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
         creation=read_creation(read),
         copying=read_copying(read, consumer),
-        clients=FlowClients(
-            **{
-                name: absolute_files(settings, base, parsed.providers)
-                for name, settings in clients.items()
-            }
-        ),
+        clients=_clients(parsed, clients),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
-    return flow, (*read.trace, *_client_trace(parsed, clients))
+    _mention_isolation(consumer, pair, notes)
+    return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
+
+
+def _mention_isolation(consumer: Reader, pair: Pair, notes: Notes) -> None:
+    if "isolation.level" not in consumer.props:
+        notes.info(
+            (f"{pair[0]}.consumer.isolation.level", 0),
+            "is not set: aborted records are not copied, while MirrorMaker 2 copies them",
+            "read_uncommitted copies them",
+        )
+
+
+def _clients(parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]) -> FlowClients:
+    base = parsed.path.parent.absolute()
+    return FlowClients(
+        **{
+            name: absolute_files(settings, base, parsed.providers)
+            for name, settings in clients.items()
+        }
+    )
 
 
 def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) -> dict[str, Value]:
@@ -144,13 +159,17 @@ def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
 
 
 def _client_trace(
-    parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]
+    parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]], consumer: Reader
 ) -> tuple[Setting, ...]:
+    """Return the clients' settings; those that were read for the copying come first."""
+    start = "source.consumer"
+    seen = [replace(each, name=f"{start}.{each.name}") for each in consumer.trace]
     reader = Reader(parsed.path, {}, parsed.resolve)
     for client, settings in clients.items():
         for name in sorted(settings.keys() & (CONNECTION | HONOURED)):
             reader.note(f"{client.replace('_', '.')}.{name}", settings[name].text, settings[name])
-    return tuple(reader.trace)
+    names = {each.name for each in seen}
+    return (*seen, *(each for each in reader.trace if each.name not in names))
 
 
 def _top(parsed: ParsedFile) -> tuple[SparkSettings, Alerts, tuple[Setting, ...]]:

@@ -156,44 +156,45 @@ def _is_default_class(text: str) -> bool:
 def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
     if scoped.scope == "unknown flow":
         ends = " and ".join(scoped.clusters)
-        notes.doubt(value.at, f"names clusters {ends}, of which one is not known",
-                    "write A->B with names out of clusters")  # fmt: skip
-        return
-    if scoped.scope == "cluster" and (scoped.name in _FLOW or scoped.name in _TOP):
-        notes.warn(
-            value.at,
-            "has no effect for a cluster, as in MirrorMaker 2",
-            f"{scoped.name} for all flows, or A->B.{scoped.name} for one",
+        hint = "write A->B with names out of clusters"
+        notes.doubt(value.at, f"names clusters {ends}, of which one is not known", hint)
+    elif (found := _elsewhere(scoped)) is not None:
+        level = "a flow" if scoped.scope == "flow" else "a cluster"
+        if scoped.name in client_keys.KNOWN and scoped.scope == "cluster":
+            level = "a cluster without a client's name"
+        notes.warn(value.at, f"has no effect for {level}, as in MirrorMaker 2", found)
+    elif (cluster := _unknown_cluster(scoped)) is not None:
+        notes.doubt(
+            value.at, f"{cluster} is no cluster that is known", f"add {cluster} to clusters"
         )
-        return
-    if scoped.scope == "cluster" and scoped.name in client_keys.KNOWN:
-        notes.warn(
-            value.at,
-            "has no effect without a client's name, as in MirrorMaker 2",
-            f"{scoped.prefix}consumer.{scoped.name}",
-        )
-        return
-    if scoped.scope == "flow" and (found := _elsewhere(scoped)) is not None:
-        notes.warn(value.at, "has no effect for a flow, as in MirrorMaker 2", found)
-        return
+    else:
+        near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
+        near = mm2_keys.RENAMED.get(near, near) if near else None
+        hint = f"was {scoped.prefix}{near} meant?" if near else "take it out"
+        notes.doubt(value.at, "unknown key", hint)
+
+
+def _unknown_cluster(scoped: Scoped) -> str | None:
     head, _, rest = scoped.name.partition(".")
-    if scoped.scope == "top" and rest in client_keys.CONNECTION | _CLUSTER.keys():
-        notes.doubt(value.at, f"{head} is no cluster that is known", f"add {head} to clusters")
-        return
-    near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
-    near = mm2_keys.RENAMED.get(near, near) if near else None
-    hint = f"was {scoped.prefix}{near} meant?" if near else "take it out"
-    notes.doubt(value.at, "unknown key", hint)
+    is_clusters = rest in client_keys.CONNECTION or rest in _CLUSTER
+    return head if scoped.scope == "top" and is_clusters else None
 
 
 def _elsewhere(scoped: Scoped) -> str | None:
-    """Return where a key would be read that stands at a flow, where it is not."""
+    """Return where a key is read that stands at a flow or a cluster, where it is not."""
+    name = scoped.name
+    if scoped.scope == "cluster":
+        if name in _FLOW or name in _TOP:
+            return f"{name} for all flows, or A->B.{name} for one"
+        return f"{scoped.prefix}consumer.{name}" if name in client_keys.KNOWN else None
+    if scoped.scope != "flow":
+        return None
     source, target = scoped.clusters
-    if scoped.name in client_keys.CONNECTION:
-        return f"{source}.{scoped.name} or {target}.{scoped.name}"
-    if scoped.name in mm2_keys.WORKER:
-        return f"{target}.{scoped.name}"
-    return scoped.name if scoped.name in _TOP else None
+    if name in client_keys.CONNECTION:
+        return f"{source}.{name} or {target}.{name}"
+    if name in mm2_keys.WORKER:
+        return f"{target}.{name}"
+    return name if name in _TOP else None
 
 
 def _names(scoped: Scoped) -> Collection[str]:

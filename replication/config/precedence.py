@@ -95,25 +95,27 @@ def connector_properties(
     ``declared`` are the names that a connector takes from the top level; others are dropped.
     """
     source, target = flow
-    fill_ins = {
-        "name": _CLASSES[connector].rpartition(".")[2],
-        "connector.class": _CLASSES[connector],
-        "source.cluster.alias": source,
-        "target.cluster.alias": target,
-        "enabled": "false",
-    }
+    top = {key: value for key, value in props.items() if key in declared}
     return {
-        **{key: Value(text) for key, text in fill_ins.items()},
-        **{
-            key: value
-            for key, value in props.items()
-            if key in declared and key not in _DRIVER_ONLY
-        },
+        **_fill_ins(flow, _CLASSES[connector]),
+        **{key: value for key, value in top.items() if key not in _DRIVER_ONLY},
         **_starting(props, ("replication.policy", "config.providers")),
         **_sided("target", cluster_properties(props, aliases, target)),
         **_sided("source", cluster_properties(props, aliases, source)),
         **_stripped(props, f"{source}->{target}."),
     }
+
+
+def _fill_ins(flow: tuple[str, str], connector: str) -> dict[str, Value]:
+    """Return what the driver adds where nothing is set."""
+    filled = {
+        "name": connector.rpartition(".")[2],
+        "connector.class": connector,
+        "source.cluster.alias": flow[0],
+        "target.cluster.alias": flow[1],
+        "enabled": "false",
+    }
+    return {key: Value(text) for key, text in filled.items()}
 
 
 def client_properties(connector: Properties, side: str, kind: str) -> dict[str, Value]:

@@ -394,7 +394,7 @@ def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
         ("A->B.target.producer.client.id", "warning: reaches none of the clients that copy"),
         ("A->B.ssl.key.password", "warning: has no effect for a flow, as in MirrorMaker 2"),
         ("A->B.offset.flush.interval.ms", "warning: has no effect for a flow, as in MirrorMaker 2"),
-        ("A.client.rack", "warning: has no effect without a client's name, as in MirrorMaker 2"),
+        ("A.client.rack", "warning: has no effect for a cluster without a client's name, as in"),
         ("client.rack", "warning: applies to all clusters; MirrorMaker 2 does not read it"),
         ("exactly.once.source.support", "info: has no effect: copying is always exactly once"),
         ("A.exactly.once.source.support", "info: has no effect: copying is always exactly once"),
@@ -522,3 +522,16 @@ def test_a_rename_that_refers_to_itself_means_the_whole_topic(tmp_path):
 def test_a_rename_rule_that_cannot_be_carried_out_is_refused(tmp_path, replacement, why):
     with pytest.raises(ConfigError, match=why):
         loaded(tmp_path, TWO + f"topics.rename.replacement = {replacement}\n")
+
+
+def test_what_is_not_set_and_differs_from_mirror_maker_is_mentioned(tmp_path):
+    result = loaded(tmp_path, TWO)
+    (message,) = about(result.findings, "A.consumer.isolation.level")
+    assert message == (
+        "info: is not set: aborted records are not copied, while MirrorMaker 2 copies them → "
+        "read_uncommitted copies them"
+    )
+    settings = {each.name: (each.value, each.origin) for each in result.origins["A->B"]}
+    assert settings["source.consumer.isolation.level"] == ("read_committed", "default")
+    set_by_hand = loaded(tmp_path, TWO + "A.consumer.isolation.level = read_committed\n")
+    assert about(set_by_hand.findings, "A.consumer.isolation.level") == []
