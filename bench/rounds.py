@@ -35,12 +35,13 @@ class Amounts:
 
     kilo: int = 1_000_000  # records of 1 KB
     small: int = 4_000_000  # records of 100 B
-    warm: float = 0.5  # of each is copied before, so that both tools run warm
+    warm_kilo: int = 1_000_000  # copied before; MM2 needs about so many until its code is compiled
+    warm_small: int = 1_000_000
     latency_s: float = 15.0
     idle_s: float = 10.0
 
 
-QUICK = Amounts(kilo=200_000, small=800_000, warm=1.0, latency_s=6.0, idle_s=5.0)
+QUICK = Amounts(300_000, 1_200_000, 600_000, 600_000, latency_s=6.0, idle_s=5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,14 @@ def _load(
     stack: contextlib.ExitStack, brokers: Brokers, prefix: str, amounts: Amounts
 ) -> dict[str, Gate]:
     """Fill the topics that warm a tool up and those that are timed; all gates stay closed."""
-    sizes = {"1k": (amounts.kilo, 1000), "100": (amounts.small, 100)}
-    plan = {f"warm-{name}": (int(n * amounts.warm), size) for name, (n, size) in sizes.items()}
+    plan = {
+        "warm-1k": (amounts.warm_kilo, 1000),
+        "warm-100": (amounts.warm_small, 100),
+        "1k": (amounts.kilo, 1000),
+        "100": (amounts.small, 100),
+    }
     gates = {}
-    for name, (records, size) in {**plan, **sizes}.items():
+    for name, (records, size) in plan.items():
         data = Dataset(f"{prefix}-{name}", PARTITIONS, records, size)
         brokers.create([data.topic], PARTITIONS)
         gates[name] = stack.enter_context(closed_gate(brokers.source, data))
