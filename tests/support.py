@@ -137,8 +137,9 @@ def consume_all(
 def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:
     partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
     starts = [TopicPartition(topic, each) for each in partitions]
+    ends = {}
     for start in starts:
-        start.offset = consumer.get_watermark_offsets(start, timeout=10)[0]
+        start.offset, ends[start.partition] = consumer.get_watermark_offsets(start, timeout=10)
     consumer.assign(starts)
     open_partitions = set(partitions)
     while open_partitions:
@@ -147,7 +148,8 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
             if message.error() is None:
                 yield _record(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
-                open_partitions.discard(message.partition())
+                if message.offset() >= ends[message.partition()]:  # a new leader may lag a little
+                    open_partitions.discard(message.partition())
             else:
                 raise KafkaException(message.error())
 

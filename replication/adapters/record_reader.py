@@ -73,7 +73,7 @@ class RecordReader:
             raise KafkaException(found.error)
 
     def bounds(self, partition: TopicPartition) -> tuple[int, int]:
-        """Return the first offset and the one past the last, control records included."""
+        """Return the first offset and the readable end, control records included."""
         with self._doing(f"reading the offsets of {partition}"):
             low, high = self._client.get_watermark_offsets(
                 ClientPartition(*partition), timeout=_PATIENCE_S
@@ -90,14 +90,18 @@ class RecordReader:
             return
         with self._doing(f"reading {partition}"):
             self._client.assign([ClientPartition(*partition, start)])
-        for record in map(_record, self._messages(partition)):
+        for record in map(_record, self._messages(partition, end)):
             if record.offset < end:
                 yield record
             if record.offset >= end - 1:
                 return
 
-    def _messages(self, partition: TopicPartition) -> Iterator[Message]:
-        """Yield messages up to what is the partition's readable end when it is reached."""
+    def _messages(self, partition: TopicPartition, end: int) -> Iterator[Message]:
+        """Yield messages until ``end`` is reached, by a message or behind control records.
+
+        The broker may report an earlier end for a while: a new leader has yet to learn how far
+        the others are.
+        """
         silent_s = 0.0
         while silent_s < _SILENCE_S:
             with self._doing(f"reading {partition}"):
@@ -110,7 +114,8 @@ class RecordReader:
                 if error is None:
                     yield message
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return
+                    if cast("int", message.offset()) >= end:
+                        return
                 else:
                     with self._doing(f"reading {partition}"):
                         raise KafkaException(error)

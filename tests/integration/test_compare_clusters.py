@@ -73,6 +73,18 @@ def test_aborted_records_of_the_source_need_no_copy_but_aborted_copies_are_seen(
     assert copies.compare() == {Kind.EXTRA: 1}
 
 
+def test_records_of_an_open_transaction_are_not_waited_for(copies):
+    committed = [(0, b"k", b"v", None, 1)]
+    copies.fill(committed, committed)
+    producer = Producer({"bootstrap.servers": copies.source, "transactional.id": copies.topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(copies.topic, b"open", partition=0)
+    producer.flush(30)
+    assert copies.compare() == {}
+    producer.commit_transaction(30)
+
+
 def abort(bootstrap: str, topic: str, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": topic})
     producer.init_transactions(30)
