@@ -1,0 +1,229 @@
+"""A lane, a source log and a target log as models: what a crash at any point leads to."""
+
+from __future__ import annotations
+
+from batch_bytes import a_batch, a_marker
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replication.batches import walk
+from replication.copier.lane import Lane
+from replication.copier.network import Fetched, Frame
+from replication.model import PartitionPlan, PartitionState, TopicPartition
+from replication.progress import OwnRecords, Position
+from replication.records import decode, key_and_value
+from replication.state import Anchor
+
+HERE = TopicPartition("t", 0)
+OURS, FOREIGN = 7, 8
+
+
+class Target:
+    """A partition as its broker keeps it."""
+
+    def __init__(self) -> None:
+        self.log, self.end = b"", 0
+
+    def append(self, batch: bytes, count: int) -> int:
+        base = self.end
+        self.log += base.to_bytes(8, "big") + bytes(batch[8:])
+        self.end += count
+        return base
+
+    def foreign(self) -> None:
+        self.append(a_batch(0, [b"foreign"], (FOREIGN, 0, 0)), 1)
+
+    def marker(self, epoch: int) -> None:
+        self.append(a_marker(0, OURS, epoch), 1)
+
+    def ours(self) -> list[bytes | None]:
+        found = [b for b in walk(memoryview(self.log)) if not b.is_control]
+        return [
+            key_and_value(each)[1] for b in found if b.producer_id == OURS for each in decode(b)
+        ]
+
+
+def a_lane(anchor: Anchor, epoch: int) -> Lane:
+    lane = Lane("f", PartitionPlan(HERE, HERE), b"i" * 16, anchor)
+    lane.acked = Position(anchor.source or 0, anchor.target or 0)
+    lane.position = lane.acked.source
+    lane.producer = (OURS, epoch)
+    lane.state = PartitionState.RUNNING
+    return lane
+
+
+def a_start() -> Anchor:
+    return Anchor("f", "t", 0, "t", 0, 0, appenders=(("x", OURS),))
+
+
+@st.composite
+def sources(draw):
+    """Return a log with gaps, markers and aborted batches; its aborted list; what is deliverable."""
+    log, aborted, deliverable, offset = b"", [], [], 0
+    kinds = st.sampled_from(["batch", "batch", "batch", "gap", "marker", "aborted"])
+    for number in range(draw(st.integers(1, 12))):
+        kind, size = draw(kinds), draw(st.integers(1, 4))
+        content = [b"%d-%d" % (number, each) for each in range(size)]
+        if kind == "batch":
+            log += a_batch(offset, content)
+            deliverable += content
+            offset += size
+        elif kind == "aborted":
+            log += a_batch(offset, content, (20, 0, 0), transactional=True)
+            aborted.append((20, offset))
+            log += a_marker(offset + size, 20, 0)
+            offset += size + 1
+        elif kind == "marker":
+            log += a_marker(offset, 21, 0)
+            offset += 1
+        else:
+            offset += size
+    return log, aborted, deliverable
+
+
+def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
+    batches = [bytes(b.view) for b in walk(memoryview(log)) if b.last >= position][:limit]
+    return Fetched(b"i" * 16, 0, 0, 0, 0, 0, aborted, -1, memoryview(bytearray(b"".join(batches))))
+
+
+def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
+    """Fence and count, as the takeover does over the network."""
+    lane = a_lane(anchor, epoch)
+    if anchor.clean:
+        lane.exact = True
+        return lane
+    target.marker(epoch)
+    own = OwnRecords(anchor.target or 0, {OURS}, {OURS: epoch})
+    for batch in walk(memoryview(target.log)):
+        own.add(batch)
+    assert own.complete
+    lane.skip, lane.counted = own.records, own.next_offset
+    if own.records == 0:
+        lane.acked, lane.exact = Position(lane.acked.source, own.next_offset), True
+    return lane
+
+
+def run(lane: Lane, target: Target, source, data, *, to_the_end: bool) -> Anchor:
+    """Fetch, append, lose answers, back off; return the last anchor that was written."""
+    log, aborted, _ = source
+    anchor = lane.anchor(0)
+    steps = 200 if to_the_end else data.draw(st.integers(0, 12))
+    for _ in range(steps):
+        act = "all" if to_the_end else data.draw(st.sampled_from(ACTS))
+        if act in {"fetch", "all"}:
+            lane.take(fetch(log, aborted, lane.position, 3), Frame())
+        if act in {"append", "all"} and lane.sends:
+            piece = lane.next_piece()
+            lane.answers_due -= 1
+            lane.appended(piece, target.append(piece.batch, piece.count))
+        if act == "unanswered" and lane.sends:
+            piece = lane.next_piece()
+            lane.answers_due -= 1
+            if data.draw(st.booleans()):
+                target.append(piece.batch, piece.count)
+            return data.draw(st.sampled_from([anchor, lane.anchor(0)]))  # and the unit dies
+        if act == "back off" and not lane.on_wire:
+            lane.back_off(0.0)
+            lane.retry_at = None
+        if act == "foreign":
+            target.foreign()
+        if act == "anchor":
+            anchor = lane.anchor(0)
+    return lane.anchor(0) if to_the_end else anchor
+
+
+ACTS = ["fetch", "append", "append", "unanswered", "back off", "foreign", "anchor"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(sources(), st.data())
+def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_order(source, data):
+    target, anchor = Target(), a_start()
+    for epoch in range(1, data.draw(st.integers(1, 5)) + 1):
+        lane = take_over(anchor, target, epoch)
+        anchor = run(lane, target, source, data, to_the_end=False)
+    run(take_over(anchor, target, 99), target, source, data, to_the_end=True)
+    assert target.ours() == source[2]
+
+
+@settings(max_examples=100, deadline=None)
+@given(sources(), st.data())
+def test_invariant_g_a_clean_end_needs_no_marker(source, data):
+    target = Target()
+    lane = take_over(a_start(), target, 1)
+    run(lane, target, source, data, to_the_end=True)
+    anchor = lane.anchor(0, clean=True)
+    assert anchor.clean
+    before = target.log
+    run(take_over(anchor, target, 2), target, source, data, to_the_end=True)
+    assert target.log == before
+
+
+@given(sources(), st.data())
+def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(source, data):
+    log, aborted, deliverable = source
+    lane, target = a_lane(a_start(), 1), Target()
+    for _ in range(60):
+        lane.take(fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
+        while lane.sends:
+            piece = lane.next_piece()
+            lane.appended(piece, target.append(piece.batch, piece.count))
+        if lane.position >= max((b.last for b in walk(memoryview(log))), default=-1) + 1:
+            break
+    assert target.ours() == deliverable
+
+
+def a_running_lane(batches: int = 4) -> Lane:
+    lane = a_lane(a_start(), 1)
+    log = b"".join(a_batch(2 * n, [b"a", b"b"]) for n in range(batches))
+    lane.take(fetch(log, [], 0, batches), Frame())
+    return lane
+
+
+def test_the_first_append_of_an_epoch_goes_alone():
+    lane = a_running_lane()
+    piece = lane.next_piece()
+    assert not lane.sends
+    lane.appended(piece, 0)
+    assert lane.sends
+
+
+def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
+    lane = a_running_lane(6)
+    lane.proven = True
+    sent = [lane.next_piece() for _ in range(3)]
+    before = [bytes(each.batch) for each in sent]
+    lane.answers_due = 0
+    lane.back_off(0.0)
+    assert lane.position == 6
+    assert not lane.anchor(0, clean=True).clean
+    lane.retry_at = None
+    again = [lane.next_piece() for _ in range(3)]
+    assert [bytes(each.batch) for each in again] == before
+
+
+def test_a_lane_that_dropped_what_may_have_landed_does_not_end_cleanly():
+    lane = a_running_lane()
+    lane.exact = True
+    lane.next_piece()
+    lane.answers_due = 0
+    lane.park(PartitionState.LOST_RANGE, "gone")
+    assert not lane.anchor(0, clean=True).clean
+
+
+def test_a_lane_whose_append_was_refused_ends_cleanly():
+    lane = a_running_lane()
+    lane.exact = True
+    lane.next_piece().denied = True
+    lane.answers_due = 0
+    lane.park(PartitionState.REFUSED, "too large")
+    assert lane.anchor(0, clean=True).clean
+
+
+def test_a_lane_that_was_not_taken_over_keeps_its_anchor():
+    known = Anchor("f", "t", 0, "t", 41, 42, appenders=(("x", OURS),), source_topic_id="aa")
+    lane = Lane("f", PartitionPlan(HERE, HERE), b"", known)
+    lane.park(PartitionState.SOURCE_RECREATED, "made anew")
+    written = lane.anchor(5, clean=True)
+    assert (written.source, written.target, written.clean) == (41, 42, False)
+    assert written.state == PartitionState.SOURCE_RECREATED
