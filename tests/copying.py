@@ -1,0 +1,199 @@
+"""Run units of the copier against real clusters: in this process, or in one that can be killed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import support
+
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.state_store import StateStore
+from replication.adapters.wire import connect
+from replication.copier import Host, UnitReport, UnitSpec
+from replication.model import PartitionPlan, TopicPartition
+from replication.state import Anchor, Control, anchors_topic, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.adapters.local_kafka import LocalCluster
+
+WAIT_S = 40.0
+
+
+@dataclass
+class Flow:
+    """A flow under a source alias of its own, so that its state topics are its own too."""
+
+    source: LocalCluster
+    target: LocalCluster
+    topics: dict[str, int]  # name -> partitions
+    alias: str = field(default_factory=lambda: f"s{uuid.uuid4().hex[:8]}")
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        self.store = StateStore({"bootstrap.servers": self.to}, self.replicas)
+        self.store.ensure_topics(self.alias)
+
+    @property
+    def name(self) -> str:
+        return f"{self.alias}->B"
+
+    @property
+    def here(self) -> str:
+        return self.source.bootstrap_servers
+
+    @property
+    def to(self) -> str:
+        return self.target.bootstrap_servers
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        return [
+            TopicPartition(name, n) for name, count in self.topics.items() for n in range(count)
+        ]
+
+    def spec(self, generation: int = 1, epoch: int = 0, **more: object) -> UnitSpec:
+        """Return the spec of one unit with all partitions; ``more`` replaces fields of it."""
+        whole = UnitSpec(
+            flow=self.name,
+            source_alias=self.alias,
+            target_alias="B",
+            unit=0,
+            generation=generation,
+            epoch=epoch,
+            epoch_s=WAIT_S + 20,
+            partitions=tuple(PartitionPlan(each, each) for each in self.partitions),
+            source={"bootstrap.servers": self.here},
+            target={"bootstrap.servers": self.to},
+            anchor_every_s=0.1,
+        )
+        return replace(whole, **more)
+
+    def anchors(self) -> dict[TopicPartition, Anchor]:
+        """Return the newest anchor of each partition."""
+        found = self.store.read(anchors_topic(self.alias)).values()
+        return {
+            TopicPartition(each.topic, each.partition): each
+            for each in found
+            if isinstance(each, Anchor)
+        }
+
+    def wait_copied(self, partitions: list[TopicPartition] | None = None) -> None:
+        """Wait until the anchors say that all of the source is on the target."""
+        wanted = partitions or self.partitions
+        self.wait_for(lambda anchors: self._all_copied(anchors, wanted), "all copied")
+
+    def wait_for(self, holds, what: str) -> dict[TopicPartition, Anchor]:
+        """Wait until ``holds(anchors)``, and return them."""
+        deadline = time.monotonic() + WAIT_S
+        while not holds(anchors := self.anchors()):
+            assert time.monotonic() < deadline, f"waited in vain until {what}: {anchors}"
+            time.sleep(0.1)
+        return anchors
+
+    def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
+        ends = KafkaAdmin({"bootstrap.servers": self.here}).end_offsets(wanted)
+        return all(
+            each in anchors and (anchors[each].source or 0) >= ends.get(each, 0) for each in wanted
+        )
+
+    def end(self, spec: UnitSpec) -> None:
+        """Tell units that the epoch of ``spec`` is over."""
+        control = Control(self.name, spec.generation, spec.epoch)
+        self.store.write(status_topic(self.alias), control)
+
+    @contextmanager
+    def copying(self, spec: UnitSpec, host: Host | None = None) -> Iterator[list[UnitReport]]:
+        """Copy in a thread while the block runs; the report is in the list afterwards."""
+        reports: list[UnitReport] = []
+        thread = threading.Thread(target=lambda: reports.append(copy(spec, host)))
+        thread.start()
+        try:
+            yield reports
+        finally:
+            self.end(spec)
+            thread.join(WAIT_S)
+        assert reports, "the unit did not end"
+
+    def copy_all(self, generation: int = 1, epoch: int = 0, **more: object) -> UnitReport:
+        """Copy all that is there, in an epoch that ends as soon as it is done."""
+        spec = self.spec(generation, epoch, **more)
+        with self.copying(spec) as reports:
+            self.wait_copied([each.source for each in spec.partitions])
+        return reports[0]
+
+    def assert_equal(self, isolation: str = "read_committed") -> None:
+        """Compare all topics: content and order by partition, also for those who read dirty."""
+        for topic in self.topics:
+            wanted = support.consume_all(self.here, topic, isolation)
+            found = support.consume_all(self.to, topic)
+            ours, theirs = [e.content for e in found], [e.content for e in wanted]
+            same = os.path.commonprefix([ours, theirs])
+            told = f"{topic}: {len(ours)} of {len(theirs)}, different after {len(same)}"
+            assert ours == theirs, told
+
+
+@contextmanager
+def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
+    """Produce to all partitions of the flow's topics while the block runs."""
+    over = threading.Event()
+
+    def feed() -> None:
+        for turn in itertools.count():
+            for topic, partitions in flow.topics.items():
+                records = support.some_records(per_second // 10, partitions, seed=turn)
+                support.produce(flow.here, topic, records, config)
+            if over.wait(0.1):
+                return
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(WAIT_S)
+
+
+def copy(spec: UnitSpec, host: Host | None = None) -> UnitReport:
+    """Run one unit for one epoch with connections of its own."""
+    host = host or Host()
+    try:
+        return host.copy(spec, connect)
+    finally:
+        host.close()
+
+
+def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
+    """Run one unit in a process of its own; its report goes to stdout, pickled."""
+    file = directory / f"{uuid.uuid4().hex}.spec"
+    file.write_bytes(pickle.dumps(spec))
+    here = Path(__file__).parent
+    return subprocess.Popen(
+        [sys.executable, "-P", __file__, str(file)],  # -P: tests/replication is not the package
+        env={**os.environ, "PYTHONPATH": f"{here.parent}:{here}"},
+        stdout=subprocess.PIPE,
+    )
+
+
+def report_of(process: subprocess.Popen[bytes]) -> UnitReport:
+    """Wait for a unit's process and return what it reported."""
+    told, _ = process.communicate(timeout=WAIT_S)
+    return pickle.loads(told)  # noqa: S301 -- our own process wrote it
+
+
+if __name__ == "__main__":
+    report = copy(pickle.loads(Path(sys.argv[1]).read_bytes()))  # noqa: S301 -- ours as well
+    sys.stdout.buffer.write(pickle.dumps(report))
