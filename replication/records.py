@@ -105,6 +105,12 @@ def reshape(batch: Batch, *, start: int, skip: int, where: object) -> Reshaped:
     return Reshaped(packed, len(rest), rest[0].offset, skipped)
 
 
+def coalesce(batches: Sequence[Batch], where: object) -> bytearray:
+    """Return one batch with the records of all, in order, in the first one's codec."""
+    records = [record for batch in batches for record in decode(batch, where)]
+    return encode(records, batches[0].attributes & CODEC_MASK)
+
+
 def plain_record(
     timestamp: int,
     key: bytes | None,

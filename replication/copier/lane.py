@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
+from replication.batches import (
+    CODEC_MASK,
+    AbortedFilter,
+    Batch,
+    next_sequence,
+    restamp,
+    walk,
+)
 from replication.model import PartitionState, TopicPartition
 from replication.progress import Position
-from replication.records import reshape
+from replication.records import coalesce, reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
@@ -18,6 +26,9 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
+_SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
+_MOST_MERGED = 64  # small batches that become one
+_CODEC_AT = 22  # the low byte of a batch's attributes
 
 
 @dataclass(slots=True, eq=False)
@@ -158,6 +169,7 @@ class Lane:
 
     def next_piece(self) -> Piece:
         """Move the next piece onto the wire, stamped, and return it."""
+        self._merge_small()
         piece = self.waiting.popleft()
         if not piece.stamped:
             restamp(piece.batch, *self.producer, self.sequence)
@@ -167,6 +179,31 @@ class Lane:
         self.on_wire.append(piece)
         self.answers_due += 1
         return piece
+
+    def _merge_small(self) -> None:
+        """Make one piece of the small ones in front: a request carries one batch a partition.
+
+        Only where they queue up; a record that comes alone passes as it is.
+        """
+        small = list(takewhile(_is_small, self.waiting))
+        codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
+        small = small[: next((n for n, each in enumerate(codecs) if each != codecs[0]), None)]
+        small = small[:_MOST_MERGED]
+        if len(small) < 2:
+            return
+        batches = [next(walk(piece.batch, self.source)) for piece in small]
+        merged = Piece(
+            memoryview(coalesce(batches, self.source)),
+            sum(piece.count for piece in small),
+            small[0].before,
+            small[-1].after,
+            max(piece.timestamp for piece in small),
+            small[-1].frame,  # not for its memory: so that read-ahead stays bounded
+        )
+        small.pop().frame = None
+        for piece in (self.waiting.popleft() for _ in batches):
+            piece.let_go()
+        self.waiting.appendleft(merged)
 
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
@@ -247,3 +284,7 @@ class Lane:
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
         )
+
+
+def _is_small(piece: Piece) -> bool:
+    return not piece.stamped and len(piece.batch) <= _SMALL
