@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCE, TARGET = "primary", "backup"
-CLUSTER_STOP_S = 4.0
+CLUSTER_STOP_S = 2.0  # then killed: brokers recover, and Ctrl-C may take ten seconds
 CONFIG = """\
 # Written by `isthmus demo` at every start.
 clusters = {source}, {target}
@@ -57,6 +57,10 @@ class Demo:
             )
         )
 
+    def servers(self, cluster: str) -> str:
+        """Return the bootstrap servers of one of the two clusters."""
+        return self._cluster(cluster).bootstrap_servers
+
     def start_traffic(self) -> None:
         """Let a process keep orders flowing into the source."""
         servers = self._cluster(SOURCE).bootstrap_servers
@@ -67,7 +71,7 @@ class Demo:
         """End traffic and clusters, whoever started them. Data stays for the next time."""
         traffic = recall(self._traffic)
         if traffic is not None:
-            traffic.stop(2.0)
+            traffic.stop(0.5)
         clusters = [self._cluster(name) for name in (SOURCE, TARGET) if (self.root / name).exists()]
         _at_once(*((lambda c=each: c.stop(CLUSTER_STOP_S)) for each in clusters))
 

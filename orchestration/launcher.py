@@ -13,6 +13,7 @@ import json
 import signal
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,9 +72,11 @@ class Launcher:
 
     def stop(self, app: Application, limit_s: float = STOP_S) -> None:
         """End watcher and driver, cleanly within ``limit_s``, else by force."""
-        for alive in (self.watcher(app), self.driver(app)):
+        deadline = time.monotonic() + limit_s
+        for find in (self.watcher, self.driver):  # in this order: a watcher restarts its driver
+            alive = find(app)
             if alive is not None:
-                alive.stop(limit_s)
+                alive.stop(max(0.2, deadline - time.monotonic()))
 
     def ask_to_stop(self, app: Application) -> None:
         """Ask the watcher to end, and do not wait."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replication.adapters.processes import Process
     from replication.supervision import Application
 
-STOP_S = 8.0
+STOP_S = 6.5  # of the ten seconds that Ctrl-C may take; the rest is for clusters and slack
 UI_PATIENCE_S = 90.0
 LOG_TAIL_BYTES = 1500
 
@@ -113,7 +113,7 @@ class Session:
             self.launcher.ask_to_stop(app)
         stop_services(self.launcher.home)
         for app in self.applications:
-            self.launcher.stop(app, max(1.0, deadline - time.monotonic()))
+            self.launcher.stop(app, max(0.2, deadline - time.monotonic()))
 
     def _log_tail(self) -> str:
         for name in ("code", "daemon", "web", "keeper"):
