@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Starter = Callable[[int, int], FlowQuery]
 
-_DRAIN_S = 8.0
+_DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
 _HEALED_S = 60.0  # a query that ran for so long starts again at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.jvm import python_path
 
@@ -69,7 +69,17 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    _hush(spark.sparkContext._accumulatorServer)  # noqa: SLF001 - see there
+    return spark
+
+
+def _hush(server: Any) -> None:
+    """Keep PySpark's socket server from printing a stack trace when the JVM is killed.
+
+    The driver itself sees that and says it in one line.
+    """
+    server.handle_error = lambda *_: None
 
 
 def warm_workers(spark: SparkSession) -> None:
