@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
+_DAMAGED = (
+    ValueError,
+    RuntimeError,  # lz4
+    OSError,
+    struct.error,
+    zlib.error,
+    cramjam.DecompressionError,
+)
 
 
 def decompress(codec: int, data: bytes | memoryview) -> bytes:
@@ -25,7 +33,7 @@ def decompress(codec: int, data: bytes | memoryview) -> bytes:
         return _DECOMPRESS[codec](data)
     except KeyError:
         raise CorruptBatch(f"unknown compression code {codec}") from None
-    except (ValueError, RuntimeError, OSError, zlib.error, cramjam.DecompressionError) as error:
+    except _DAMAGED as error:
         raise CorruptBatch(f"decompressing code {codec}: {error}") from error
 
 
@@ -57,6 +65,8 @@ def _unsnappy(data: bytes | memoryview) -> bytes:
     while position < len(whole):
         (size,) = struct.unpack_from(">i", whole, position)
         position += 4
+        if not 0 < size <= len(whole) - position:
+            raise ValueError(f"a block of {size} bytes where {len(whole) - position} are left")
         blocks.append(bytes(cramjam.snappy.decompress_raw(whole[position : position + size])))
         position += size
     return b"".join(blocks)
