@@ -50,7 +50,7 @@ appender.out.type = Console
 appender.out.name = out
 appender.out.target = SYSTEM_ERR
 appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
 """
 # Settings that are read before a SparkContext exists; all others are set on its builder.
 _EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")

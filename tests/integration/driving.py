@@ -1,0 +1,129 @@
+"""A Spark driver in a process of its own, between two real clusters."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import support
+
+from replication.adapters.state_store import StateStore
+from replication.state import FlowStatus, Intent, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.adapters.local_kafka import LocalCluster
+    from replication.model import Desired
+
+REPOSITORY = Path(__file__).parents[2]
+Found = TypeVar("Found")
+
+
+def wait_for(found: Callable[[], Found], limit_s: float = 90) -> Found:
+    deadline = time.monotonic() + limit_s
+    while not (answer := found()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+    return answer
+
+
+@dataclass
+class Application:
+    """A configuration of its own names, and the drivers started for it."""
+
+    source: LocalCluster
+    target: LocalCluster
+    home: Path
+    more: str = ""
+    alias: str = field(default_factory=lambda: f"s{uuid.uuid4().hex[:6]}")
+    drivers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.store = StateStore({"bootstrap.servers": self.target.bootstrap_servers}, 1)
+        self.config.write_text(
+            f"clusters = {self.alias}, B\n"
+            f"{self.alias}.bootstrap.servers = {self.source.bootstrap_servers}\n"
+            f"B.bootstrap.servers = {self.target.bootstrap_servers}\n"
+            f"{self.flow}.enabled = true\n"
+            f"{self.flow}.topics = {self.alias}-.*\n"
+            "tasks.max = 2\nreplication.factor = 1\n" + self.more.replace("SOURCE", self.alias)
+        )
+
+    @property
+    def config(self) -> Path:
+        return self.home / "isthmus.properties"
+
+    @property
+    def flow(self) -> str:
+        return f"{self.alias}->B"
+
+    def start(self, state: str = "state", module: str = "replicate") -> subprocess.Popen[bytes]:
+        options = ["--config", str(self.config), "--target", "B"]
+        command = [sys.executable, "-m", f"spark_jobs.{module}", *options]
+        with (self.home / f"{state}.log").open("ab") as log:
+            driver = subprocess.Popen(
+                [*command, "--state-dir", str(self.home / state)],
+                cwd=REPOSITORY,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.drivers.append(driver)
+        return driver
+
+    def log(self, state: str = "state") -> str:
+        return (self.home / f"{state}.log").read_text()
+
+    def status(self, flow: str = "") -> FlowStatus:
+        name = flow or self.flow
+        found = self.store.read(status_topic(name.partition("->")[0]))
+        status = found.get(FlowStatus(name).key())
+        return status if isinstance(status, FlowStatus) else FlowStatus(name)
+
+    def await_state(self, state: str, flow: str = "", limit_s: float = 90) -> FlowStatus:
+        wait_for(lambda: self.status(flow).state == state, limit_s)
+        return self.status(flow)
+
+    def ask(self, desired: Desired) -> None:
+        self.store.write(status_topic(self.alias), Intent(self.flow, desired, "a test"))
+
+    def topic(self, stem: str = "orders", partitions: int = 2) -> str:
+        name = f"{self.alias}-{stem}-{uuid.uuid4().hex[:6]}"
+        return support.create_topic(self.source.bootstrap_servers, name, partitions)
+
+    def produce(self, topic: str, count: int, seed: int = 1) -> None:
+        records = support.some_records(count, 2, seed)
+        support.produce(self.source.bootstrap_servers, topic, records)
+
+    def is_copied(self, topic: str) -> bool:
+        """Say whether the copy has all records, and no other ones."""
+        ours = support.consume_all(self.source.bootstrap_servers, topic)
+        theirs = self._copy(topic)
+        assert len(theirs) <= len(ours), "records were repeated"
+        return [each.content for each in ours] == [each.content for each in theirs]
+
+    def _copy(self, topic: str) -> list[support.Rec]:
+        name = f"{self.alias}.{topic}"
+        try:
+            return support.consume_all(self.target.bootstrap_servers, name)
+        except Exception as error:  # it is not there yet
+            if "UNKNOWN_TOPIC" in str(error) or isinstance(error, KeyError):
+                return []
+            raise
+
+    def close(self) -> None:
+        for each in self.drivers:
+            if each.poll() is None:
+                each.terminate()
+                try:
+                    each.wait(20)
+                except subprocess.TimeoutExpired:
+                    each.kill()
+        self.store.close()

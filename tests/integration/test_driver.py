@@ -1,0 +1,135 @@
+"""The Spark driver between real clusters: what it copies, obeys, refuses and survives."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+
+import pytest
+import support
+from driving import Application, wait_for
+
+from replication.model import Desired, FlowState
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+DOWN = """
+clusters = SOURCE, B, down
+down.bootstrap.servers = 127.0.0.1:1
+down->B.enabled = true
+"""
+
+
+@pytest.fixture(scope="module")
+def running(source_cluster, target_cluster, tmp_path_factory):
+    """One driver for the tests of this module, with a second flow whose source is down."""
+    home = tmp_path_factory.mktemp("driver") / "app"
+    application = Application(source_cluster, target_cluster, home, DOWN)
+    application.start()
+    application.await_state(FlowState.RUNNING)
+    yield application
+    application.close()
+
+
+@pytest.fixture
+def application(source_cluster, target_cluster, tmp_path):
+    made = Application(source_cluster, target_cluster, tmp_path / "app")
+    yield made
+    made.close()
+
+
+def test_a_new_topic_is_copied_within_seconds(running):
+    topic = running.topic()
+    running.produce(topic, 500)
+    begin = time.monotonic()
+    wait_for(lambda: running.is_copied(topic), 20)
+    assert time.monotonic() - begin < 10
+
+
+def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
+    status = running.await_state(FlowState.FAILED, "down->B")
+    assert "127.0.0.1:1" in status.reason
+    assert "\n" not in status.reason
+    assert running.status().state == FlowState.RUNNING
+
+
+def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
+    topic = running.topic()
+    running.produce(topic, 10)
+    wait_for(lambda: running.is_copied(topic), 20)
+    running.ask(Desired.PAUSE)
+    running.await_state(FlowState.PAUSED, limit_s=20)
+    running.produce(topic, 10, seed=2)
+    time.sleep(3)
+    assert not running.is_copied(topic)
+    running.ask(Desired.RUN)
+    wait_for(lambda: running.is_copied(topic), 30)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        pytest.param("state", "another driver on this machine copies", id="same state directory"),
+        pytest.param("elsewhere", "is being copied by another driver: process", id="elsewhere"),
+    ],
+)
+def test_a_second_driver_is_refused(running, state, told):
+    running.await_state(FlowState.RUNNING, limit_s=30)
+    before = running.status()
+    second = running.start(state)
+    assert second.wait(60) == 75
+    assert told in running.log(state)
+    assert "Traceback" not in running.log(state)
+    assert running.status().instance == before.instance
+
+
+def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
+    topic = application.topic()
+    application.produce(topic, 500)
+    driver = application.start()
+    wait_for(lambda: application.is_copied(topic))
+    begin = time.monotonic()
+    driver.send_signal(signal.SIGTERM)
+    assert driver.wait(20) == 0
+    assert time.monotonic() - begin < 10
+    assert application.status().state == FlowState.STOPPED
+    assert "clean=True" in application.log()
+    ours, theirs = (
+        [each.offset for each in support.consume_all(cluster.bootstrap_servers, name)]
+        for cluster, name in (
+            (application.source, topic),
+            (application.target, f"{application.alias}.{topic}"),
+        )
+    )
+    assert ours == theirs
+
+
+def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
+    driver = application.start()
+    application.await_state(FlowState.RUNNING)
+    kill_jvm(driver.pid)
+    assert driver.wait(5) == 70
+    assert "Traceback" not in application.log()
+
+
+def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
+    topic = application.topic()
+    watcher = application.start(module="watch")
+    for seed in (1, 2):
+        status = application.await_state(FlowState.RUNNING)
+        application.produce(topic, 5000, seed)
+        if seed == 1:
+            kill_jvm(status.pid)
+        else:
+            subprocess.run(["kill", "-9", str(status.pid)], check=True)
+        application.produce(topic, 5000, seed + 10)
+        wait_for(lambda before=status: application.status().instance != before.instance)
+    wait_for(lambda: application.is_copied(topic))
+    watcher.terminate()
+    assert watcher.wait(20) == 0
+    assert application.is_copied(topic)
+
+
+def kill_jvm(driver: int) -> None:
+    subprocess.run(["pkill", "-9", "-P", str(driver), "java"], check=True)
