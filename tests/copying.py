@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import pickle
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 import uuid
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +23,7 @@ from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
 from replication.adapters.wire import connect
 from replication.copier import Host, UnitReport, UnitSpec
+from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, TopicPartition
 from replication.state import Anchor, Control, anchors_topic, status_topic
 
@@ -41,6 +44,7 @@ class Flow:
     topics: dict[str, int]  # name -> partitions
     alias: str = field(default_factory=lambda: f"s{uuid.uuid4().hex[:8]}")
     replicas: int = 1
+    fed: Counter[TopicPartition] = field(default_factory=Counter)  # records acked by the source
 
     def __post_init__(self) -> None:
         self.store = StateStore({"bootstrap.servers": self.to}, self.replicas)
@@ -97,16 +101,21 @@ class Flow:
 
     def wait_for(self, holds, what: str) -> dict[TopicPartition, Anchor]:
         """Wait until ``holds(anchors)``, and return them."""
-        deadline = time.monotonic() + WAIT_S
-        while not holds(anchors := self.anchors()):
-            assert time.monotonic() < deadline, f"waited in vain until {what}: {anchors}"
+        deadline, anchors = time.monotonic() + WAIT_S, {}
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
+                if holds(anchors := self.anchors()):
+                    return anchors
             time.sleep(0.1)
-        return anchors
+        raise AssertionError(f"waited in vain until {what}: {anchors}")
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
         ends = KafkaAdmin({"bootstrap.servers": self.here}).end_offsets(wanted)
-        return all(
-            each in anchors and (anchors[each].source or 0) >= ends.get(each, 0) for each in wanted
+        return all(  # a partition without a leader, or with one that lags, has no known end
+            each in anchors
+            and each in ends
+            and (anchors[each].source or 0) >= max(ends[each], self.fed[each])
+            for each in wanted
         )
 
     def end(self, spec: UnitSpec) -> None:
@@ -115,10 +124,10 @@ class Flow:
         self.store.write(status_topic(self.alias), control)
 
     @contextmanager
-    def copying(self, spec: UnitSpec, host: Host | None = None) -> Iterator[list[UnitReport]]:
+    def copying(self, spec: UnitSpec, connect=connect) -> Iterator[list[UnitReport]]:
         """Copy in a thread while the block runs; the report is in the list afterwards."""
         reports: list[UnitReport] = []
-        thread = threading.Thread(target=lambda: reports.append(copy(spec, host)))
+        thread = threading.Thread(target=lambda: reports.append(copy(spec, connect)))
         thread.start()
         try:
             yield reports
@@ -140,8 +149,9 @@ class Flow:
             wanted = support.consume_all(self.here, topic, isolation)
             found = support.consume_all(self.to, topic)
             ours, theirs = [e.content for e in found], [e.content for e in wanted]
-            same = os.path.commonprefix([ours, theirs])
-            told = f"{topic}: {len(ours)} of {len(theirs)}, different after {len(same)}"
+            pairs = enumerate(zip(ours, theirs, strict=False))
+            same = next((n for n, (one, other) in pairs if one != other), len(ours))
+            told = f"{topic}: {len(ours)} of {len(theirs)}, different after {same}"
             assert ours == theirs, told
 
 
@@ -155,6 +165,7 @@ def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
             for topic, partitions in flow.topics.items():
                 records = support.some_records(per_second // 10, partitions, seed=turn)
                 support.produce(flow.here, topic, records, config)
+                flow.fed.update(TopicPartition(topic, each[0]) for each in records)
             if over.wait(0.1):
                 return
 
@@ -167,9 +178,9 @@ def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
         thread.join(WAIT_S)
 
 
-def copy(spec: UnitSpec, host: Host | None = None) -> UnitReport:
+def copy(spec: UnitSpec, connect=connect) -> UnitReport:
     """Run one unit for one epoch with connections of its own."""
-    host = host or Host()
+    host = Host()
     try:
         return host.copy(spec, connect)
     finally:
@@ -186,6 +197,12 @@ def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": f"{here.parent}:{here}"},
         stdout=subprocess.PIPE,
     )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a unit's process as a power cut would."""
+    process.kill()
+    process.communicate(timeout=WAIT_S)
 
 
 def report_of(process: subprocess.Popen[bytes]) -> UnitReport:

@@ -135,7 +135,9 @@ def consume_all(
 
 
 def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:
-    partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+    while not (partitions := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
+        assert time.monotonic() < deadline, f"{topic}: the cluster does not know it"
+        time.sleep(0.1)
     starts = [TopicPartition(topic, each) for each in partitions]
     ends = {}
     for start in starts:

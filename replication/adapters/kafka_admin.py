@@ -34,6 +34,8 @@ Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
 _AT_ONCE = 500  # topics a request: answers of a large cluster stay small
 # A topic may go, or have no leader for a while, between our question and the answer.
+# What the client knows of leaders is old, and it does not ask anew by itself for minutes.
+_STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH})
 _ABSENT = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -118,15 +120,24 @@ class KafkaAdmin:
         if not wanted:
             return {}
         with self._doing("reading end offsets"):
-            asked = self._client.list_offsets(
-                wanted,
-                isolation_level=IsolationLevel.READ_COMMITTED,
-                request_timeout=self._timeout_s,
-            )
-            return {
-                TopicPartition(each.topic, each.partition): answer.offset
-                for each, answer in self._present(asked)
-            }
+            try:
+                return self._list_offsets(wanted)
+            except KafkaException as error:
+                if error.args[0].code() not in _STALE:
+                    raise
+                self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
+                return self._list_offsets(wanted)
+
+    def _list_offsets(self, wanted: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
+        asked = self._client.list_offsets(
+            wanted,
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=self._timeout_s,
+        )
+        return {
+            TopicPartition(each.topic, each.partition): answer.offset
+            for each, answer in self._present(asked)
+        }
 
     def _metadata(self, doing: str) -> ClusterMetadata:
         with self._doing(doing):

@@ -5,7 +5,7 @@
 ``host``                  what a process keeps between epochs; ``copy_epoch`` is the way in
 ``starting``, ``unit``    one unit for one epoch
 ``takeover``, ``counting``  claims, fence markers and counting (invariants B, C, F, G)
-``lane``                  one partition: fetched, on the wire, acked (invariant D)
+``lane``, ``pieces``      one partition: fetched, on the wire, acked (invariant D)
 ``fetching``, ``appending``, ``tending``  the loops around lanes, and remedies
 ``outcomes``              what an error code asks for
 ``logs``                  the state topics, over the unit's own connections

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.outcomes import (
     OUT_OF_ORDER,
+    TOO_LARGE,
     Remedy,
     Trouble,
     append_trouble,
@@ -22,8 +23,9 @@ from replication.copier.outcomes import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from replication.copier.lane import Lane, Piece
+    from replication.copier.lane import Lane
     from replication.copier.network import Ack, Network
+    from replication.copier.pieces import Piece
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request
@@ -98,9 +100,7 @@ class Appending:
             elif ack.error == OUT_OF_ORDER and self._was_held_up(lane, piece):
                 piece.denied = True  # the batch before it is to be sent again, this one after it
             else:
-                trouble = append_trouble(ack.error, ack.message)
-                piece.denied = trouble.remedy is Remedy.PARK
-                lane.suffer(trouble)
+                self._refused(lane, piece, ack)
             self.settle(lane)
         self.pump()
 
@@ -111,6 +111,14 @@ class Appending:
         self._failures.pop(lane, None)
         lane.appended(piece, base)
         lane.reason = ""
+
+    def _refused(self, lane: Lane, piece: Piece, ack: Ack) -> None:
+        trouble = append_trouble(ack.error, ack.message)
+        piece.denied = trouble.remedy is Remedy.PARK
+        if piece.merged and ack.error == TOO_LARGE:  # that was our doing: fetch the parts again
+            lane.merges = False
+            trouble = Trouble(Remedy.TAKE_OVER, trouble.reason)
+        lane.suffer(trouble)
 
     def _was_held_up(self, lane: Lane, piece: Piece) -> bool:
         return lane.trouble is not None and lane.on_wire[0] is not piece

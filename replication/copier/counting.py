@@ -53,8 +53,7 @@ async def count_own(
             continue
         lane.trouble = None
         lane.skip, lane.counted = count.records, count.next_offset
-        lane.records += count.records
-        lane.bytes += count.bytes
+        lane.found = count.records, count.bytes
         if count.records == 0 and lane.acked is not None:
             lane.acked, lane.exact = Position(lane.acked.source, count.next_offset), True
 
@@ -67,9 +66,10 @@ async def _read_some(
     entries: list[FetchEntry] = []
     by_entry: dict[tuple[bytes, int], Lane] = {}
     for lane in lanes:
-        topic_id = target.topic_id(lane.target.topic)
-        if topic_id is not None and leader is not None and target.leader(lane.target) == leader:
-            entries.append(FetchEntry(topic_id, lane.target.partition, counts[lane].next_offset))
+        topic_id, its = target.topic_id(lane.target.topic), target.leader(lane.target)
+        if topic_id and leader and its and its.node == leader.node:
+            at = counts[lane].next_offset
+            entries.append(FetchEntry(topic_id, lane.target.partition, at, its.epoch))
             by_entry[topic_id, lane.target.partition] = lane
     if leader is None or not entries:
         await asyncio.sleep(0.1)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LARGEST_FETCH = 16 << 20
 _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
-_GATHER_S = 0.002
+_GATHER_S = 0.004
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
@@ -136,11 +136,16 @@ class Fetching:
             return None
         self._turn = (self._turn + 1) % len(wanting)
         entries = [
-            FetchEntry(each.topic_id, each.source.partition, each.position)
+            FetchEntry(each.topic_id, each.source.partition, each.position, self._epoch(each))
             for each in side_by_side(wanting[self._turn :] + wanting[: self._turn])
         ]
         self._asked = {(each.topic_id, each.partition): each.offset for each in entries}
         return self.network.fetch(self.node, entries, self.options, frame)
+
+    def _epoch(self, lane: Lane) -> int:
+        """Return the leader epoch that we know of: a stale leader, or a newer one, then says so."""
+        leader = self.network.leader(lane.source)
+        return -1 if leader is None else leader.epoch
 
     def _take(self, found: Fetched, frame: Frame) -> int:
         lane = self._by_key[found.topic_id, found.partition]
@@ -160,6 +165,7 @@ class Fetching:
         finally:
             if lane.acked is not None and lane.acked.source >= lane.source_end:
                 lane.caught_up_ms = int(time.time() * 1000)
+                lane.stuck = None  # nothing is left that could be missing or refused
 
     def _wrong(self, lane: Lane, found: Fetched) -> None:
         if found.error == OFFSET_OUT_OF_RANGE:

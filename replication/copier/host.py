@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,14 +35,14 @@ class Host:
     def copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
         """Run one unit for one epoch; problems of the unit end up in the report's outcome."""
         started_ms, cpu = int(time.time() * 1000), time.process_time()
-        unit = Unit(spec, self._ends(spec, connect))
-        outcome = "clean"
+        unit, outcome = None, "clean"
         try:
+            unit = Unit(spec, self._ends(spec, connect))
             self.loop.run_until_complete(unit.run())
         except ReplicationError as error:
             outcome = str(error)
             self._flows.clear()  # read everything again: what we knew may be what went wrong
-        records, size = unit.copied
+        records, size = unit.copied if unit else (0, 0)
         return UnitReport(
             unit=spec.unit,
             epoch=spec.epoch,
@@ -50,17 +51,28 @@ class Host:
             cpu_s=time.process_time() - cpu,
             started_ms=started_ms,
             ended_ms=int(time.time() * 1000),
-            takeovers=unit.takeovers,
-            not_running=unit.not_running,
+            takeovers=unit.takeovers if unit else 0,
+            not_running=unit.not_running if unit else len(spec.partitions),
             outcome=outcome,
         )
 
     def close(self) -> None:
-        """Close all connections and the loop."""
-        for network in self._networks.values():
-            self.loop.run_until_complete(network.close())
-        self._networks.clear()
+        """Close all connections and the loop; the second time nothing happens."""
+        if self.loop.is_closed() or self.loop.is_running():
+            return
+        self.loop.run_until_complete(self._close_networks())
         self.loop.close()
+
+    async def _close_networks(self) -> None:
+        """Close what is open and wait for what it leaves behind, so that nobody finds it later."""
+        for network in self._networks.values():
+            await network.close()
+        self._networks.clear()
+        self._flows.clear()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _ends(self, spec: UnitSpec, connect: Connect) -> Clusters:
         key = (spec.flow, _key(spec.source), _key(spec.target))
@@ -92,4 +104,5 @@ def copy_epoch(spec: UnitSpec, connect: Connect) -> UnitReport:
     global _here  # noqa: PLW0603 -- one event loop a process, kept from epoch to epoch
     if _here is None:
         _here = Host()
+        atexit.register(_here.close)
     return _here.copy(spec, connect)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from replication.batches import (
-    CODEC_MASK,
-    AbortedFilter,
-    Batch,
-    next_sequence,
-    restamp,
-    walk,
-)
+from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
+from replication.copier.pieces import Piece, merge_small
 from replication.model import PartitionState, TopicPartition
 from replication.progress import Position
-from replication.records import coalesce, reshape
+from replication.records import reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
@@ -26,36 +19,12 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
-_SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
-_MOST_MERGED = 64  # small batches that become one
-_CODEC_AT = 22  # the low byte of a batch's attributes
-
-
-@dataclass(slots=True, eq=False)
-class Piece:
-    """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
-
-    batch: memoryview
-    count: int
-    before: int  # source offset from which it is fetched again
-    after: int  # source offset after it and after what is not delivered behind it
-    timestamp: int  # ms, of its latest record
-    frame: Frame | None  # held until this is acked; None: let go of
-    stamped: bool = False
-    denied: bool = False  # the target said no: it surely did not land
-    base: int | None = None  # target offset of its first record, once acked
-
-    def let_go(self) -> None:
-        """Give the frame back; the bytes are not needed any more."""
-        if self.frame is not None:
-            self.frame.release()
-            self.frame = None
-
-    def keep_own_bytes(self) -> None:
-        """Move the bytes out of the frame, so that a long retry does not hold it."""
-        if self.frame is not None:
-            self.batch = memoryview(bytearray(self.batch))
-            self.let_go()
+_STUCK = {
+    PartitionState.LOST_RANGE,
+    PartitionState.SOURCE_TRUNCATED,
+    PartitionState.TARGET_RESET,
+    PartitionState.REFUSED,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -68,6 +37,7 @@ class Lane:
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
     position: int = 0  # next source offset to fetch
     skip: int = 0  # records from there on that are on the target already
+    found: tuple[int, int] = (0, 0)  # records and bytes of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
@@ -75,12 +45,14 @@ class Lane:
     proven: bool = False  # the target has acked an append of this producer epoch
     unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
+    merges: bool = True  # until the target finds a merged batch too large
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
     answers_due: int = 0
     retry_at: float | None = None  # monotonic; None: not held back
     state: PartitionState = PartitionState.WAITING
     reason: str = ""
+    stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     records: int = 0
     bytes: int = 0
     source_end: int = 0
@@ -111,6 +83,13 @@ class Lane:
         """
         most = MOST_ON_THE_WIRE if self.proven else 1
         return bool(self.waiting) and self.fetches and len(self.on_wire) < most
+
+    @property
+    def shown(self) -> tuple[PartitionState, str]:
+        """State and reason for people: trying again once an epoch is not yet RUNNING."""
+        if self.stuck is not None and self.state is PartitionState.RUNNING:
+            return self.stuck
+        return self.state, self.reason
 
     @property
     def settled(self) -> bool:
@@ -164,12 +143,12 @@ class Lane:
         if last is not None:
             last.after = self.position
         elif self.acked is not None:
-            self.acked = Position(self.position, max(self.acked.target, self.counted))
-            self.exact = True
+            self._moved(Position(self.position, max(self.acked.target, self.counted)))
 
     def next_piece(self) -> Piece:
         """Move the next piece onto the wire, stamped, and return it."""
-        self._merge_small()
+        if self.merges:
+            merge_small(self.waiting, self.source)
         piece = self.waiting.popleft()
         if not piece.stamped:
             restamp(piece.batch, *self.producer, self.sequence)
@@ -180,42 +159,26 @@ class Lane:
         self.answers_due += 1
         return piece
 
-    def _merge_small(self) -> None:
-        """Make one piece of the small ones in front: a request carries one batch a partition.
-
-        Only where they queue up; a record that comes alone passes as it is.
-        """
-        small = list(takewhile(_is_small, self.waiting))
-        codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
-        small = small[: next((n for n, each in enumerate(codecs) if each != codecs[0]), None)]
-        small = small[:_MOST_MERGED]
-        if len(small) < 2:
-            return
-        batches = [next(walk(piece.batch, self.source)) for piece in small]
-        merged = Piece(
-            memoryview(coalesce(batches, self.source)),
-            sum(piece.count for piece in small),
-            small[0].before,
-            small[-1].after,
-            max(piece.timestamp for piece in small),
-            small[-1].frame,  # not for its memory: so that read-ahead stays bounded
-        )
-        small.pop().frame = None
-        for piece in (self.waiting.popleft() for _ in batches):
-            piece.let_go()
-        self.waiting.appendleft(merged)
-
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
         piece.base, self.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
-            self.acked = Position(done.after, (done.base or 0) + done.count)
-            self.exact = True
+            self._moved(Position(done.after, (done.base or 0) + done.count))
             self.records += done.count
             self.bytes += len(done.batch)
             self.last_timestamp = done.timestamp
             done.let_go()
+
+    def _moved(self, to: Position) -> None:
+        """Take an exact position. What was counted is behind it, and whatever was stuck as well.
+
+        Not sooner: an anchor that still asks for counting would count the same records again.
+        """
+        self.acked, self.exact, self.stuck = to, True, None
+        self.records += self.found[0]
+        self.bytes += self.found[1]
+        self.found = (0, 0)
 
     def suffer(self, trouble: Trouble) -> None:
         """Note trouble; the worst one is dealt with when no answer is due any more."""
@@ -261,8 +224,9 @@ class Lane:
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor to write now; a lane that was not taken over keeps its position."""
         base = self.claimed
+        state, reason = self.shown
         if self.acked is None:
-            return replace(base, state=self.state, reason=self.reason, at_ms=now_ms)
+            return replace(base, state=state, reason=reason, at_ms=now_ms)
         return Anchor(
             flow=self.flow,
             topic=self.source.topic,
@@ -276,8 +240,8 @@ class Lane:
             clean=clean and self.exact and self.settled,
             records=self.records,
             bytes=self.bytes,
-            state=self.state,
-            reason=self.reason,
+            state=state,
+            reason=reason,
             source_topic_id=self.topic_id.hex(),
             target_topic_id=base.target_topic_id,
             source_end=self.source_end,
@@ -286,5 +250,6 @@ class Lane:
         )
 
 
-def _is_small(piece: Piece) -> bool:
-    return not piece.stamped and len(piece.batch) <= _SMALL
+def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
+    """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
+    return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

@@ -141,10 +141,14 @@ class StateLog:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])
             return [], self.position + 1
-        entry = FetchEntry(topic_id, 0, self.position)
-        (found,) = await self.network.fetch(
-            leader.node, [entry], options, self._frame, line=self.topic
-        )
+        entry = FetchEntry(topic_id, 0, self.position, leader.epoch)
+        try:
+            (found,) = await self.network.fetch(
+                leader.node, [entry], options, self._frame, line=self.topic
+            )
+        except ClusterUnavailable:  # its leader may have moved with the broker's end
+            await self.network.refresh([self.topic])
+            raise
         if found.error == 1:  # compaction or retention took the position: go on with what is left
             self.position = max(found.log_start, 0)
             return [], self.position + 1

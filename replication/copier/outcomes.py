@@ -30,6 +30,7 @@ class Trouble:
 
 OUT_OF_ORDER = 45
 OFFSET_OUT_OF_RANGE = 1
+TOO_LARGE = 10
 _APPEND_LATER = {
     3: "the target has no such topic or partition",
     5: "the target partition has no leader",
@@ -49,7 +50,7 @@ _COUNT_AGAIN = {
     90: "another appender fenced us",
 }
 _REFUSED = {
-    10: "a batch is larger than the target topic's max.message.bytes",
+    TOO_LARGE: "a batch is larger than the target topic's max.message.bytes",
     18: "a batch is larger than the target topic's segment.bytes",
     29: "not authorized to write to the target topic",
     31: "not authorized to write idempotently to the target cluster",

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.counting import count_own, may_append
+from replication.copier.lane import stuck_as
 from replication.copier.outcomes import Remedy, Trouble
-from replication.errors import FlowTaken
+from replication.errors import ClusterRejected, FlowTaken
 from replication.model import PartitionState, TopicPartition
 from replication.progress import (
     Claimant,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
+_MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
 
 
@@ -93,16 +95,22 @@ class Takeover:
         """Write the claims until no stranger's claim stands between them and the log's end.
 
         Returns the lanes on which a stranger was met. Without ``again`` claims are written only
-        where a stranger's record came after ours.
+        where a stranger's record came after ours. Raises ClusterRejected when a stranger of the
+        same rank does not give way, which no plan asks of two units.
         """
         met: set[Lane] = set()
         to_write = set(lanes) if again else set()
-        while True:
+        for _ in range(_MOST_CLAIMS):
             await self.anchors.append([each.claimed for each in to_write])
             to_write = await self.heed(lanes, me)
             met |= to_write
             if not to_write:
                 return met
+        contested = min(each.source for each in to_write)
+        raise ClusterRejected(
+            f"{self.flow}: another unit of this driver claims {contested} again and again; "
+            "each partition must belong to one unit"
+        )
 
     async def heed(self, lanes: Sequence[Lane], me: Claimant) -> set[Lane]:
         """Read on; return the lanes that a stranger claimed, now listed as an appender of theirs.
@@ -155,9 +163,10 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
     lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
     lane.proven = lane.unsure = False
-    lane.counted = 0
+    lane.counted, lane.found = 0, (0, 0)
     lane.records, lane.bytes = anchor.records, anchor.bytes
     lane.state, lane.reason = PartitionState.RUNNING, ""
+    lane.stuck = stuck_as(anchor)
     lane.trouble = None if exact else _COUNTING
 
 

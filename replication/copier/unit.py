@@ -74,13 +74,15 @@ class Unit:
 
     @property
     def copied(self) -> tuple[int, int]:
-        """Records and bytes that were acked in this epoch."""
+        """Records and bytes acked in this epoch, and those counted, which nobody reported."""
         records, size = self._totals()
         return records - self._before[0], size - self._before[1]
 
     @property
     def not_running(self) -> int:
-        return sum(each.state is not PartitionState.RUNNING for each in self.lanes)
+        if not self.lanes:  # the unit as a whole could not begin
+            return len(self.spec.partitions)
+        return sum(each.shown[0] is not PartitionState.RUNNING for each in self.lanes)
 
     def _totals(self) -> tuple[int, int]:
         return sum(each.records for each in self.lanes), sum(each.bytes for each in self.lanes)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from batch_bytes import a_batch, a_marker
+from itertools import pairwise
+
+import pytest
+from batch_bytes import GZIP, PLAIN, a_batch, a_marker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replication.batches import walk
-from replication.copier.lane import Lane
+from replication.copier.lane import Lane, stuck_as
 from replication.copier.network import Fetched, Frame
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import OwnRecords, Position
@@ -49,6 +52,8 @@ def a_lane(anchor: Anchor, epoch: int) -> Lane:
     lane.position = lane.acked.source
     lane.producer = (OURS, epoch)
     lane.state = PartitionState.RUNNING
+    lane.records, lane.bytes = anchor.records, anchor.bytes
+    lane.stuck = stuck_as(anchor)
     return lane
 
 
@@ -58,7 +63,7 @@ def a_start() -> Anchor:
 
 @st.composite
 def sources(draw):
-    """Return a log with gaps, markers and aborted batches; its aborted list; what is deliverable."""
+    """Return a log with gaps, markers, aborted batches; its aborted list; what is deliverable."""
     log, aborted, deliverable, offset = b"", [], [], 0
     kinds = st.sampled_from(["batch", "batch", "batch", "gap", "marker", "aborted"])
     for number in range(draw(st.integers(1, 12))):
@@ -98,6 +103,7 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
         own.add(batch)
     assert own.complete
     lane.skip, lane.counted = own.records, own.next_offset
+    lane.found = own.records, own.bytes
     if own.records == 0:
         lane.acked, lane.exact = Position(lane.acked.source, own.next_offset), True
     return lane
@@ -142,8 +148,10 @@ def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_ord
     for epoch in range(1, data.draw(st.integers(1, 5)) + 1):
         lane = take_over(anchor, target, epoch)
         anchor = run(lane, target, source, data, to_the_end=False)
-    run(take_over(anchor, target, 99), target, source, data, to_the_end=True)
+    last = take_over(anchor, target, 99)
+    run(last, target, source, data, to_the_end=True)
     assert target.ours() == source[2]
+    assert last.records == len(source[2])  # nor is anything counted twice
 
 
 @settings(max_examples=100, deadline=None)
@@ -175,7 +183,7 @@ def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(sou
 
 def a_running_lane(batches: int = 4) -> Lane:
     lane = a_lane(a_start(), 1)
-    log = b"".join(a_batch(2 * n, [b"a", b"b"]) for n in range(batches))
+    log = b"".join(a_batch(2 * n, [b"a" * 3000, b"b" * 3000]) for n in range(batches))
     lane.take(fetch(log, [], 0, batches), Frame())
     return lane
 
@@ -227,3 +235,93 @@ def test_a_lane_that_was_not_taken_over_keeps_its_anchor():
     written = lane.anchor(5, clean=True)
     assert (written.source, written.target, written.clean) == (41, 42, False)
     assert written.state == PartitionState.SOURCE_RECREATED
+
+
+@pytest.mark.parametrize("state", ["LOST_RANGE", "REFUSED", "SOURCE_TRUNCATED", "TARGET_RESET"])
+def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state):
+    lane = a_running_lane()
+    lane.park(PartitionState(state), "because")
+    again = a_lane(lane.anchor(0), 2)
+    told = again.anchor(0)
+    assert again.fetches  # it tries
+    assert (told.state, told.reason) == (state, "because")
+    again.take(fetch(a_batch(0, [b"a"]), [], 0, 1), Frame())
+    again.appended(again.next_piece(), 0)
+    assert (again.anchor(0).state, again.anchor(0).reason) == (PartitionState.RUNNING, "")
+
+
+def test_a_state_that_passes_by_itself_is_not_kept():
+    lane = a_running_lane()
+    lane.park(PartitionState.WAITING, "no leader")
+    assert a_lane(lane.anchor(0), 2).anchor(0).state == PartitionState.RUNNING
+
+
+smalls = st.lists(
+    st.tuples(st.sampled_from([PLAIN, GZIP]), st.sampled_from([1, 1, 1, 2, 5000])), max_size=12
+)
+
+
+def a_queue(kinds) -> tuple[Lane, list[tuple[int, int]]]:
+    """Return a lane with batches of (codec, bytes a record), and what each covers."""
+    log, spans = b"", []
+    for offset, (codec, size) in enumerate(kinds):
+        # kafka-python leaves uncompressed what does not get smaller
+        values = [b"%06d" % offset + b"x" * (100 if codec else 1) * size]
+        log += a_batch(offset, values, codec=codec)
+        spans.append((offset, offset + 1))
+    lane = a_lane(a_start(), 1)
+    lane.take(fetch(log, [], 0, len(kinds) + 1), Frame())
+    return lane, spans
+
+
+def codec_of(piece) -> int:
+    return piece.batch[22] & 7
+
+
+@given(smalls)
+def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_kept(kinds):
+    lane, spans = a_queue(kinds)
+    lane.proven = True
+    target, covered, merged = Target(), [], []
+    while lane.sends:
+        piece = lane.next_piece()
+        covered.append((piece.before, piece.after))
+        merged.append((piece.merged, piece.count, codec_of(piece)))
+        lane.appended(piece, target.append(piece.batch, piece.count))
+    assert [start for start, _ in covered] == [0, *(end for _, end in covered[:-1])][: len(covered)]
+    assert (covered[-1][1] if covered else 0) == len(spans) == target.end
+    values = [int(value[:6]) for value in target.ours()]
+    assert values == list(range(len(kinds)))
+    codecs = [codec for _, count, codec in merged for _ in range(count)]
+    assert codecs == [codec for codec, _ in kinds]
+    for (_, count, codec), (_, following, other) in pairwise(merged):
+        if codec == other:  # two neighbours that are small would have been one
+            assert count == 1 or following == 1
+
+
+def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
+    lane, _ = a_queue([(PLAIN, 1)] * 6)
+    lane.merges, lane.proven = False, True
+    sent = [bytes(lane.next_piece().batch) for _ in range(2)]
+    lane.answers_due = 0
+    lane.back_off(0.0)
+    lane.merges, lane.retry_at = True, None
+    log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))
+    lane.take(fetch(log, [], lane.position, 9), Frame())
+    again = [lane.next_piece() for _ in range(3)]
+    assert [bytes(each.batch) for each in again[:2]] == sent
+    assert (again[2].before, again[2].after, again[2].count) == (2, 6, 4)
+
+
+def test_merging_gives_back_the_buffers_of_all_but_the_last():
+    lane, frames = a_lane(a_start(), 1), [Frame() for _ in range(3)]
+    for number, frame in enumerate(frames):
+        frame.hold()
+        log = b"".join(a_batch(2 * number + each, [b"x"]) for each in range(2))
+        lane.take(fetch(log, [], 2 * number, 2), frame)
+        frame.release()
+    assert [each.holders for each in frames] == [2, 2, 2]
+    piece = lane.next_piece()
+    assert [each.holders for each in frames] == [0, 0, 1]
+    lane.appended(piece, 0)
+    assert [each.holders for each in frames] == [0, 0, 0]

@@ -15,6 +15,7 @@ from kafka import errors as kafka_errors
 from kafka.net.connection import KafkaConnection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -64,22 +65,53 @@ def dial(host: str, port: int, config: Mapping[str, Any], timeout_s: float) -> L
 async def _open(net: NetworkSelector, manager: KafkaConnectionManager, timeout_s: float) -> Line:
     deadline = time.monotonic() + timeout_s
     connection = KafkaConnection(net, node_id="dial", **manager.config)
-    opening = net.call_soon_with_future(_authenticate, manager, connection, deadline)
+    opening = net.call_soon_with_future(_authenticate, net, manager, connection, deadline)
     try:
         await manager.wait_for(opening, timeout_s * 1000)
         await connection
-    except BaseException:
-        connection.close()
+    except BaseException as error:
+        connection.close(error)
         raise
     return _take_over(connection)
 
 
 async def _authenticate(
-    manager: KafkaConnectionManager, connection: KafkaConnection, deadline: float
+    net: NetworkSelector,
+    manager: KafkaConnectionManager,
+    connection: KafkaConnection,
+    deadline: float,
 ) -> None:
-    (node,) = manager.cluster.bootstrap_brokers()
-    connection.connection_made(await manager._build_transport(node, timeout_at=deadline))
+    connection.connection_made(await _transport(net, manager, deadline))
     await connection.initialize(timeout_at=deadline)
+
+
+async def _transport(
+    net: NetworkSelector, manager: KafkaConnectionManager, deadline: float
+) -> KafkaTCPTransport:
+    """Connect, and shake hands if it is TLS.
+
+    kafka-python's own connecting leaves the sockets of refused connections to the garbage
+    collector, and of those whose handshake failed.
+    """
+    (node,) = manager.cluster.bootstrap_brokers()
+    sock = socket.create_connection((node.host, node.port), max(0.1, deadline - time.monotonic()))
+    transport = None
+    try:
+        sock.settimeout(0.0)
+        for option in manager.config["socket_options"]:
+            sock.setsockopt(*option)
+        if manager.ssl_enabled:
+            tls = {k: v for k, v in manager.config.items() if k.startswith("ssl_")}
+            transport = KafkaSSLTransport(net, sock, host=node.host, **tls)
+        else:
+            transport = KafkaTCPTransport(net, sock, host=node.host)
+        await transport.handshake()
+    except BaseException as error:
+        sock.close()  # where TLS has wrapped it already this does nothing
+        if transport is not None:
+            transport.abort(error)
+        raise
+    return transport
 
 
 def _take_over(connection: KafkaConnection) -> Line:

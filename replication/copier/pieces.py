@@ -1,0 +1,79 @@
+"""Batches on their way to the target, and how small ones that queue up become one. No I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from replication.batches import CODEC_MASK, walk
+from replication.records import coalesce
+
+if TYPE_CHECKING:
+    from collections import deque
+
+    from replication.copier.network import Frame
+    from replication.model import TopicPartition
+
+_SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
+_MOST_MERGED = 64  # small batches that become one
+_CODEC_AT = 22  # the low byte of a batch's attributes
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
+
+    batch: memoryview
+    count: int
+    before: int  # source offset from which it is fetched again
+    after: int  # source offset after it and after what is not delivered behind it
+    timestamp: int  # ms, of its latest record
+    frame: Frame | None  # held until this is acked; None: let go of
+    merged: bool = False  # of several of the source's batches
+    stamped: bool = False
+    denied: bool = False  # the target said no: it surely did not land
+    base: int | None = None  # target offset of its first record, once acked
+
+    def let_go(self) -> None:
+        """Give the frame back; the bytes are not needed any more."""
+        if self.frame is not None:
+            self.frame.release()
+            self.frame = None
+
+    def keep_own_bytes(self) -> None:
+        """Move the bytes out of the frame, so that a long retry does not hold it."""
+        if self.frame is not None:
+            self.batch = memoryview(bytearray(self.batch))
+            self.let_go()
+
+
+def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
+    """Make one piece of the small ones in front: a request carries one batch a partition.
+
+    Only where they queue up; a record that comes alone passes as it is.
+    """
+    small = list(takewhile(_is_small, waiting))
+    codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
+    small = small[: next((n for n, each in enumerate(codecs) if each != codecs[0]), None)]
+    small = small[:_MOST_MERGED]
+    if len(small) < 2:
+        return
+    batches = [next(walk(piece.batch, where)) for piece in small]
+    merged = Piece(
+        memoryview(coalesce(batches, where)),
+        sum(piece.count for piece in small),
+        small[0].before,
+        small[-1].after,
+        max(piece.timestamp for piece in small),
+        small[-1].frame,  # not for its memory: so that read-ahead stays bounded
+        merged=True,
+    )
+    small.pop().frame = None
+    for piece in (waiting.popleft() for _ in batches):
+        piece.let_go()
+    waiting.appendleft(merged)
+
+
+def _is_small(piece: Piece) -> bool:
+    return not piece.stamped and not piece.merged and len(piece.batch) <= _SMALL

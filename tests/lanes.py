@@ -1,0 +1,45 @@
+"""Lanes to test with, and what a source answers them."""
+
+from __future__ import annotations
+
+from batch_bytes import a_batch
+
+from replication.batches import walk
+from replication.copier.lane import Lane, stuck_as
+from replication.copier.network import Fetched, Frame
+from replication.model import PartitionPlan, PartitionState, TopicPartition
+from replication.progress import Position
+from replication.state import Anchor
+
+OURS, FOREIGN = 7, 8
+LARGE = b"x" * 5000  # a value that makes its batch too large to be merged
+
+
+def a_start(partition: int = 0, topic: str = "t") -> Anchor:
+    return Anchor("f", topic, partition, topic, 0, 0, appenders=(("x", OURS),))
+
+
+def a_lane(anchor: Anchor, epoch: int = 1) -> Lane:
+    here = TopicPartition(anchor.topic, anchor.partition)
+    lane = Lane("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
+    lane.acked = Position(anchor.source or 0, anchor.target or 0)
+    lane.position = lane.acked.source
+    lane.producer = (OURS, epoch)
+    lane.state = PartitionState.RUNNING
+    lane.records, lane.bytes = anchor.records, anchor.bytes
+    lane.stuck = stuck_as(anchor)
+    return lane
+
+
+def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
+    """Return what a source with ``log`` answers: at most ``limit`` batches."""
+    batches = [bytes(b.view) for b in walk(memoryview(log)) if b.last >= position][:limit]
+    return Fetched(b"i" * 16, 0, 0, 0, 0, 0, aborted, -1, memoryview(bytearray(b"".join(batches))))
+
+
+def fill(lane: Lane, batches: int) -> Lane:
+    """Let ``lane`` fetch batches of one large record each, so that none are merged."""
+    at = lane.position
+    log = b"".join(a_batch(at + n, [b"%d" % (at + n) + LARGE]) for n in range(batches))
+    lane.take(fetch(log, [], at, batches), Frame())
+    return lane

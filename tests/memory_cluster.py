@@ -1,0 +1,143 @@
+"""A cluster in memory that implements ``replication.copier.network.Network``, for unit tests.
+
+It keeps what brokers keep of producers (epochs, sequences), so that appends that must not land are
+refused here as there. Tests say in ``refuse`` what else goes wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import defaultdict
+
+from batch_bytes import a_marker
+
+from replication.batches import walk
+from replication.copier.network import Ack, Fenced, Fetched, Leader
+from replication.model import TopicPartition
+from replication.records import decode, key_and_value
+
+OUT_OF_ORDER, FENCED, OUT_OF_RANGE = 45, 47, 1
+
+
+class Log:
+    """A partition as its leader keeps it."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.end = 0
+        self.epochs: dict[int, int] = {}
+        self.sequences: dict[int, int] = {}
+
+    def append(self, batch: bytes) -> tuple[int, int]:
+        """Return (error, base offset)."""
+        (found,) = walk(memoryview(batch))
+        producer = found.producer_id
+        if found.producer_epoch < self.epochs.get(producer, -1):
+            return FENCED, -1
+        if found.producer_epoch > self.epochs.get(producer, -1):
+            self.sequences.pop(producer, None)
+        if producer >= 0 and not found.is_control:
+            if found.sequence != self.sequences.get(producer, found.sequence):
+                return OUT_OF_ORDER, -1
+            self.sequences[producer] = found.sequence + found.count
+        self.epochs[producer] = found.producer_epoch
+        base, self.end = self.end, self.end + found.last - found.base + 1
+        self.batches.append(base.to_bytes(8, "big") + batch[8:])
+        return 0, base
+
+    def values(self) -> list[bytes | None]:
+        listed = [b for batch in self.batches for b in walk(memoryview(batch)) if not b.is_control]
+        return [key_and_value(each)[1] for b in listed for each in decode(b)]
+
+
+class MemoryCluster:
+    """One broker, number 0. ``events`` says what was asked of it, in order."""
+
+    def __init__(self, name: str = "memory") -> None:
+        self.cluster_id = name
+        self.logs: dict[TopicPartition, Log] = defaultdict(Log)
+        self.events: list[tuple] = []
+        self.refuse = lambda _topic, _batch: 0  # error code of an append
+        self.asked: list = []  # entries of every Fetch
+        self._producers: dict[str, tuple[int, int]] = {}
+
+    async def refresh(self, topics) -> None:
+        self.events.append(("refresh", *sorted(topics)))
+
+    def leader(self, partition) -> Leader | None:
+        return Leader(0, 7)
+
+    def topic_id(self, topic: str) -> bytes | None:
+        return hashlib.md5(topic.encode(), usedforsecurity=False).digest()
+
+    async def ready(self, node: int) -> None:
+        pass
+
+    def fetch(self, node, entries, options, into, line="fetch"):
+        self.asked.append(list(entries))
+        return asyncio.ensure_future(self._fetch(entries, options, into))
+
+    async def _fetch(self, entries, options, into) -> list[Fetched]:
+        names = {self.topic_id(each.topic): each.topic for each in list(self.logs)}
+        found = [(each, self._log(names, each)) for each in entries]
+        if not any(log.end > each.offset for each, log in found):
+            await asyncio.sleep(min(options.max_wait_ms, 20) / 1000)
+        data = [
+            b"".join(b for b in log.batches if _last(b) >= each.offset)[: options.partition_bytes]
+            if each.offset <= log.end
+            else b""
+            for each, log in found
+        ]
+        view, at = into.view(sum(map(len, data))), 0
+        answers = []
+        for (each, log), part in zip(found, data, strict=True):
+            view[at : at + len(part)] = part
+            error = 0 if each.offset <= log.end else OUT_OF_RANGE
+            records, at = view[at : at + len(part)], at + len(part)
+            answers.append(
+                Fetched(each.topic_id, each.partition, error, log.end, log.end, 0, [], -1, records)
+            )
+        return answers
+
+    def _log(self, names, entry) -> Log:
+        return self.logs[TopicPartition(names.get(entry.topic_id, ""), entry.partition)]
+
+    def produce(self, node, batches, answer) -> None:
+        acks = []
+        for topic, partition, batch in batches:
+            error, base = self.refuse(topic, batch), -1
+            if not error:
+                error, base = self.logs[TopicPartition(topic, partition)].append(bytes(batch))
+            self.events.append(("append", topic, error))
+            acks.append(Ack(topic, partition, error, base, ""))
+        asyncio.get_running_loop().call_soon(self._answer, answer, acks)
+
+    def _answer(self, answer, acks) -> None:
+        self.events += [("ack", each.topic, each.error) for each in acks]
+        answer(acks, None)
+
+    async def offset_at(self, partition, timestamp: int) -> int:
+        return self.logs[partition].end if timestamp == -1 else 0
+
+    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+        known = self._producers.get(transactional_id, (100 + len(self._producers), -1))
+        self._producers[transactional_id] = known[0], known[1] + 1
+        return self._producers[transactional_id]
+
+    async def fence(self, transactional_id, producer, partitions) -> None:
+        if self._producers[transactional_id] != producer:
+            raise Fenced(transactional_id)
+        for each in partitions:
+            self.logs[each].append(a_marker(0, *producer))
+
+    def drop(self, line: str) -> None:
+        pass
+
+    async def close(self) -> None:
+        self.events.append(("close",))
+
+
+def _last(batch: bytes) -> int:
+    (found,) = walk(memoryview(batch))
+    return found.last

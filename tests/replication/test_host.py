@@ -1,0 +1,120 @@
+"""A unit from end to end between clusters in memory, and what its host reports."""
+
+from __future__ import annotations
+
+import pytest
+from batch_bytes import a_batch
+from memory_cluster import MemoryCluster
+
+from replication.copier import Host, UnitSpec
+from replication.errors import ClusterUnavailable, ConfigError
+from replication.model import PartitionPlan, TopicPartition
+from replication.state import PRODUCERS_TOPIC, anchors_topic
+
+HERE = TopicPartition("orders", 0)
+
+
+def a_spec(**more) -> UnitSpec:
+    fields = {
+        "flow": "A->B",
+        "source_alias": "A",
+        "target_alias": "B",
+        "unit": 0,
+        "generation": 1,
+        "epoch": 0,
+        "epoch_s": 0.3,
+        "partitions": (PartitionPlan(HERE, HERE),),
+        "source": {"bootstrap.servers": "a:1"},
+        "target": {"bootstrap.servers": "b:1"},
+        "anchor_every_s": 0.05,
+    }
+    return UnitSpec(**{**fields, **more})
+
+
+class Pair:
+    """Two clusters in memory, and the host that copies from one to the other."""
+
+    def __init__(self) -> None:
+        self.source, self.target = MemoryCluster("a"), MemoryCluster("b")
+        self.host = Host()
+
+    def connect(self, properties, _):
+        return self.source if properties["bootstrap.servers"] == "a:1" else self.target
+
+    def copy(self, **more):
+        return self.host.copy(a_spec(**more), self.connect)
+
+    def feed(self, *values: bytes) -> None:
+        for value in values:
+            self.source.logs[HERE].append(a_batch(0, [value]))
+
+
+@pytest.fixture
+def pair():
+    two = Pair()
+    yield two
+    two.host.close()
+
+
+def test_an_epoch_copies_what_is_there_and_the_next_goes_on(pair):
+    pair.feed(*[b"%d" % each for each in range(200)])
+    assert pair.copy().outcome == "clean"
+    pair.feed(b"more")
+    report = pair.copy(epoch=1)
+    assert (report.outcome, report.records, report.takeovers) == ("clean", 1, 0)
+    assert pair.target.logs[HERE].values() == [*(b"%d" % each for each in range(200)), b"more"]
+
+
+def test_invariant_f_a_producer_id_is_registered_and_acked_before_its_first_append(pair):
+    pair.feed(b"a")
+    pair.copy()
+    happened = pair.target.events
+    registered = happened.index(("ack", PRODUCERS_TOPIC, 0))
+    assert registered < happened.index(("append", HERE.topic, 0))
+    claimed = happened.index(("ack", anchors_topic("A"), 0))
+    assert claimed < happened.index(("append", HERE.topic, 0))
+
+
+def test_invariant_f_nothing_is_appended_when_registering_is_refused(pair):
+    pair.feed(b"a")
+    pair.target.refuse = lambda topic, _: 29 if topic == PRODUCERS_TOPIC else 0
+    report = pair.copy()
+    assert PRODUCERS_TOPIC in report.outcome
+    assert pair.target.logs[HERE].values() == []
+    assert report.not_running == 1
+
+
+def test_records_are_sent_small_batches_merged_and_in_order(pair):
+    pair.feed(*[b"%d" % each for each in range(500)])
+    pair.copy()
+    appends = [each for each in pair.target.events if each == ("append", HERE.topic, 0)]
+    assert len(appends) < 50
+    assert pair.target.logs[HERE].values() == [b"%d" % each for each in range(500)]
+
+
+def test_a_merged_batch_that_is_too_large_is_sent_in_parts(pair):
+    pair.feed(*[b"%d" % each for each in range(40)])
+    pair.target.refuse = lambda topic, batch: 10 * (topic == HERE.topic and len(batch) > 200)
+    report = pair.copy()
+    assert (report.outcome, report.not_running) == ("clean", 0)
+    assert pair.target.logs[HERE].values() == [b"%d" % each for each in range(40)]
+
+
+@pytest.mark.parametrize("problem", [ConfigError("key store: no such file"), ClusterUnavailable()])
+def test_ends_that_cannot_be_made_are_the_reports_outcome(problem):
+    def connect(_properties, _name):
+        raise problem
+
+    host = Host()
+    report = host.copy(a_spec(), connect)
+    host.close()
+    assert report.outcome == str(problem)
+    assert (report.records, report.not_running) == (0, 1)
+
+
+def test_a_host_closes_its_connections_once():
+    two = Pair()
+    two.copy()
+    two.host.close()
+    two.host.close()
+    assert two.target.events.count(("close",)) == 1
