@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import structlog
 
@@ -21,7 +21,7 @@ from spark_jobs.holding import Hold
 from spark_jobs.jvm import SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
 from spark_jobs.planning import FlowPlan, plan_flow
-from spark_jobs.query import slots, start_query
+from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import start_session, warm_workers
 from spark_jobs.source import IsthmusSource
 
@@ -134,8 +134,7 @@ class Driver:
             if not self._gone(jvm):
                 raise
         if not jvm.alive:
-            log.error("Spark's JVM has ended; this driver ends too, to be started again")
-            os._exit(DIED)
+            _die("Spark's JVM has ended")
 
     def _gone(self, jvm: SparkJvm) -> bool:
         deadline = time.monotonic() + 1.0  # its sockets close a little earlier
@@ -152,6 +151,8 @@ class Driver:
         if not waiting or self._spark is None or time.monotonic() < self._slots_at:
             return
         self._slots_at = time.monotonic() + _RETRY_S
+        if is_stopped(self._spark):
+            _die("Spark has given the application up (its cluster's log says why)")
         free = slots(self._spark) - sum(
             each.flow.copying.units for each in self._flows if each.query is not None
         )
@@ -198,3 +199,9 @@ class Driver:
         checkpoint = directory.fresh_checkpoint(generation, attempt)
         wanted = template(flow, generation)
         return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
+
+
+def _die(reason: str) -> NoReturn:
+    """End now, whatever the threads are doing, to be started again."""
+    log.error("this driver ends, to be started again", reason=reason)
+    os._exit(DIED)

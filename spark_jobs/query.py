@@ -104,6 +104,11 @@ def slots(spark: SparkSession) -> int:
     return int(context.maxNumConcurrentTasks(profile))
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Say whether Spark has ended the application by itself, as a cluster does that is lost."""
+    return bool(spark.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - as in slots
+
+
 def first_line(error: Exception) -> str:
     """Return what an operator can read of Spark's error, without its stack traces."""
     text = str(error).strip().partition("JVM stacktrace:")[0]

@@ -161,6 +161,8 @@ class StateStore:
             if producer.flush(_PATIENCE_S + 1):
                 producer.purge()
                 raise TimeoutError
+            if problems and problems[0].code() == KafkaError._MSG_TIMED_OUT:
+                raise TimeoutError
             if problems:
                 raise KafkaException(problems[0])
 
