@@ -1,0 +1,210 @@
+"""Fetching into reused buffers: what is held stays, read-ahead ends, all get their turn."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from batch_bytes import a_batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lanes import LARGE, a_lane, a_start
+
+from replication.copier.fetching import Fetching, Frames, frames_for, side_by_side
+from replication.copier.network import Fetched, FetchOptions, Leader
+from replication.copier.outcomes import Remedy
+from replication.errors import ClusterUnavailable
+from replication.model import PartitionState
+
+MB = 1 << 20
+
+
+class Source:
+    """Answers each Fetch with one large record a partition, written into the buffer."""
+
+    def __init__(self, *lanes) -> None:
+        self.lanes = lanes
+        self.asked: list = []
+        self.error = 0
+        self.problem: Exception | None = None
+        self.damaged_from = 1 << 40
+        self.settled: list = []
+        self.answered = asyncio.Event()
+
+    def leader(self, partition) -> Leader:
+        return Leader(0, 10 + partition.partition)
+
+    def fetch(self, node, entries, options, into):
+        held = {id(p.frame) for lane in self.lanes for p in (*lane.waiting, *lane.on_wire)}
+        assert id(into) not in held, "a buffer with batches in it is written over"
+        assert into.holders == 1
+        self.asked.append(list(entries))
+        return asyncio.ensure_future(self._answer(entries, into))
+
+    async def _answer(self, entries, into) -> list[Fetched]:
+        await asyncio.sleep(0)
+        self.answered.set()
+        if self.problem is not None:
+            raise self.problem
+        parts = [self._batch(each.offset) for each in entries]
+        view, at, found = into.view(sum(map(len, parts))), 0, []
+        for each, part in zip(entries, parts, strict=True):
+            view[at : at + len(part)] = part
+            records, at = view[at : at + len(part)], at + len(part)
+            end = each.offset + 1
+            found.append(
+                Fetched(each.topic_id, each.partition, self.error, end, end, 5, [], -1, records)
+            )
+        return found
+
+    def _batch(self, offset: int) -> bytes:
+        batch = a_batch(offset, [b"%d" % offset + LARGE * 20])
+        return batch[:-1] + b"?" if offset >= self.damaged_from else batch
+
+
+def fetching(source: Source, frames: Frames, isolation: int = 0) -> Fetching:
+    options = FetchOptions(isolation=isolation)
+    return Fetching(0, source.lanes, source, frames, options, lambda _: None, source.settled.append)
+
+
+async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:
+    """Let the fetcher run for ``steps`` turns of the event loop."""
+    task = asyncio.ensure_future(each.run())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+        between()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    if not task.cancelled():
+        task.result()
+
+
+def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=lambda _: None):
+    """Fetch for ``lanes``; return the source, what was asked, and the frames."""
+
+    async def all_of_it():
+        source, frames = Source(*lanes), Frames(count)
+        prepare(source)
+        await run_for(fetching(source, frames), steps, lambda: between(source))
+        return source
+
+    return asyncio.run(all_of_it())
+
+
+def test_read_ahead_ends_when_all_buffers_hold_batches_that_are_not_acked():
+    lane = a_lane(a_start())
+    source = run([lane], steps=200, count=4)
+    assert len(source.asked) == len(lane.waiting) == 4
+
+
+def test_an_acked_batch_gives_its_buffer_back():
+    lane = a_lane(a_start())
+
+    def ack(source) -> None:
+        if len(source.asked) == 4 and not lane.records:
+            lane.appended(lane.next_piece(), 0)
+
+    assert len(run([lane], steps=200, between=ack).asked) == 5
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
+    lanes = [a_lane(a_start(n)) for n in range(data.draw(st.integers(1, 3)))]
+    copied: dict = {lane: [] for lane in lanes}
+
+    def act(_source) -> None:
+        lane = data.draw(st.sampled_from(lanes))
+        what = data.draw(st.sampled_from(["send", "send", "ack", "nothing"]))
+        if what == "send" and lane.sends:
+            lane.next_piece()
+        if what == "ack" and lane.on_wire:
+            copied[lane].append(bytes(lane.on_wire[0].batch[70:90]))  # as it lies there now
+            lane.appended(lane.on_wire[0], len(copied[lane]))
+
+    run(lanes, steps=60, count=data.draw(st.integers(2, 5)), between=act)  # Source.fetch asserts
+    for found in copied.values():
+        for number, piece in enumerate(found):
+            assert b"%dxxx" % number in piece
+
+
+def test_each_partition_comes_first_in_its_turn():
+    lanes = [a_lane(a_start(n)) for n in range(3)]
+    source = run(lanes, steps=400, count=9)
+    assert len(source.asked) > 5
+    firsts = [entries[0].partition for entries in source.asked[:6]]
+    assert sorted(firsts[:3]) == [0, 1, 2] == sorted(firsts[3:])
+
+
+def test_topics_stay_side_by_side_whichever_lane_is_first():
+    lanes = [a_lane(a_start(n, topic)) for n in range(2) for topic in "ab"]
+    for turn in range(4):
+        listed = side_by_side(lanes[turn:] + lanes[:turn])
+        topics = [lane.source.topic for lane in listed]
+        assert topics in (["a", "a", "b", "b"], ["b", "b", "a", "a"])
+        assert listed[0] is lanes[turn]
+
+
+def test_a_fetch_names_the_leader_epoch_that_is_known():
+    source = run([a_lane(a_start(2))], steps=5)
+    assert source.asked[0][0].leader_epoch == 12
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"), [(74, Remedy.RETRY), (75, Remedy.RETRY), (6, Remedy.RETRY)]
+)
+def test_a_stale_leader_asks_for_new_metadata(error, remedy):
+    lane = a_lane(a_start())
+    source = run([lane], steps=20, prepare=lambda source: setattr(source, "error", error))
+    assert lane.trouble.remedy is remedy
+    assert source.settled == [lane]
+    assert not lane.waiting
+    assert len(source.asked) == 1
+
+
+def test_a_position_that_retention_took_is_a_lost_range():
+    lane = a_lane(a_start())
+    run([lane], steps=20, prepare=lambda source: setattr(source, "error", 1))
+    assert lane.trouble.state is PartitionState.LOST_RANGE
+    assert "[0, 5)" in lane.trouble.reason
+
+
+def test_a_connection_that_broke_holds_all_its_partitions_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+    problem = ClusterUnavailable("cut")
+    run(lanes, steps=20, prepare=lambda source: setattr(source, "problem", problem))
+    assert [(each.trouble.remedy, each.trouble.reason) for each in lanes] == [
+        (Remedy.RETRY, "cut")
+    ] * 2
+
+
+def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():
+    lane = a_lane(a_start())
+
+    def ack(_source) -> None:
+        while lane.sends:
+            lane.appended(lane.next_piece(), lane.acked.target)
+
+    source = run([lane], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3))
+    assert lane.acked == (3, 3)
+    assert "t-0 at offset 3" in lane.trouble.reason
+    assert source.settled == [lane]
+
+
+def test_an_answer_to_a_former_position_is_dropped():
+    lane = a_lane(a_start())
+
+    def move(source) -> None:
+        if len(source.asked) == 1:
+            lane.position = 7
+
+    run([lane], steps=4, between=move)
+    assert [piece.before for piece in lane.waiting][:1] in ([], [7])
+
+
+@given(st.integers(0, 1 << 30), st.integers(1, 20))
+def test_buffers_fit_into_the_units_memory_and_each_broker_has_two(memory, brokers):
+    count, size = frames_for(memory, brokers)
+    assert count >= 2 * brokers
+    assert size >= MB
+    assert count * size <= max(memory, count * MB)
