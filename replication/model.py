@@ -59,3 +59,4 @@ class PartitionPlan:
     target: TopicPartition
     source_topic_id: str = ""  # hex of the topic's UUID; empty where the cluster has none
     target_topic_id: str = ""
+    born_later: bool = False  # found after the flow's first plan: its first record counts as new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from replication.config.model import Flow
-    from replication.model import PartitionPlan
+    from replication.model import PartitionPlan, TopicPartition
     from spark_jobs.appdir import FlowDir
     from spark_jobs.planning import FlowPlan
 
@@ -37,6 +38,7 @@ class Lookout:
         self._planner = planner
         self._looking: Future[FlowPlan] | None = None
         self._look_at = 0.0
+        self._first: frozenset[TopicPartition] | None = None  # what the first plan held
 
     def look(self) -> None:
         """Begin to look when it is time; take in what was found. Never waits."""
@@ -64,9 +66,14 @@ class Lookout:
         self.trouble = ""
         for note in plan.notes:
             log.info("topics", flow=self._flow.name, did=note)
-        if not self.number or plan.partitions != self.partitions:
+        if self._first is None:
+            self._first = frozenset(each.source for each in plan.partitions)
+        partitions = tuple(
+            replace(each, born_later=each.source not in self._first) for each in plan.partitions
+        )
+        if not self.number or partitions != self.partitions:
             self.number += 1
-            self.partitions = plan.partitions
+            self.partitions = partitions
             self.tell(run=True)
             count = len(plan.partitions)
             log.info("plan", flow=self._flow.name, number=self.number, partitions=count)

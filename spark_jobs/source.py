@@ -127,7 +127,7 @@ def write_plan(
     directory: FlowDir, number: int, partitions: Sequence[PartitionPlan], *, run: bool
 ) -> None:
     """Tell the planner what its next epoch is to copy; not ``run``: that there is to be none."""
-    rows = [[*each.source, *each.target, *_ids(each)] for each in partitions]
+    rows = [[*each.source, *each.target, *_rest(each)] for each in partitions]
     write_json(directory.plan, {"number": number, "run": run, "partitions": rows})
 
 
@@ -136,13 +136,13 @@ def report_of(row: Mapping[str, Any]) -> UnitReport:
     return UnitReport(**{each.name: row[each.name] for each in fields(UnitReport)})
 
 
-def _ids(plan: PartitionPlan) -> tuple[str, str]:
-    return plan.source_topic_id, plan.target_topic_id
+def _rest(plan: PartitionPlan) -> tuple[str, str, bool]:
+    return plan.source_topic_id, plan.target_topic_id, plan.born_later
 
 
 def _partitions(plan: Mapping[str, Any]) -> list[PartitionPlan]:
     return [
-        PartitionPlan(TopicPartition(*row[0:2]), TopicPartition(*row[2:4]), *row[4:6])
+        PartitionPlan(TopicPartition(*row[0:2]), TopicPartition(*row[2:4]), *row[4:7])
         for row in plan["partitions"]
     ]
 

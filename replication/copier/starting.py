@@ -118,9 +118,18 @@ async def _lane(spec: UnitSpec, plan: PartitionPlan, ends: Clusters) -> Lane:
     return lane
 
 
+def _skips_history(plan: PartitionPlan, spec: UnitSpec, ends: Clusters) -> bool:
+    """Say whether the flow is to begin at the end of a partition that it has not copied before.
+
+    Only on its very first start: what is born later is copied from its first record.
+    """
+    copied_before = any(each.generation < spec.generation for each in ends.takeover.seen.values())
+    return spec.start == "latest" and not plan.born_later and not copied_before
+
+
 async def _begin_anew(lane: Lane, spec: UnitSpec, ends: Clusters) -> None:
     """Find the place where a partition that was never copied begins, if its ends answer."""
-    plan, at = lane.plan, _LATEST if spec.start == "latest" else _EARLIEST
+    plan, at = lane.plan, _LATEST if _skips_history(lane.plan, spec, ends) else _EARLIEST
     try:
         async with asyncio.timeout(_PARTITION_PATIENCE_S):
             begin, end = await asyncio.gather(
