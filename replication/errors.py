@@ -21,7 +21,7 @@ class ConfigError(ReplicationError):
 
 
 class EnvironmentProblem(ReplicationError):
-    """This machine lacks something we need. The message says what to install or free."""
+    """Something that we need is missing here. The message says what to install or free."""
 
 
 class ClusterUnavailable(ReplicationError):
