@@ -79,8 +79,9 @@ async def _read_some(
     for found in await target.fetch(leader.node, entries, options, frame, line="count"):
         lane = by_entry[found.topic_id, found.partition]
         if found.error == OFFSET_OUT_OF_RANGE:
-            at = counts[lane].next_offset
-            reason = f"the target holds [{found.log_start}, {found.high_watermark}), not our {at}"
+            start = await target.offset_at(lane.target, -2)
+            end = await target.offset_at(lane.target, -1)
+            reason = f"the target holds [{start}, {end}), not our {counts[lane].next_offset}"
             lane.park(PartitionState.TARGET_RESET, reason)
             continue
         if found.error:

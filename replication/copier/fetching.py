@@ -33,6 +33,7 @@ _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gath
 _GATHER_S = 0.004
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
+_LOCATE_S = 5.0
 
 
 class Frames:
@@ -115,7 +116,10 @@ class Fetching:
             await asyncio.sleep(_BACK_OFF_S)
             return None
         queued = [self._by_key[each.topic_id, each.partition] for each in found if each.records]
+        outside = [each for each in map(self._out_of_range, found) if each is not None]
         size = sum(self._take(each, frame) for each in found)
+        for lane in outside:
+            self._suffer(lane, await self._located(lane))
         if size < _SMALL_FETCH:
             self.on_queued(queued)
             await asyncio.sleep(_GATHER_S if size else 0)
@@ -152,7 +156,8 @@ class Fetching:
         if not lane.fetches or lane.position != self._asked[found.topic_id, found.partition]:
             return 0  # it ran into trouble meanwhile; it will ask again, from its new position
         if found.error:
-            self._wrong(lane, found)
+            if found.error != OFFSET_OUT_OF_RANGE:
+                self._suffer(lane, fetch_trouble(found.error))
             return 0
         lane.source_end = found.stable if self.options.isolation else found.high_watermark
         try:
@@ -167,11 +172,20 @@ class Fetching:
                 lane.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
 
-    def _wrong(self, lane: Lane, found: Fetched) -> None:
-        if found.error == OFFSET_OUT_OF_RANGE:
-            self._suffer(lane, out_of_range(lane.position, found.log_start, found.high_watermark))
-        else:
-            self._suffer(lane, fetch_trouble(found.error))
+    def _out_of_range(self, found: Fetched) -> Lane | None:
+        lane = self._by_key[found.topic_id, found.partition]
+        is_so = lane.fetches and lane.position == self._asked[found.topic_id, found.partition]
+        return lane if found.error == OFFSET_OUT_OF_RANGE and is_so else None
+
+    async def _located(self, lane: Lane) -> Trouble:
+        """Ask what the source holds: the answer that refuses a position does not say."""
+        try:
+            async with asyncio.timeout(_LOCATE_S):
+                start = await self.network.offset_at(lane.source, -2)
+                end = await self.network.offset_at(lane.source, -1)
+        except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
+            return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
+        return out_of_range(lane.position, start, end)
 
     def _all_wait(self, reason: str) -> None:
         for lane in self.lanes:

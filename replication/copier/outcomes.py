@@ -106,5 +106,7 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
     if position < log_start:
         reason = f"the source no longer has offsets [{position}, {log_start})"
         return Trouble(Remedy.PARK, reason, PartitionState.LOST_RANGE)
+    if position <= end:
+        return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
     reason = f"the source ends at {end}, before our position {position}"
     return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)

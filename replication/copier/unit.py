@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
     from replication.copier.starting import Clusters
+    from replication.progress import Claimant
     from replication.state import Anchor, Stored
 
 _DRAIN_S = 5.0  # how long a clean end waits for the last answers
 _STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
 _CONTROL_WAIT_MS = 500
 _RETRY_S = 0.5
+_START_PAUSES_S = (0.2, 1.0)
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Unit:
         when the unit as a whole could not begin. Single partitions only change their state.
         """
         until = time.monotonic() + self.spec.epoch_s
-        me, self.lanes, self.takeovers = await start(self.spec, self.ends)
+        me, self.lanes, self.takeovers = await self._begin()
         self._before = self._totals()
         appending = Appending(self.ends.target)
         tending = Tending(self.spec, self.ends, self.lanes, me, appending)
@@ -71,6 +73,15 @@ class Unit:
             self.ends.target.drop(status_topic(self.spec.source_alias))
             self.takeovers += tending.takeovers
         await self._end_cleanly(tending)
+
+    async def _begin(self) -> tuple[Claimant, list[Lane], int]:
+        """Start; what is out of reach for a moment shall not cost the epoch."""
+        for pause in _START_PAUSES_S:
+            try:
+                return await start(self.spec, self.ends)
+            except ClusterUnavailable:
+                await asyncio.sleep(pause)
+        return await start(self.spec, self.ends)
 
     @property
     def copied(self) -> tuple[int, int]:

@@ -25,11 +25,14 @@ class Source:
     def __init__(self, *lanes) -> None:
         self.lanes = lanes
         self.asked: list = []
-        self.error = 0
+        self.error, self.start = 0, 5
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
         self.settled: list = []
         self.answered = asyncio.Event()
+
+    async def offset_at(self, _partition, timestamp: int) -> int:
+        return 9 if timestamp == -1 else self.start
 
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
@@ -53,7 +56,7 @@ class Source:
             records, at = view[at : at + len(part)], at + len(part)
             end = each.offset + 1
             found.append(
-                Fetched(each.topic_id, each.partition, self.error, end, end, 5, [], -1, records)
+                Fetched(each.topic_id, each.partition, self.error, end, end, -1, [], -1, records)
             )
         return found
 
@@ -167,6 +170,16 @@ def test_a_position_that_retention_took_is_a_lost_range():
     run([lane], steps=20, prepare=lambda source: setattr(source, "error", 1))
     assert lane.trouble.state is PartitionState.LOST_RANGE
     assert "[0, 5)" in lane.trouble.reason
+
+
+def test_a_position_that_is_there_again_is_tried_again():
+    lane = a_lane(a_start())
+
+    def prepare(source) -> None:
+        source.error, source.start = 1, 0
+
+    run([lane], steps=20, prepare=prepare)
+    assert lane.trouble.remedy is Remedy.RETRY
 
 
 def test_a_connection_that_broke_holds_all_its_partitions_back():
