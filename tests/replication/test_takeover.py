@@ -1,0 +1,95 @@
+"""Claims on one log: who gives way, and when claiming ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from lanes import a_lane
+from memory_cluster import MemoryCluster
+
+from replication.copier.logs import StateLog
+from replication.copier.takeover import Takeover
+from replication.errors import ClusterRejected, FlowTaken
+from replication.progress import Claimant, claim
+from replication.state import Anchor, anchors_topic
+
+CLEAN = Anchor("f", "t", 0, "t", 5, 6, clean=True)
+
+
+class Side:
+    """One unit with its own view of the anchors on ``target``."""
+
+    def __init__(self, target: MemoryCluster, unit: str, generation: int = 1) -> None:
+        self.target, self.unit, self.generation = target, unit, generation
+        self.log = StateLog(target, anchors_topic("A"))
+        self.takeover = Takeover("f", target, self.log, StateLog(target, "registry"))
+
+    async def me(self) -> Claimant:
+        producer = await self.target.init_producer_id(self.unit)
+        await self.log.own(producer)
+        return Claimant(self.unit, *producer, self.generation)
+
+    async def take(self):
+        """Take the one partition over from its last anchor; return its lane and the count."""
+        await self.takeover.read_anchors()
+        me = await self.me()
+        lane = a_lane(self.takeover.seen.get(a_lane(CLEAN).source, CLEAN))
+        return lane, await self.takeover.take([lane], me)
+
+
+def test_invariant_g_after_a_clean_end_nothing_is_fenced():
+    async def both():
+        target = MemoryCluster()
+        first, second = Side(target, "u0"), Side(target, "u1")
+        lane, counted = await first.take()
+        await first.log.append([lane.anchor(0, clean=True)])
+        return counted, (await second.take())[1], target.logs[lane.target].batches
+
+    assert asyncio.run(both()) == (0, 0, [])
+
+
+def test_after_an_unclean_end_the_former_appender_is_fenced_before_anything_is_counted():
+    async def both():
+        target = MemoryCluster()
+        await Side(target, "u0").take()
+        lane, counted = await Side(target, "u1").take()
+        return lane, counted, target.logs[lane.target].batches
+
+    lane, counted, markers = asyncio.run(both())
+    assert counted == 1
+    assert len(markers) == 2  # of either appender
+    assert lane.claimed.appenders == (("u0", 100), ("u1", 101))
+
+
+def test_an_older_driver_gives_way_to_a_newer_one():
+    async def both():
+        target = MemoryCluster()
+        old, new = Side(target, "u0", 1), Side(target, "u0", 2)
+        me = await old.me()
+        await new.take()
+        await old.takeover.heed([a_lane(CLEAN)], me)
+
+    with pytest.raises(FlowTaken, match="generation 2"):
+        asyncio.run(both())
+
+
+def test_a_stranger_of_the_same_rank_that_never_gives_way_ends_the_claiming():
+    target = MemoryCluster()
+
+    class Stubborn(StateLog):
+        """Whatever is appended, a stranger's claim stands behind it."""
+
+        async def append(self, records) -> None:
+            await super().append(records)
+            stranger = claim(CLEAN, Claimant("u9", 900, 0, 1))
+            await StateLog(target, self.topic).append([stranger])
+
+    async def take():
+        side = Side(target, "u0")
+        side.takeover.anchors = side.log = Stubborn(target, side.log.topic)
+        async with asyncio.timeout(20):
+            await side.take()
+
+    with pytest.raises(ClusterRejected, match="another unit of this driver claims t-0"):
+        asyncio.run(take())
