@@ -1,18 +1,44 @@
-"""Lanes to test with, and what a source answers them."""
+"""Lanes to test with, what a source answers them, and a target that they append to."""
 
 from __future__ import annotations
 
-from batch_bytes import a_batch
+from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
 from replication.copier.lane import Lane, stuck_as
 from replication.copier.network import Fetched, Frame
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import Position
+from replication.records import decode, key_and_value
 from replication.state import Anchor
 
 OURS, FOREIGN = 7, 8
 LARGE = b"x" * 5000  # a value that makes its batch too large to be merged
+
+
+class Target:
+    """A partition as its broker keeps it."""
+
+    def __init__(self) -> None:
+        self.log, self.end = b"", 0
+
+    def append(self, batch: bytes, count: int) -> int:
+        base = self.end
+        self.log += base.to_bytes(8, "big") + bytes(batch[8:])
+        self.end += count
+        return base
+
+    def foreign(self) -> None:
+        self.append(a_batch(0, [b"foreign"], (FOREIGN, 0, 0)), 1)
+
+    def marker(self, epoch: int) -> None:
+        self.append(a_marker(0, OURS, epoch), 1)
+
+    def ours(self) -> list[bytes | None]:
+        found = [b for b in walk(memoryview(self.log)) if not b.is_control]
+        return [
+            key_and_value(each)[1] for b in found if b.producer_id == OURS for each in decode(b)
+        ]
 
 
 def a_start(partition: int = 0, topic: str = "t") -> Anchor:

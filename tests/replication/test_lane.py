@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
-from batch_bytes import GZIP, PLAIN, a_batch, a_marker
+from batch_bytes import a_batch, a_marker
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lanes import OURS, Target, a_lane, a_start, fetch
 
 from replication.batches import walk
-from replication.copier.lane import Lane, stuck_as
-from replication.copier.network import Fetched, Frame
+from replication.copier.lane import Lane
+from replication.copier.network import Frame
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import OwnRecords, Position
-from replication.records import decode, key_and_value
 from replication.state import Anchor
-
-HERE = TopicPartition("t", 0)
-OURS, FOREIGN = 7, 8
-
-
-class Target:
-    """A partition as its broker keeps it."""
-
-    def __init__(self) -> None:
-        self.log, self.end = b"", 0
-
-    def append(self, batch: bytes, count: int) -> int:
-        base = self.end
-        self.log += base.to_bytes(8, "big") + bytes(batch[8:])
-        self.end += count
-        return base
-
-    def foreign(self) -> None:
-        self.append(a_batch(0, [b"foreign"], (FOREIGN, 0, 0)), 1)
-
-    def marker(self, epoch: int) -> None:
-        self.append(a_marker(0, OURS, epoch), 1)
-
-    def ours(self) -> list[bytes | None]:
-        found = [b for b in walk(memoryview(self.log)) if not b.is_control]
-        return [
-            key_and_value(each)[1] for b in found if b.producer_id == OURS for each in decode(b)
-        ]
-
-
-def a_lane(anchor: Anchor, epoch: int) -> Lane:
-    lane = Lane("f", PartitionPlan(HERE, HERE), b"i" * 16, anchor)
-    lane.acked = Position(anchor.source or 0, anchor.target or 0)
-    lane.position = lane.acked.source
-    lane.producer = (OURS, epoch)
-    lane.state = PartitionState.RUNNING
-    lane.records, lane.bytes = anchor.records, anchor.bytes
-    lane.stuck = stuck_as(anchor)
-    return lane
-
-
-def a_start() -> Anchor:
-    return Anchor("f", "t", 0, "t", 0, 0, appenders=(("x", OURS),))
 
 
 @st.composite
@@ -84,11 +39,6 @@ def sources(draw):
         else:
             offset += size
     return log, aborted, deliverable
-
-
-def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
-    batches = [bytes(b.view) for b in walk(memoryview(log)) if b.last >= position][:limit]
-    return Fetched(b"i" * 16, 0, 0, 0, 0, 0, aborted, -1, memoryview(bytearray(b"".join(batches))))
 
 
 def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
@@ -230,7 +180,8 @@ def test_a_lane_whose_append_was_refused_ends_cleanly():
 
 def test_a_lane_that_was_not_taken_over_keeps_its_anchor():
     known = Anchor("f", "t", 0, "t", 41, 42, appenders=(("x", OURS),), source_topic_id="aa")
-    lane = Lane("f", PartitionPlan(HERE, HERE), b"", known)
+    here = TopicPartition("t", 0)
+    lane = Lane("f", PartitionPlan(here, here), b"", known)
     lane.park(PartitionState.SOURCE_RECREATED, "made anew")
     written = lane.anchor(5, clean=True)
     assert (written.source, written.target, written.clean) == (41, 42, False)
@@ -254,74 +205,3 @@ def test_a_state_that_passes_by_itself_is_not_kept():
     lane = a_running_lane()
     lane.park(PartitionState.WAITING, "no leader")
     assert a_lane(lane.anchor(0), 2).anchor(0).state == PartitionState.RUNNING
-
-
-smalls = st.lists(
-    st.tuples(st.sampled_from([PLAIN, GZIP]), st.sampled_from([1, 1, 1, 2, 5000])), max_size=12
-)
-
-
-def a_queue(kinds) -> tuple[Lane, list[tuple[int, int]]]:
-    """Return a lane with batches of (codec, bytes a record), and what each covers."""
-    log, spans = b"", []
-    for offset, (codec, size) in enumerate(kinds):
-        # kafka-python leaves uncompressed what does not get smaller
-        values = [b"%06d" % offset + b"x" * (100 if codec else 1) * size]
-        log += a_batch(offset, values, codec=codec)
-        spans.append((offset, offset + 1))
-    lane = a_lane(a_start(), 1)
-    lane.take(fetch(log, [], 0, len(kinds) + 1), Frame())
-    return lane, spans
-
-
-def codec_of(piece) -> int:
-    return piece.batch[22] & 7
-
-
-@given(smalls)
-def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_kept(kinds):
-    lane, spans = a_queue(kinds)
-    lane.proven = True
-    target, covered, merged = Target(), [], []
-    while lane.sends:
-        piece = lane.next_piece()
-        covered.append((piece.before, piece.after))
-        merged.append((piece.merged, piece.count, codec_of(piece)))
-        lane.appended(piece, target.append(piece.batch, piece.count))
-    assert [start for start, _ in covered] == [0, *(end for _, end in covered[:-1])][: len(covered)]
-    assert (covered[-1][1] if covered else 0) == len(spans) == target.end
-    values = [int(value[:6]) for value in target.ours()]
-    assert values == list(range(len(kinds)))
-    codecs = [codec for _, count, codec in merged for _ in range(count)]
-    assert codecs == [codec for codec, _ in kinds]
-    for (_, count, codec), (_, following, other) in pairwise(merged):
-        if codec == other:  # two neighbours that are small would have been one
-            assert count == 1 or following == 1
-
-
-def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
-    lane, _ = a_queue([(PLAIN, 1)] * 6)
-    lane.merges, lane.proven = False, True
-    sent = [bytes(lane.next_piece().batch) for _ in range(2)]
-    lane.answers_due = 0
-    lane.back_off(0.0)
-    lane.merges, lane.retry_at = True, None
-    log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))
-    lane.take(fetch(log, [], lane.position, 9), Frame())
-    again = [lane.next_piece() for _ in range(3)]
-    assert [bytes(each.batch) for each in again[:2]] == sent
-    assert (again[2].before, again[2].after, again[2].count) == (2, 6, 4)
-
-
-def test_merging_gives_back_the_buffers_of_all_but_the_last():
-    lane, frames = a_lane(a_start(), 1), [Frame() for _ in range(3)]
-    for number, frame in enumerate(frames):
-        frame.hold()
-        log = b"".join(a_batch(2 * number + each, [b"x"]) for each in range(2))
-        lane.take(fetch(log, [], 2 * number, 2), frame)
-        frame.release()
-    assert [each.holders for each in frames] == [2, 2, 2]
-    piece = lane.next_piece()
-    assert [each.holders for each in frames] == [0, 0, 1]
-    lane.appended(piece, 0)
-    assert [each.holders for each in frames] == [0, 0, 0]
