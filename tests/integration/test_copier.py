@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -138,3 +141,24 @@ def test_an_epoch_is_over_in_time_when_nothing_happens(flow):
     assert report.outcome == "clean"
     assert time.monotonic() - began < 3
     assert one.anchors().popitem()[1].clean
+
+
+AS_A_WORKER = """
+import pickle, sys
+from replication.adapters.wire import connect
+from replication.copier import copy_epoch
+print(copy_epoch(pickle.load(sys.stdin.buffer), connect).outcome)
+"""
+
+
+def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
+    one = flow(1)
+    produce(one, 10)
+    worker = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", AS_A_WORKER],
+        input=pickle.dumps(one.spec(epoch_s=2)),
+        capture_output=True,
+        timeout=40,
+        check=False,
+    )
+    assert (worker.stdout, worker.stderr) == (b"clean\n", b"")
