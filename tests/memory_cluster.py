@@ -14,6 +14,7 @@ from batch_bytes import a_marker
 
 from replication.batches import walk
 from replication.copier.network import Ack, Fenced, Fetched, Leader
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records import decode, key_and_value
 
@@ -46,9 +47,13 @@ class Log:
         self.batches.append(base.to_bytes(8, "big") + batch[8:])
         return 0, base
 
-    def values(self) -> list[bytes | None]:
+    def records(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Return key and value of all records."""
         listed = [b for batch in self.batches for b in walk(memoryview(batch)) if not b.is_control]
-        return [key_and_value(each)[1] for b in listed for each in decode(b)]
+        return [key_and_value(each) for b in listed for each in decode(b)]
+
+    def values(self) -> list[bytes | None]:
+        return [value for _, value in self.records()]
 
 
 class MemoryCluster:
@@ -60,6 +65,7 @@ class MemoryCluster:
         self.events: list[tuple] = []
         self.refuse = lambda _topic, _batch: 0  # error code of an append
         self.asked: list = []  # entries of every Fetch
+        self.down = False  # no Fetch is answered
         self._producers: dict[str, tuple[int, int]] = {}
 
     async def refresh(self, topics) -> None:
@@ -79,6 +85,8 @@ class MemoryCluster:
         return asyncio.ensure_future(self._fetch(entries, options, into))
 
     async def _fetch(self, entries, options, into) -> list[Fetched]:
+        if self.down:
+            raise ClusterUnavailable(f"{self.cluster_id} is down")
         names = {self.topic_id(each.topic): each.topic for each in list(self.logs)}
         found = [(each, self._log(names, each)) for each in entries]
         if not any(log.end > each.offset for each, log in found):

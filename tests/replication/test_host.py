@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from batch_bytes import a_batch
 from memory_cluster import MemoryCluster
@@ -9,7 +11,8 @@ from memory_cluster import MemoryCluster
 from replication.copier import Host, UnitSpec
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import PartitionPlan, TopicPartition
-from replication.state import PRODUCERS_TOPIC, anchors_topic
+from replication.records import encode, plain_record
+from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic, parse
 
 HERE = TopicPartition("orders", 0)
 
@@ -48,6 +51,17 @@ class Pair:
         for value in values:
             self.source.logs[HERE].append(a_batch(0, [value]))
 
+    def anchors(self) -> list[Anchor]:
+        """Return all that were ever written."""
+        log = self.target.logs[TopicPartition(anchors_topic("A"), 0)]
+        return [parse(*each) for each in log.records()]
+
+    def crash(self) -> None:
+        """Make the anchors say what they would if the unit had died before its first ack."""
+        log = self.target.logs[TopicPartition(anchors_topic("A"), 0)]
+        early = replace(self.anchors()[-1], source=0, target=0, clean=False, records=0, bytes=0)
+        log.append(bytes(encode([plain_record(0, early.key(), early.value())])))
+
 
 @pytest.fixture
 def pair():
@@ -82,6 +96,35 @@ def test_invariant_f_nothing_is_appended_when_registering_is_refused(pair):
     assert PRODUCERS_TOPIC in report.outcome
     assert pair.target.logs[HERE].values() == []
     assert report.not_running == 1
+
+
+def test_what_is_counted_after_a_crash_is_neither_repeated_nor_counted_twice(pair):
+    pair.feed(*[b"%d" % each for each in range(100)])
+    pair.copy()
+    pair.crash()
+    pair.source.down = True  # so the next one ends before it has skipped what it counted
+    assert pair.copy(epoch=1).takeovers == 1
+    assert pair.anchors()[-1].records == 0
+    pair.source.down = False
+    report = pair.copy(epoch=2)
+    assert (report.outcome, report.takeovers, report.records) == ("clean", 1, 100)
+    assert pair.anchors()[-1].records == 100
+    assert pair.target.logs[HERE].values() == [b"%d" % each for each in range(100)]
+
+
+def test_a_source_that_is_down_for_a_moment_costs_no_epoch(pair):
+    pair.feed(b"a")
+    refresh, calls = pair.source.refresh, []
+
+    async def failing(topics):
+        calls.append(topics)
+        if len(calls) == 1:
+            raise ClusterUnavailable("down")
+        await refresh(topics)
+
+    pair.source.refresh = failing
+    assert pair.copy(epoch_s=1.0).outcome == "clean"
+    assert pair.target.logs[HERE].values() == [b"a"]
 
 
 def test_records_are_sent_small_batches_merged_and_in_order(pair):

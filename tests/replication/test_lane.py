@@ -6,7 +6,7 @@ import pytest
 from batch_bytes import a_batch, a_marker
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lanes import OURS, Target, a_lane, a_start, fetch
+from lanes import OURS, Target, a_lane, a_start, fetch, fill
 
 from replication.batches import walk
 from replication.copier.lane import Lane
@@ -205,3 +205,18 @@ def test_a_state_that_passes_by_itself_is_not_kept():
     lane = a_running_lane()
     lane.park(PartitionState.WAITING, "no leader")
     assert a_lane(lane.anchor(0), 2).anchor(0).state == PartitionState.RUNNING
+
+
+@given(st.permutations(range(4)), st.integers(0, 4))
+def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, answered):
+    lane = fill(a_lane(a_start()), 4)
+    lane.proven = True
+    sent = [lane.next_piece() for _ in range(4)]
+    for number in order[:answered]:
+        lane.appended(sent[number], 100 + number)
+        told = lane.anchor(0)
+        acked = set(order[: order.index(number) + 1])
+        reach = next(each for each in range(5) if each not in acked)
+        assert told.source == reach
+        assert told.target == (100 + reach if reach else 0)
+        assert told.records == reach
