@@ -5,8 +5,9 @@ from __future__ import annotations
 from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
-from replication.copier.lane import Lane, stuck_as
+from replication.copier.lane import Lane
 from replication.copier.network import Fetched, Frame
+from replication.copier.outcomes import stuck_as
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import Position
 from replication.records import decode, key_and_value

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
-_STUCK = {
-    PartitionState.LOST_RANGE,
-    PartitionState.SOURCE_TRUNCATED,
-    PartitionState.TARGET_RESET,
-    PartitionState.REFUSED,
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -248,8 +242,3 @@ class Lane:
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
         )
-
-
-def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
-    """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
-    return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from replication.state import Anchor
 
 
 class Remedy(IntEnum):
@@ -28,6 +32,12 @@ class Trouble:
     state: PartitionState = PartitionState.WAITING
 
 
+_STUCK = {
+    PartitionState.LOST_RANGE,
+    PartitionState.SOURCE_TRUNCATED,
+    PartitionState.TARGET_RESET,
+    PartitionState.REFUSED,
+}
 OUT_OF_ORDER = 45
 OFFSET_OUT_OF_RANGE = 1
 TOO_LARGE = 10
@@ -110,3 +120,8 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
         return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
     reason = f"the source ends at {end}, before our position {position}"
     return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)
+
+
+def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
+    """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
+    return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

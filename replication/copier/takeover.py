@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.counting import count_own, may_append
-from replication.copier.lane import stuck_as
-from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import PartitionState, TopicPartition
 from replication.progress import (

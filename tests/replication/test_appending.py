@@ -72,6 +72,18 @@ def test_five_requests_are_open_at_most_and_an_answer_makes_room():
     assert [sequence(each) for each in wire.batches()] == [1, 2, 3, 4, 5]
 
 
+def test_five_requests_a_broker_are_open_at_most_however_many_lanes_have_something():
+    lanes = [fill(a_lane(a_start(n)), 1) for n in range(9)]
+    wire = Wire()
+    for lane in lanes:
+        wire.appending.lead[lane] = 0
+        wire.appending.offer(lane)
+        wire.appending.pump()
+    assert len(wire.open) == 5
+    wire.answer(0)
+    assert [len(batches) for _, batches, _ in wire.open] == [1, 1, 1, 1, 4]
+
+
 def test_a_producer_that_the_target_has_not_yet_acked_sends_one_batch_only():
     wire = Wire(fill(a_lane(a_start()), 4), proven=False)
     assert len(wire.open) == 1

@@ -65,6 +65,13 @@ def test_a_record_of_another_version_is_refused_not_guessed_at(kind, version):
         parse(kind("f").key(), json.dumps(value).encode())
 
 
+def test_a_record_without_a_version_is_refused():
+    value = json.loads(Control("f").value())
+    del value["v"]
+    with pytest.raises(UnknownVersion):
+        parse(Control("f").key(), json.dumps(value).encode())
+
+
 @given(values, st.dictionaries(st.text(min_size=20, max_size=25), numbers, max_size=2))
 def test_a_field_that_we_do_not_know_is_left_out(value, more):
     written = {**json.loads(value.value()), **more}
