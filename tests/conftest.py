@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _numbers = itertools.count(1)
+# Records of tests are dated long ago: retention would take them half a minute after the start.
+FOR_EVER = {"log.retention.ms": "-1"}
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +27,7 @@ def kafka_cluster(
     made: list[LocalCluster] = []
 
     def start(name: str = "", **options: object) -> LocalCluster:
+        options["properties"] = {**FOR_EVER, **options.get("properties", {})}
         cluster = LocalCluster(name or f"c{next(_numbers)}", directory, **options)
         made.append(cluster)
         cluster.start()

@@ -52,7 +52,7 @@ def moving(flow: Flow, records: int = 1):
 def test_a_unit_may_be_killed_at_any_time(flow, tmp_path):
     one = flow(2)
     with feeding(one):
-        for generation in range(1, 5):
+        for generation in range(1, 4):
             with moving(one, 50):
                 process = start_unit(one.spec(generation), tmp_path)
             kill(process)
@@ -109,7 +109,7 @@ def test_a_broker_that_stops_and_comes_back_costs_nothing(flow, spare, end):
             pass
         with feeding(one):
             spare.kill()
-            time.sleep(1)
+            time.sleep(0.5)
             spare.start_broker(1)
         with feeding(one), moving(one, 50):
             pass
