@@ -14,6 +14,8 @@ INSTANCE = """\
 # Written by isthmus at its first start, then yours. Deleting this directory loses history only.
 telemetry:
   enabled: false
+nux:
+  enabled: false
 concurrency:
   runs:
     max_concurrent_runs: 25
