@@ -13,6 +13,7 @@ import dagster as dg
 
 from orchestration.assets import stream_key
 from replication.lag import FlowLag, SlaVerdict, evaluate_sla
+from replication.model import FlowState
 from replication.rates import Rate, Sample, rate, sample
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLE_MS = 300_000
 TABLE_ROWS = 50
+_COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
 LAG_CHECK = "lag_sla"
 HEALTH_CHECK = "healthy"
 
@@ -83,7 +85,8 @@ def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
     """
     now_ms, health = report.look.seen.now_ms, report.look.health
     due = now_ms - told.sampled_ms >= SAMPLE_MS
-    moved = report.counters.records > told.moved_records and now_ms - told.moved_ms >= SAMPLE_MS
+    more = report.counters.records > told.moved_records and health.state in _COPYING
+    moved = more and now_ms - told.moved_ms >= SAMPLE_MS
     now = replace(
         told,
         state=health.state,

@@ -108,6 +108,12 @@ def test_an_idle_flow_is_not_materialized(world, instance):
     assert "AssetMaterialization" not in kinds(tick(world, instance))
 
 
+def test_what_an_earlier_driver_copied_does_not_materialize_a_dead_flow(world, instance):
+    world.watched = world.driven = set()
+    world.copy(records=10, end=20, host=socket.gethostname())
+    assert "AssetMaterialization" not in kinds(tick(world, instance))
+
+
 def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
     world.config = a_config(a_flow(sla_s=5))
     world.watched = world.driven = {"B"}
