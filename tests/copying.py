@@ -106,7 +106,7 @@ class Flow:
             with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
                 if holds(anchors := self.anchors()):
                     return anchors
-            time.sleep(0.1)
+            time.sleep(0.2)
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
@@ -163,10 +163,10 @@ def feeding(flow: Flow, per_second: int = 1000, config=None) -> Iterator[None]:
     def feed() -> None:
         for turn in itertools.count():
             for topic, partitions in flow.topics.items():
-                records = support.some_records(per_second // 10, partitions, seed=turn)
+                records = support.some_records(per_second // 5, partitions, seed=turn)
                 support.produce(flow.here, topic, records, config)
                 flow.fed.update(TopicPartition(topic, each[0]) for each in records)
-            if over.wait(0.1):
+            if over.wait(0.2):
                 return
 
     thread = threading.Thread(target=feed)

@@ -17,6 +17,8 @@ from replication.model import TopicPartition
 
 pytestmark = pytest.mark.integration
 
+SOON_MISSED = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+
 
 @pytest.fixture(scope="module")
 def spare(kafka_cluster):
@@ -137,7 +139,7 @@ def test_cut_connections_cost_nothing(flow):
 
 @pytest.mark.slow
 def test_a_leader_that_moves_costs_nothing(flow, kafka_cluster):
-    three = kafka_cluster("three", brokers=3, heap="256m")
+    three = kafka_cluster("three", brokers=3, heap="256m", properties=SOON_MISSED)
     one = flow(3, target=three, replicas=3)
     with one.copying(one.spec()) as reports, feeding(one):
         with moving(one, 50):
