@@ -63,6 +63,7 @@ class Demo:
 
     def start_traffic(self) -> None:
         """Let a process keep orders flowing into the source."""
+        self._stop_traffic()  # of a demo that was killed
         servers = self._cluster(SOURCE).bootstrap_servers
         command = [sys.executable, "-m", "orchestration.traffic", "--bootstrap-servers", servers]
         remember(spawn(command, self.root / "traffic.log"), self._traffic)
@@ -74,6 +75,11 @@ class Demo:
             traffic.stop(0.5)
         clusters = [self._cluster(name) for name in (SOURCE, TARGET) if (self.root / name).exists()]
         _at_once(*((lambda c=each: c.stop(CLUSTER_STOP_S)) for each in clusters))
+
+    def _stop_traffic(self) -> None:
+        traffic = recall(self._traffic)
+        if traffic is not None:
+            traffic.stop(2.0)
 
     @property
     def _traffic(self) -> Path:
