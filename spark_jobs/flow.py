@@ -90,6 +90,7 @@ class FlowDriver:
             rested=moment >= self._rested_at,
             lacking=self.lacking,
             unplanned=self._lookout.trouble,
+            gap=self._lookout.gap,
             trouble=self._trouble,
         )
 

@@ -32,7 +32,9 @@ class Lookout:
     def __init__(self, flow: Flow, directory: FlowDir, planner: Planner) -> None:
         self.number = 0  # of the plan; 0: there is none yet
         self.partitions: tuple[PartitionPlan, ...] = ()
-        self.trouble = ""  # why the last look failed
+        self.trouble = ""  # why the last look failed, or what it could not have copied
+        self._notes: tuple[str, ...] = ()
+        self.gap = ""  # what the flow asks for and its source does not have
         self._flow = flow
         self._directory = directory
         self._planner = planner
@@ -63,9 +65,10 @@ class Lookout:
                 log.warning("cannot plan", flow=self._flow.name, reason=str(error))
             self.trouble = str(error)
             return
-        self.trouble = ""
-        for note in plan.notes:
-            log.info("topics", flow=self._flow.name, did=note)
+        if plan.notes != self._notes:  # a refusal comes again with every look
+            for note in plan.notes:
+                log.info("topics", flow=self._flow.name, did=note)
+        self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
         partitions = tuple(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.apply import apply_plan
 from replication.explain import explain_action
+from replication.gaps import gap
 from replication.model import PartitionPlan, TopicPartition
-from replication.topics import CreateTopic, GrowTopic, WantedTopic, plan_topics
+from replication.topics import CreateTopic, GrowTopic, Refuse, WantedTopic, plan_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,22 +40,36 @@ class FlowPlan:
 
     partitions: tuple[PartitionPlan, ...] = ()
     notes: tuple[str, ...] = ()
+    gap: str = ""  # what is asked for and not there
+    refused: str = ""  # why something that is selected cannot be copied
 
 
 def plan_flow(flow: Flow, selector: TopicSelector, source: Cluster, target: Cluster) -> FlowPlan:
     """Return what ``flow`` is to copy; create or grow the target's topics if the flow may.
 
     Raises ClusterUnavailable or ClusterRejected for the cluster as a whole. One topic that
-    cannot be made is a note, and its partitions are left out.
+    cannot be made is left out, and ``refused`` says why.
     """
     theirs = source.topics()
     chosen = {name: theirs[name] for name in selector.selected(theirs)}
     ours = target.topics()
-    notes: tuple[str, ...] = ()
+    told: tuple[_Told, ...] = ()
     if any(_lacks(ours, selector.remote_topic(name), info) for name, info in chosen.items()):
-        notes = _prepare(flow, selector, chosen, (source, target))
+        told = _prepare(flow, selector, chosen, (source, target))
         ours = target.topics()
-    return FlowPlan(tuple(_pairs(selector, chosen, ours)), notes)
+    return FlowPlan(
+        tuple(_pairs(selector, chosen, ours)),
+        tuple(each.text for each in told),
+        gap(selector, theirs),
+        "; ".join(each.text for each in told if each.refused),
+    )
+
+
+class _Told(NamedTuple):
+    """A sentence for one action; ``refused``: because of it something is not copied."""
+
+    text: str
+    refused: bool
 
 
 def _lacks(ours: Mapping[str, TopicInfo], name: str, theirs: TopicInfo) -> bool:
@@ -66,14 +81,14 @@ def _prepare(
     selector: TopicSelector,
     chosen: Mapping[str, TopicInfo],
     clusters: tuple[Cluster, Cluster],
-) -> tuple[str, ...]:
+) -> tuple[_Told, ...]:
     source, target = clusters
     if not flow.creation.enabled:
         lacking = (
             f"{flow.target} lacks topics or partitions of {flow.source}, and this flow may not "
             "make any: make them by hand"
         )
-        return (lacking,)
+        return (_Told(lacking, refused=True),)
     configs = source.topic_configs(chosen)
     wanted = [
         wanted_topic(flow, selector.remote_topic(name), info, configs.get(name, {}))
@@ -96,11 +111,12 @@ def wanted_topic(
     return WantedTopic(name, partitions, creation.replication_factor, kept)
 
 
-def _told(outcomes: Iterable[Outcome]) -> Iterator[str]:
+def _told(outcomes: Iterable[Outcome]) -> Iterator[_Told]:
     for each in outcomes:
-        rejected = each.problem and isinstance(each.action, CreateTopic | GrowTopic)
         said = explain_action(each.action)
-        yield f"{said}: {each.problem}" if rejected else said
+        rejected = bool(each.problem) and isinstance(each.action, CreateTopic | GrowTopic)
+        text = f"{said}: {each.problem}" if rejected else said
+        yield _Told(text, rejected or isinstance(each.action, Refuse))
 
 
 def _pairs(

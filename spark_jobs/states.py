@@ -35,6 +35,7 @@ class Situation:
     rested: bool = True  # the pause after a query that failed is over
     lacking: str = ""  # why it cannot start: too few slots
     unplanned: str = ""  # why what to copy could not be looked up the last time
+    gap: str = ""  # what is asked for and the source does not have
     trouble: str = ""  # why the last query ended, or what its units say
 
     @property
@@ -62,9 +63,10 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     if now.query and now.begun:
         troubled = now.not_running or now.unplanned
         reason = now.trouble if now.not_running else now.unplanned
-        return (FlowState.DEGRADED, reason) if troubled else (FlowState.RUNNING, "")
+        return (FlowState.DEGRADED, reason) if troubled else (FlowState.RUNNING, now.gap)
     if now.query and now.planned and not now.partitions:
-        return FlowState.RUNNING, "no topic of the source is selected, or none is there yet"
+        nothing = now.gap or now.unplanned or "the target has none of the topics yet"
+        return FlowState.DEGRADED, nothing
     if reason := now.lacking or now.trouble or now.unplanned:
         return FlowState.FAILED, reason
     return FlowState.STARTING, "starting Spark" if now.planned else "looking at both clusters"

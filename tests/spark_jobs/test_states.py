@@ -53,10 +53,16 @@ def test_the_next_step(now, step):
         pytest.param({"unplanned": "A is down"}, FlowState.FAILED, "A is down", id="never planned"),
         pytest.param({**READY, "lacking": "slots"}, FlowState.FAILED, "slots", id="too few slots"),
         pytest.param(
-            {**COPYING, "begun": False, "partitions": 0},
-            FlowState.RUNNING,
-            "no topic of the source is selected, or none is there yet",
+            {**COPYING, "begun": False, "partitions": 0, "gap": "0 of 3 topics match x"},
+            FlowState.DEGRADED,
+            "0 of 3 topics match x",
             id="nothing to copy",
+        ),
+        pytest.param(
+            {**COPYING, "gap": "no topic matches later yet"},
+            FlowState.RUNNING,
+            "no topic matches later yet",
+            id="one topic is not there yet",
         ),
         pytest.param(
             {**COPYING, "ending": True}, FlowState.STOPPING, "ending the epoch", id="ending"

@@ -1,0 +1,54 @@
+"""What a flow's selection asks for and its source does not have. Pure."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from replication.selection import TopicSelector
+
+_SHOWN = 3
+
+
+def gap(selector: TopicSelector, topics: Collection[str]) -> str:
+    """Return in a sentence what is asked for in vain; empty when every pattern fits some topic.
+
+    ``topics`` are those that the source shows to the flow's user.
+    """
+    rules = selector.topics.include
+    idle = [rule.text for rule in rules if not any(map(rule.matches, topics))]
+    if not selector.selected(topics):
+        return _nothing(selector, topics, idle)
+    if not idle:
+        return ""
+    return f"no topic of the source matches {_listed(idle)} yet{_near(idle, topics)}"
+
+
+def _nothing(selector: TopicSelector, topics: Collection[str], idle: Collection[str]) -> str:
+    if not selector.topics.include:
+        return "topics is empty, so nothing is selected"
+    if kept := selector.passed_over(topics):
+        return f"nothing is copied; {kept[0].name}: {kept[0].reason}"
+    if not topics:
+        return (
+            f"{selector.source} shows no topics at all: it has none, or its user may not "
+            "describe them"
+        )
+    return f"0 of {len(topics)} visible topics match {_listed(idle)}{_near(idle, topics)}"
+
+
+def _near(idle: Collection[str], topics: Collection[str]) -> str:
+    plain = [re.sub(r"[\\^$.*+?()\[\]{}|]", "", text) for text in idle]
+    near = dict.fromkeys(
+        name for text in plain for name in get_close_matches(text, sorted(topics), _SHOWN)
+    )
+    return f"; near: {_listed(near)}" if near else ""
+
+
+def _listed(texts: Collection[str]) -> str:
+    shown = ", ".join(list(texts)[:_SHOWN])
+    return f"{shown} and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else shown

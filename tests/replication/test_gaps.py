@@ -1,0 +1,47 @@
+import pytest
+
+from replication.config.model import Flow, FlowClients, Selection
+from replication.gaps import gap
+from replication.selection import TopicSelector
+
+CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
+
+
+def selector(*topics: str) -> TopicSelector:
+    flow = Flow(source="A", target="B", selection=Selection(topics=topics), clients=CLIENTS)
+    return TopicSelector.for_flow(flow, ["A", "B"])
+
+
+@pytest.mark.parametrize(
+    ("patterns", "topics", "said"),
+    [
+        pytest.param(("orders",), ["orders"], "", id="all there"),
+        pytest.param(
+            ("order-.*",),
+            ["orders-eu", "orders-us", "clicks"],
+            "0 of 3 visible topics match order-.*; near: orders-us, orders-eu",
+            id="a slip of the pen",
+        ),
+        pytest.param(
+            ("orders", "later"),
+            ["orders"],
+            "no topic of the source matches later yet",
+            id="one does not exist yet",
+        ),
+        pytest.param(
+            (".*",),
+            [],
+            "A shows no topics at all: it has none, or its user may not describe them",
+            id="nothing is visible",
+        ),
+        pytest.param((), ["orders"], "topics is empty, so nothing is selected", id="empty list"),
+        pytest.param(
+            ("B.sales",),
+            ["B.sales"],
+            "nothing is copied; B.sales: treated as coming from B: copying it would go in a circle",
+            id="a name rule is in the way",
+        ),
+    ],
+)
+def test_what_is_asked_for_in_vain_is_said(patterns, topics, said):
+    assert gap(selector(*patterns), topics) == said
