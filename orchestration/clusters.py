@@ -40,7 +40,6 @@ class KafkaClusters:
     def store(self, flow: Flow) -> Store:
         """Return the store on the flow's target."""
         from replication.adapters.client_config import to_librdkafka  # noqa: PLC0415 - see module
-
         from replication.adapters.state_store import StateStore  # noqa: PLC0415 - see module
 
         properties = flow.clients.target_admin
@@ -55,7 +54,6 @@ class KafkaClusters:
 
     def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:
         from replication.adapters.client_config import to_librdkafka  # noqa: PLC0415 - see module
-
         from replication.adapters.kafka_admin import KafkaAdmin  # noqa: PLC0415 - see module
 
         if _key(properties) not in self._admins:
