@@ -19,6 +19,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+_NOT_YET = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_PARTITION,
+}
 QUIET = {"log_level": 0, "socket.timeout.ms": 10_000}
 
 
@@ -141,7 +147,7 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
     starts = [TopicPartition(topic, each) for each in partitions]
     ends = {}
     for start in starts:
-        start.offset, ends[start.partition] = consumer.get_watermark_offsets(start, timeout=10)
+        start.offset, ends[start.partition] = _bounds(consumer, start, deadline)
     consumer.assign(starts)
     open_partitions = set(partitions)
     while open_partitions:
@@ -154,6 +160,17 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
                     open_partitions.discard(message.partition())
             else:
                 raise KafkaException(message.error())
+
+
+def _bounds(consumer: Consumer, partition: TopicPartition, deadline: float) -> tuple[int, int]:
+    """Return start and end of a partition, which may be too new for its leader to know of it."""
+    while True:
+        try:
+            return consumer.get_watermark_offsets(partition, timeout=10)
+        except KafkaException as error:
+            if error.args[0].code() not in _NOT_YET or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 def _record(message) -> Rec:
