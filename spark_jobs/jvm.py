@@ -107,7 +107,8 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
     log4j.write_text(_LOG4J)
     archive = archive_path()
     known = archive is not None and archive.exists()
-    directory = tempfile.TemporaryDirectory(prefix="isthmus-")
+    # Of the application, not of the machine: what a killed driver leaves goes at its next start.
+    directory = tempfile.TemporaryDirectory(prefix="isthmus-", dir=conf.get("spark.local.dir"))
     command = [str(java()), *_java_options(conf, log4j)]
     if archive is not None:
         command += [f"-XX:SharedArchiveFile={archive}"] if known else ["-XX:+RecordDynamicDumpInfo"]
@@ -192,6 +193,8 @@ def _java_options(conf: Mapping[str, str], log4j: Path) -> list[str]:
     opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED.split()]
     heap = f"-Xmx{conf.get('spark.driver.memory', _HEAP)}"
     own = conf.get("spark.driver.extraJavaOptions", "").split()
+    if scratch := conf.get("spark.local.dir"):
+        own.append(f"-Djava.io.tmpdir={scratch}")
     return [*opened, *_LEAN, heap, f"-Dlog4j2.configurationFile={log4j.absolute()}", *own]
 
 

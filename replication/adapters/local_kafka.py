@@ -177,6 +177,7 @@ class LocalCluster:
         return [
             str(java()),
             *jvm_options(self.heap, quick=self.quick),
+            f"-Djava.io.tmpdir={place}",  # codecs unpack their libraries there
             f"-Dlog4j2.configurationFile={place}/log4j2.properties",
             f"-Dlog4j.configuration=file:{place}/log4j.properties",
             *("-cp", f"{kafka_jars(self.version)}/*"),
