@@ -43,6 +43,16 @@ class PartitionState(StrEnum):
     PAUSED = "PAUSED"
 
 
+class Mode(StrEnum):
+    """How a partition is copied, and with it what is promised after a crash."""
+
+    APPEND = "append"  # idempotent appends, counted after a crash: each record once for everyone
+    TRANSACTIONAL = (
+        "transactional"  # records and anchor in one transaction: once for read_committed
+    )
+    AT_LEAST_ONCE = "at-least-once"  # what followed the last anchor may come again
+
+
 class Desired(StrEnum):
     """What a person wants of a flow; stored apart from its health."""
 
@@ -60,3 +70,6 @@ class PartitionPlan:
     source_topic_id: str = ""  # hex of the topic's UUID; empty where the cluster has none
     target_topic_id: str = ""
     born_later: bool = False  # found after the flow's first plan: its first record counts as new
+    mode: str = Mode.APPEND
+    first: bool = False  # of a priority topic: fetched before the others
+    start: int | None = None  # source offset to begin at, if it was never copied; None: as the flow

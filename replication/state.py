@@ -3,9 +3,12 @@
 ========================================  =====================================================
 topic (one partition each, compacted)     holds
 ========================================  =====================================================
-``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender
-``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
-``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control
+``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
+                                          and a :class:`Loss` for what was not copied
+``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F),
+                                          a :class:`Probe` a target cluster
+``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
+                                          :class:`Decision`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
@@ -19,7 +22,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from replication.errors import ReplicationError
-from replication.model import Desired, FlowState, PartitionState
+from replication.model import Desired, FlowState, Mode, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,6 +97,27 @@ class Anchor(_Stored):
     source_end: int = 0  # readable end of the source when this was written
     behind_ms: int = 0  # age of the oldest record not yet copied, 0 when there is none
     at_ms: int = 0  # wall clock of the writer
+    mode: str = Mode.APPEND  # how the records up to here were copied
+    isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
+    source_epoch: int = -1  # leader epoch of the last copied batch at the source; -1: not known
+    lost: int = 0  # source offsets that were passed over, see Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(_Stored):
+    """Offsets of the source, [first, next), that are not on the target, and why. Kept for ever."""
+
+    KIND: ClassVar[str] = "loss"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "first", "at_ms")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    first: int
+    at_ms: int  # when it was noted
+    next: int = 0  # one past the last; of a topic that was made anew: equal to ``first``
+    state: str = PartitionState.LOST_RANGE  # what happened
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +184,40 @@ class Control(_Stored):
     end_epoch: int = -1
 
 
-Stored = Anchor | ProducerEntry | FlowStatus | Intent | Control
+@dataclass(frozen=True, slots=True)
+class Decision(_Stored):
+    """A person's answer to the state that a partition is in; it holds for that one event."""
+
+    KIND: ClassVar[str] = "decision"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    state: str = ""  # the state it answers
+    choice: str = ""  # as in the policies: continue, reseed, skip
+    by: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe(_Stored):
+    """What a target cluster was found to keep of the rules that fencing stands on."""
+
+    KIND: ClassVar[str] = "probe"
+    KEYS: ClassVar[tuple[str, ...]] = ("cluster",)
+
+    cluster: str  # its id
+    fences: bool = True  # a stale epoch is refused after the marker
+    plain: bool = True  # a plain append by a transactional id's producer is accepted
+    detail: str = ""
+    at_ms: int = 0
+
+
+Stored = Anchor | Loss | ProducerEntry | Probe | FlowStatus | Intent | Control | Decision
 _KINDS: dict[str, type[Stored]] = {
-    each.KIND: each for each in (Anchor, ProducerEntry, FlowStatus, Intent, Control)
+    each.KIND: each
+    for each in (Anchor, Loss, ProducerEntry, Probe, FlowStatus, Intent, Control, Decision)
 }
 
 

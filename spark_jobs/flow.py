@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pyspark.errors import PySparkException
 
-from replication.copier.spec import UnitSpec
+from replication.copier.spec import Policies, UnitSpec
 from replication.model import FlowState
 from spark_jobs.query import first_line
 from spark_jobs.states import Situation, Step, decide_step, flow_state
@@ -192,4 +192,6 @@ def template(flow: Flow, generation: int) -> UnitSpec:
         anchor_every_s=copying.anchor_every / timedelta(seconds=1),
         start=copying.start,
         client_rack=copying.client_rack,
+        bytes_per_second=copying.bytes_per_second // copying.units,
+        policies=Policies(**flow.policies.model_dump()),
     )

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from replication.assignment import plan_units
-from replication.copier.spec import UnitReport, UnitSpec
+from replication.copier.spec import Policies, UnitReport, UnitSpec
 from replication.model import PartitionPlan, TopicPartition
 from spark_jobs.appdir import FlowDir, read_json, write_json
 from spark_jobs.unit import COPIER, guarded
@@ -136,16 +136,18 @@ def report_of(row: Mapping[str, Any]) -> UnitReport:
     return UnitReport(**{each.name: row[each.name] for each in fields(UnitReport)})
 
 
-def _rest(plan: PartitionPlan) -> tuple[str, str, bool]:
-    return plan.source_topic_id, plan.target_topic_id, plan.born_later
+def _rest(plan: PartitionPlan) -> tuple[Any, ...]:
+    return astuple(plan)[2:]
 
 
 def _partitions(plan: Mapping[str, Any]) -> list[PartitionPlan]:
     return [
-        PartitionPlan(TopicPartition(*row[0:2]), TopicPartition(*row[2:4]), *row[4:7])
+        PartitionPlan(TopicPartition(*row[0:2]), TopicPartition(*row[2:4]), *row[4:])
         for row in plan["partitions"]
     ]
 
 
 def _load_template(text: str) -> UnitSpec:
-    return UnitSpec(**{**json.loads(text), "partitions": ()})
+    given = json.loads(text)
+    policies = Policies(**given["policies"])
+    return UnitSpec(**{**given, "partitions": (), "policies": policies})

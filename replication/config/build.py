@@ -32,6 +32,7 @@ from replication.config.settings import (
     read_copying,
     read_creation,
     read_naming,
+    read_policies,
     read_selection,
 )
 from replication.config.topology import check_topology
@@ -106,6 +107,7 @@ def _flow(
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
         creation=read_creation(read),
         copying=read_copying(read, consumer),
+        policies=read_policies(read),
         clients=_clients(parsed, clients),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),

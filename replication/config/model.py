@@ -68,9 +68,25 @@ class CopySettings(Section):
     buffer_bytes: int = Field(default=64 << 20, ge=1 << 20)  # read-ahead of one unit
     epoch: timedelta = timedelta(seconds=30)
     anchor_every: timedelta = timedelta(seconds=1)
-    start: Literal["earliest", "latest"] = "earliest"
+    start: str = "earliest"  # or latest, or a time stamp in ms
+    start_offsets: Mapping[str, Mapping[int, int]] = {}  # topic -> partition -> source offset
     client_rack: str = ""
     refresh_topics_every: timedelta = timedelta(seconds=2)
+    bytes_per_second: int = Field(default=0, ge=0)  # of the whole flow; 0: no limit
+    priority_topics: tuple[str, ...] = ()  # Java regexes; these catch up first
+    delivery: Literal["auto", "append", "transactional", "at-least-once"] = "auto"
+
+
+class StatePolicies(Section):
+    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
+
+    lost_range: Literal["continue", "stop"] = "continue"
+    source_recreated: Literal["continue", "stop"] = "stop"
+    source_truncated: Literal["continue", "stop"] = "stop"
+    target_reset: Literal["continue", "reseed", "stop"] = "stop"
+    target_foreign: Literal["continue", "stop"] = "continue"
+    refused: Literal["skip", "stop"] = "stop"
+    dead_letters: bool = False  # refused records that are skipped go to the dead-letter topic
 
 
 class FlowClients(Section):
@@ -91,6 +107,7 @@ class Flow(Section):
     naming: Naming = Naming()
     creation: TopicCreation = TopicCreation()
     copying: CopySettings = CopySettings()
+    policies: StatePolicies = StatePolicies()
     clients: FlowClients
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers

@@ -69,6 +69,10 @@ class Reader:
         """Return one of the choices."""
         return self._read(name, default, lambda text: values.choice(text, choices))
 
+    def parsed(self, name: str, default: T, parse: Callable[[str], T]) -> T:
+        """Return what ``parse`` makes of the text; it raises ValueError for a wrong one."""
+        return self._read(name, default, parse)
+
     def first(self, *names: str) -> str:
         """Return the first of ``names`` that is set, else the last: where to read a setting."""
         return next((name for name in names if name in self.props), names[-1])
@@ -97,7 +101,7 @@ def _shown(default: object) -> str:
     match default:
         case timedelta():
             return f"{default.total_seconds():g}s"
-        case tuple():
+        case tuple() | dict():
             return ", ".join(default)
         case bool():
             return str(default).lower()

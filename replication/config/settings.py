@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from replication.config import values
 from replication.config.mm2_keys import POLICIES
-from replication.config.model import CopySettings, Naming, RenameRule, Selection, TopicCreation
+from replication.config.model import (
+    CopySettings,
+    Naming,
+    RenameRule,
+    Selection,
+    StatePolicies,
+    TopicCreation,
+)
 from replication.config.own_keys import FLOW
 from replication.config.properties import Value
 from replication.java_regex import Untranslatable, to_python
@@ -27,7 +34,6 @@ _FACTORS = (
     "topic.creation.replication.factor",
     "topic.creation.default.replication.factor",
 )
-_STRATEGIES = FLOW["sync.topic.configs.strategy"].kind.removeprefix("choice ")
 
 
 def read_selection(read: Reader, notes: Notes) -> Selection:
@@ -76,13 +82,16 @@ def read_creation(read: Reader) -> TopicCreation:
         replication_factor=read.whole(factor, 2, least=-1),
         default_partitions=read.whole(partitions, 1, least=1) if partitions in read.props else None,
         min_insync_replicas=read.whole(isr, 1, least=1) if isr in read.props else None,
-        configs_strategy=read.choice("sync.topic.configs.strategy", "FIRST", _STRATEGIES),
+        configs_strategy=read.choice(
+            "sync.topic.configs.strategy", "FIRST", _choices("sync.topic.configs.strategy")
+        ),
     )
 
 
 def read_copying(read: Reader, consumer: Reader) -> CopySettings:
     """Return how the append engine works; ``consumer`` reads the source consumer's settings."""
     default_start = consumer.choice("auto.offset.reset", "earliest", "earliest|latest")
+    nowhere: dict[str, dict[int, int]] = {}
     return CopySettings(
         units=read.whole("tasks.max", 1, least=1),
         isolation=consumer.choice(
@@ -91,9 +100,34 @@ def read_copying(read: Reader, consumer: Reader) -> CopySettings:
         buffer_bytes=max(read.bytes("copy.buffer.bytes", 64 << 20), 1 << 20),
         epoch=read.duration("copy.epoch.seconds", timedelta(seconds=30)),
         anchor_every=read.duration("copy.anchor.interval.ms", timedelta(seconds=1)),
-        start=read.choice("copy.start", default_start, "earliest|latest"),
+        start=read.parsed("copy.start", default_start, values.start),
+        start_offsets=read.parsed("copy.start.offsets", nowhere, values.start_offsets),
         client_rack=consumer.text("client.rack", ""),
+        bytes_per_second=read.bytes("copy.max.bytes.per.second", 0),
+        priority_topics=read.items("copy.priority.topics", ()),
+        delivery=read.choice("copy.delivery", "auto", _choices("copy.delivery")),
     )
+
+
+def read_policies(read: Reader) -> StatePolicies:
+    """Return what is done without a person when a partition gets into a state."""
+    policies = {
+        name: read.choice(key, StatePolicies.model_fields[name].default, _choices(key))
+        for name, key in {
+            "lost_range": "on.lost.range",
+            "source_recreated": "on.source.recreated",
+            "source_truncated": "on.source.truncated",
+            "target_reset": "on.target.reset",
+            "target_foreign": "on.target.foreign",
+            "refused": "on.refused",
+        }.items()
+    }
+    dead_letters = read.boolean("dead.letters.enabled", default=False)
+    return StatePolicies(dead_letters=dead_letters, **policies)
+
+
+def _choices(key: str) -> str:
+    return FLOW[key].kind.removeprefix("choice ")
 
 
 def _topics(read: Reader, notes: Notes) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from replication.durations import parse_duration, unit_of
@@ -67,6 +68,41 @@ def choice(text: str, choices: str) -> str:
     raise ValueError(f"{shown(text)} is none of {', '.join(choices.split('|'))}")
 
 
+def start(text: str) -> str:
+    """Read where copying begins: ``earliest``, ``latest``, or a moment, returned in ms as text.
+
+    A moment is ISO 8601, in UTC unless it says otherwise, or a number of ms since 1970.
+    """
+    word = text.strip().lower()
+    if word in {"earliest", "latest"} or (word.isascii() and word.isdigit()):
+        return word
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(
+            f"{shown(text)} is neither earliest, latest nor a moment such as 2026-05-01T08:00:00Z"
+        ) from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return str(int(aware.timestamp() * 1000))
+
+
+def start_offsets(text: str) -> dict[str, dict[int, int]]:
+    """Read ``topic:partition:offset`` triples into topic -> partition -> source offset."""
+    found: dict[str, dict[int, int]] = {}
+    for each in items(text):
+        topic, partition, offset = _triple(each)
+        if found.setdefault(topic, {}).setdefault(partition, offset) != offset:
+            raise ValueError(f"{shown(each)} gives {topic}-{partition} a second offset")
+    return found
+
+
+def _triple(text: str) -> tuple[str, int, int]:
+    match = re.fullmatch(r"([A-Za-z0-9._-]+):(\d+):(\d+)", text, re.ASCII)
+    if match is None:
+        raise ValueError(f"{shown(text)} is not topic:partition:offset, such as orders:0:1200")
+    return match[1], int(match[2]), int(match[3])
+
+
 def addresses(text: str) -> tuple[str, ...]:
     """Read ``bootstrap.servers``: host:port pairs; a listener's name before them goes."""
     found = tuple(each for each in items(text) if each)
@@ -90,6 +126,10 @@ def check(kind: str, key: str, text: str) -> None:
             size(text)
         case "choice":
             choice(text, choices)
+        case "start":
+            start(text)
+        case "start-offsets":
+            start_offsets(text)
 
 
 def shown(text: str) -> str:

@@ -12,6 +12,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Policies:
+    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
+
+    lost_range: str = "continue"  # or stop
+    source_recreated: str = "stop"  # or continue: all of the new topic follows
+    source_truncated: str = "stop"  # or continue from the source's end
+    target_reset: str = "stop"  # or continue from our position, or reseed from the source's start
+    target_foreign: str = "continue"  # or stop
+    refused: str = "stop"  # or skip
+    dead_letters: bool = False  # a refused record that is skipped goes to the dead-letter topic
+
+
+@dataclass(frozen=True, slots=True)
 class UnitSpec:
     """One unit's work for one epoch. A partition belongs to the same unit while ``units`` stays.
 
@@ -31,8 +44,10 @@ class UnitSpec:
     isolation: str = "read_committed"
     buffer_bytes: int = 64 << 20
     anchor_every_s: float = 1.0
-    start: str = "earliest"
+    start: str = "earliest"  # or latest, or a time stamp in ms
     client_rack: str = ""
+    bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
+    policies: Policies = Policies()
 
     @property
     def transactional_id(self) -> str:
