@@ -70,6 +70,11 @@ class Batch:
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
+    def leader_epoch(self) -> int:
+        """Epoch of the leader that took it; -1: not known. Gone once the batch is restamped."""
+        return int(_LEADER_EPOCH.unpack_from(self.view, _PREFIX)[0])
+
+    @property
     def passes_as_bytes(self) -> bool:
         """Whether a restamp is enough: no holes, the writer's own timestamps, no delete horizon."""
         return (

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.copier.network import Fetched, FetchEntry, FetchOptions, Frame
+from replication.copier.network import Frame, SessionLost
 from replication.copier.outcomes import (
     OFFSET_OUT_OF_RANGE,
     Remedy,
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from replication.copier.lane import Lane
-    from replication.copier.network import Network
+    from replication.copier.network import Fetched, FetchOptions, Network
+    from replication.copier.wishes import Wishes
 
 _LARGEST_FETCH = 16 << 20
 _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
@@ -78,20 +79,17 @@ class Fetching:
     """All reading of a unit from one source broker."""
 
     node: int
-    lanes: Sequence[Lane]
+    wishes: Wishes
     network: Network
     frames: Frames
     options: FetchOptions
     on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
     settle: Callable[[Lane], None]  # a lane has trouble
     _frame: Frame | None = None
-    _turn: int = 0
-    _by_key: dict[tuple[bytes, int], Lane] = field(default_factory=dict)
-    _asked: dict[tuple[bytes, int], int] = field(default_factory=dict)  # offsets of the last Fetch
 
     async def run(self) -> None:
-        """Fetch until cancelled."""
-        self._by_key = {(each.topic_id, each.source.partition): each for each in self.lanes}
+        """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
+        self.wishes.session.restart()
         answer: Awaitable[list[Fetched]] | None = None
         try:
             self._frame = await self.frames.take()
@@ -111,14 +109,19 @@ class Fetching:
         """Take one answer in; return the next one if it is under way already."""
         try:
             found = await answer
+        except SessionLost:
+            return None  # the next Fetch opens a new one
         except (ClusterUnavailable, ClusterRejected) as error:
+            self.wishes.session.restart()
             self._all_wait(str(error))
             await asyncio.sleep(_BACK_OFF_S)
             return None
-        queued = [self._by_key[each.topic_id, each.partition] for each in found if each.records]
-        outside = [each for each in map(self._out_of_range, found) if each is not None]
-        size = sum(self._take(each, frame) for each in found)
-        for lane in outside:
+        news = [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
+        size = sum(self._take(lane, each, frame) for lane, each in news)
+        queued = [lane for lane, each in news if each.records]
+        for lane in queued:
+            self.wishes.served(lane)
+        for lane in [lane for lane, each in news if each.error == OFFSET_OUT_OF_RANGE]:
             self._suffer(lane, await self._located(lane))
         if size < _SMALL_FETCH:
             self.on_queued(queued)
@@ -135,31 +138,18 @@ class Fetching:
 
     def _begin(self, frame: Frame) -> Awaitable[list[Fetched]] | None:
         """Send the next Fetch; None when no lane wants data now."""
-        wanting = [each for each in self.lanes if each.fetches]
-        if not wanting:
+        entries = self.wishes.tell()
+        if entries is None:
             return None
-        self._turn = (self._turn + 1) % len(wanting)
-        entries = [
-            FetchEntry(each.topic_id, each.source.partition, each.position, self._epoch(each))
-            for each in side_by_side(wanting[self._turn :] + wanting[: self._turn])
-        ]
-        self._asked = {(each.topic_id, each.partition): each.offset for each in entries}
         return self.network.fetch(self.node, entries, self.options, frame)
 
-    def _epoch(self, lane: Lane) -> int:
-        """Return the leader epoch that we know of: a stale leader, or a newer one, then says so."""
-        leader = self.network.leader(lane.source)
-        return -1 if leader is None else leader.epoch
-
-    def _take(self, found: Fetched, frame: Frame) -> int:
-        lane = self._by_key[found.topic_id, found.partition]
-        if not lane.fetches or lane.position != self._asked[found.topic_id, found.partition]:
-            return 0  # it ran into trouble meanwhile; it will ask again, from its new position
+    def _take(self, lane: Lane, found: Fetched, frame: Frame) -> int:
         if found.error:
             if found.error != OFFSET_OUT_OF_RANGE:
                 self._suffer(lane, fetch_trouble(found.error))
             return 0
         lane.source_end = found.stable if self.options.isolation else found.high_watermark
+        lane.news.add(lane)
         try:
             return lane.take(found, frame)
         except CorruptBatch as error:
@@ -172,11 +162,6 @@ class Fetching:
                 lane.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
 
-    def _out_of_range(self, found: Fetched) -> Lane | None:
-        lane = self._by_key[found.topic_id, found.partition]
-        is_so = lane.fetches and lane.position == self._asked[found.topic_id, found.partition]
-        return lane if found.error == OFFSET_OUT_OF_RANGE and is_so else None
-
     async def _located(self, lane: Lane) -> Trouble:
         """Ask what the source holds: the answer that refuses a position does not say."""
         try:
@@ -188,24 +173,13 @@ class Fetching:
         return out_of_range(lane.position, start, end)
 
     def _all_wait(self, reason: str) -> None:
-        for lane in self.lanes:
+        for lane in self.wishes.lanes:
             if lane.fetches:
                 self._suffer(lane, Trouble(Remedy.RETRY, reason))
 
     def _suffer(self, lane: Lane, trouble: Trouble) -> None:
         lane.suffer(trouble)
         self.settle(lane)
-
-
-def side_by_side(lanes: Sequence[Lane]) -> list[Lane]:
-    """Return ``lanes`` with those of a topic together, topics in the order of their first lane.
-
-    The broker fills its answer in this order, so whoever turns the lanes gives each its turn.
-    """
-    topics: dict[bytes, list[Lane]] = {}
-    for lane in lanes:
-        topics.setdefault(lane.topic_id, []).append(lane)
-    return [lane for listed in topics.values() for lane in listed]
 
 
 def frames_for(buffer_bytes: int, brokers: int) -> tuple[int, int]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
 from replication.copier.pieces import Piece, merge_small
+from replication.copier.watched import Watched
 from replication.model import PartitionState, TopicPartition
 from replication.progress import Position
 from replication.records import reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
-    from replication.copier.network import Fetched, Frame
+    from replication.copier.network import Fetched, FetchKey, Frame
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionPlan
 
@@ -22,14 +23,13 @@ MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a pro
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class Lane(Watched):
     """The copy of one partition. ``acked`` is what an anchor may say (invariant D)."""
 
     flow: str
     plan: PartitionPlan
     topic_id: bytes  # of the source topic
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
-    position: int = 0  # next source offset to fetch
     skip: int = 0  # records from there on that are on the target already
     found: tuple[int, int] = (0, 0)  # records and bytes of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
@@ -43,8 +43,6 @@ class Lane:
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
     answers_due: int = 0
-    retry_at: float | None = None  # monotonic; None: not held back
-    state: PartitionState = PartitionState.WAITING
     reason: str = ""
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     records: int = 0
@@ -52,7 +50,7 @@ class Lane:
     source_end: int = 0
     last_timestamp: int = 0
     caught_up_ms: int = 0
-    trouble: Trouble | None = None  # what an answer asks for, once no other answer is due
+    done: tuple[int, int] = (0, -1)  # as ``taken``, for what is acked
 
     @property
     def source(self) -> TopicPartition:
@@ -63,10 +61,9 @@ class Lane:
         return self.plan.target
 
     @property
-    def fetches(self) -> bool:
-        return (
-            self.state is PartitionState.RUNNING and self.trouble is None and self.retry_at is None
-        )
+    def key(self) -> FetchKey:
+        """How a Fetch calls it."""
+        return self.topic_id, self.source.partition
 
     @property
     def sends(self) -> bool:
@@ -102,11 +99,14 @@ class Lane:
             if batch.last < self.position:
                 aborted.keeps(batch)
                 continue
+            at, before, epoch = self.position, self.last_epoch, batch.leader_epoch
             piece = self._piece(batch, frame) if aborted.keeps(batch) and batch.count else None
             self.position = batch.last + 1
+            self.taken = (self.position, epoch)
             if piece is None:
-                self._pass_over()
+                self._pass_over(epoch)
             else:
+                piece.epochs = before if piece.before == at else -1, epoch
                 self.waiting.append(piece)
                 queued += len(piece.batch)
         return queued
@@ -129,14 +129,15 @@ class Lane:
         view = memoryview(rest.batch)
         return Piece(view, rest.count, rest.first, after, batch.max_timestamp, frame)
 
-    def _pass_over(self) -> None:
+    def _pass_over(self, epoch: int) -> None:
         """Note that what was fetched last needs no append: markers, aborted, already there."""
         if self.skip:
             return  # the anchor stays until counting has been used up
         last = self.waiting[-1] if self.waiting else self.on_wire[-1] if self.on_wire else None
         if last is not None:
-            last.after = self.position
+            last.after, last.epochs = self.position, (last.epochs[0], epoch)
         elif self.acked is not None:
+            self.done = self.taken
             self._moved(Position(self.position, max(self.acked.target, self.counted)))
 
     def next_piece(self) -> Piece:
@@ -158,6 +159,7 @@ class Lane:
         piece.base, self.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
+            self.done = done.after, done.epochs[1]
             self._moved(Position(done.after, (done.base or 0) + done.count))
             self.records += done.count
             self.bytes += len(done.batch)
@@ -170,6 +172,7 @@ class Lane:
         Not sooner: an anchor that still asks for counting would count the same records again.
         """
         self.acked, self.exact, self.stuck = to, True, None
+        self.news.add(self)
         self.records += self.found[0]
         self.bytes += self.found[1]
         self.found = (0, 0)
@@ -188,6 +191,7 @@ class Lane:
         while self.waiting and not self.waiting[-1].stamped:
             piece = self.waiting.pop()
             self.position = piece.before
+            self.taken = piece.before, piece.epochs[0]
             piece.let_go()
         self.waiting.extendleft(reversed(self.on_wire))
         self.on_wire.clear()
@@ -208,9 +212,13 @@ class Lane:
         self.forget()
         self.state, self.reason = state, reason
 
+    @property
+    def is_behind(self) -> bool:
+        return self.acked is not None and self.acked.source < self.source_end
+
     def behind_ms(self, now_ms: int) -> int:
         """Return the age of the oldest record not yet copied, 0 when there is none."""
-        if self.acked is None or self.acked.source >= self.source_end:
+        if not self.is_behind:
             return 0
         since = max(self.caught_up_ms, min(self.last_timestamp, now_ms))
         return max(0, now_ms - since) if since else 0
@@ -239,6 +247,7 @@ class Lane:
             source_topic_id=self.topic_id.hex(),
             target_topic_id=base.target_topic_id,
             source_end=self.source_end,
+            source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
         )

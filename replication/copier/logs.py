@@ -15,13 +15,17 @@ from replication.records import decode, encode, key_and_value, plain_record
 from replication.state import Stored, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from replication.copier.network import Ack, Network
 
 _PATIENCE_S = 15.0
+_MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
 _FENCED = {47, 90}
 _AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
+
+
+KeyValue = tuple[bytes, bytes]
 
 
 @dataclass(slots=True)
@@ -94,11 +98,12 @@ class StateLog:
 
     async def _append_in_turn(self, records: Sequence[Stored]) -> None:
         async with self._turn:
-            await self._append(records)
+            for some in _slices(records):
+                await self._append(some)
 
-    async def _append(self, records: Sequence[Stored]) -> None:
+    async def _append(self, records: Sequence[KeyValue]) -> None:
         now = int(time.time() * 1000)
-        batch = encode([plain_record(now, each.key(), each.value()) for each in records])
+        batch = encode([plain_record(now, key, value) for key, value in records])
         sequence = self._sequence if self.producer[0] >= 0 else -1
         restamp(batch, *self.producer, sequence)
         deadline = time.monotonic() + _PATIENCE_S
@@ -174,3 +179,19 @@ class StateLog:
                 ]
             self.position = batch.last + 1
         return records
+
+
+def _slices(records: Sequence[Stored]) -> Iterator[list[KeyValue]]:
+    """Yield keys and values in parts that fit into a batch, however many partitions there are."""
+    part: list[KeyValue] = []
+    size = 0
+    for each in records:
+        key, value = each.key(), each.value()
+        length = len(key) + len(value)
+        if part and size + length > _MOST_AT_ONCE:
+            yield part
+            part, size = [], 0
+        part.append((key, value))
+        size += length
+    if part:
+        yield part

@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from replication.copier.session import FetchSession
     from replication.model import TopicPartition
 
 
 class Fenced(ClusterRejected):
     """Somebody has got a newer epoch of the producer id."""
+
+
+class SessionLost(ClusterUnavailable):
+    """The broker has no such fetch session any more: begin a new one."""
+
+
+FetchKey = tuple[bytes, int]  # topic id and number of a partition
 
 
 class FetchEntry(NamedTuple):
@@ -23,7 +31,8 @@ class FetchEntry(NamedTuple):
     topic_id: bytes  # 16 bytes
     partition: int
     offset: int
-    leader_epoch: int = -1
+    leader_epoch: int = -1  # that we know of
+    last_epoch: int = -1  # leader epoch of the batch before ``offset``; -1: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,14 @@ class FetchOptions:
     partition_bytes: int = 4 << 20
     isolation: int = 0  # 1: read_committed
     rack: str = ""
+    session: FetchSession | None = None  # None: the request stands alone
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, and since which leader epoch."""
+
+    node: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +68,8 @@ class Fetched:
     aborted: list[tuple[int, int]]  # (producer id, first offset)
     preferred_replica: int
     records: memoryview
+    diverging: tuple[int, int] | None = None  # (epoch, its end) that the log has instead of ours
+    leader: Leader | None = None  # when the broker that was asked is it no more
 
 
 class Ack(NamedTuple):
@@ -61,13 +80,6 @@ class Ack(NamedTuple):
     error: int
     base: int
     message: str
-
-
-class Leader(NamedTuple):
-    """Who leads a partition, and since which leader epoch."""
-
-    node: int
-    epoch: int
 
 
 @dataclass(slots=True)
@@ -119,6 +131,9 @@ class Network(Protocol):
         line: str = "fetch",
     ) -> Awaitable[list[Fetched]]:
         """Fetch into ``into``'s memory; the answer's ``records`` point there.
+
+        In a session ``entries`` are what is new in it, and the answer holds what is news; raises
+        SessionLost when the broker has lost it.
 
         The request is on its way when this returns, if the connection is open. A connection
         answers in order, so what must not wait behind a long poll has a ``line`` of its own.

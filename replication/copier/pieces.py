@@ -33,6 +33,7 @@ class Piece:
     merged: bool = False  # of several of the source's batches
     stamped: bool = False
     denied: bool = False  # the target said no: it surely did not land
+    epochs: tuple[int, int] = (-1, -1)  # source leader epochs before ``before`` and ``after``
     base: int | None = None  # target offset of its first record, once acked
 
     def let_go(self) -> None:
@@ -68,6 +69,7 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
         max(piece.timestamp for piece in small),
         small[-1].frame,  # not for its memory: so that read-ahead stays bounded
         merged=True,
+        epochs=(small[0].epochs[0], small[-1].epochs[1]),
     )
     small.pop().frame = None
     for piece in (waiting.popleft() for _ in batches):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.lane import Lane
@@ -19,6 +19,7 @@ from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic, status_top
 
 if TYPE_CHECKING:
     from replication.copier.network import Network
+    from replication.copier.session import FetchSession
     from replication.copier.spec import UnitSpec
     from replication.model import PartitionPlan
 
@@ -34,6 +35,7 @@ class Clusters:
     source: Network
     target: Network
     takeover: Takeover
+    sessions: dict[tuple[int, str], FetchSession] = field(default_factory=dict)  # broker, line
 
 
 def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:

@@ -160,6 +160,7 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
+    lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
     lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
     lane.proven = lane.unsure = False
     lane.counted, lane.found = 0, (0, 0)

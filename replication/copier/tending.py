@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from replication.copier.fetching import Fetching, Frames, frames_for
 from replication.copier.network import Fenced, FetchOptions
 from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.session import FetchSession
 from replication.copier.starting import claimant
+from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
@@ -40,7 +42,9 @@ class Tending:
     takeovers: int = 0
     _frames: Frames | None = None
     _fetch_bytes: int = 0
-    _fetchers: dict[int, tuple[tuple[Lane, ...], asyncio.Task[None]]] = field(default_factory=dict)
+    _wishes: dict[int, Wishes] = field(default_factory=dict)  # by source broker
+    _fetchers: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _read_from: dict[Lane, int] = field(default_factory=dict)  # source brokers
     _alarm: asyncio.Event = field(default_factory=asyncio.Event)
     _troubled: set[Lane] = field(default_factory=set)
     _broken: BaseException | None = None  # what ended a fetcher
@@ -52,7 +56,7 @@ class Tending:
 
     async def run(self) -> None:
         """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
-        await self._arrange()
+        await self._arrange(self.lanes)
         while True:
             await self._alarm.wait()
             self._alarm.clear()
@@ -65,7 +69,7 @@ class Tending:
 
     async def stop(self) -> None:
         """Stop all fetching."""
-        tasks = [task for _, task in self._fetchers.values()]
+        tasks = list(self._fetchers.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -74,7 +78,7 @@ class Tending:
     async def _help(self) -> None:
         """Ask for leaders, then apply each troubled lane's remedy."""
         await self._refresh(self._troubled)
-        await self._arrange()
+        await self._arrange(list(self._troubled))
         self._park(self._asking_for(Remedy.PARK))
         target = self.ends.target
         uncounted = self._asking_for(Remedy.TAKE_OVER)
@@ -126,10 +130,9 @@ class Tending:
         self.me = await claimant(self.spec, self.ends.target)
         await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
-    async def _arrange(self) -> None:
-        """Give each lane its leaders; start the fetchers that this asks for."""
-        wanted: dict[int, list[Lane]] = {}
-        for lane in self.lanes:
+    async def _arrange(self, lanes: Iterable[Lane]) -> None:
+        """Give each lane its leaders, and the fetcher of the broker to read from."""
+        for lane in lanes:
             current = self.ends.source.topic_id(lane.source.topic)
             if lane.topic_id and current not in {None, lane.topic_id}:
                 self._recreated(lane)
@@ -141,7 +144,7 @@ class Tending:
                 self.appending.lead[lane] = target.node
                 self.appending.offer(lane)
             if source is not None:
-                wanted.setdefault(source.node, []).append(lane)
+                self._read(lane, source.node)
             if source is None or target is None:
                 end = "source" if source is None else "target"
                 lane.suffer(Trouble(Remedy.RETRY, f"the {end} partition has no leader"))
@@ -149,41 +152,63 @@ class Tending:
         for node in set(self.appending.lead.values()):
             with contextlib.suppress(ClusterUnavailable):
                 await self.ends.target.ready(node)
-        self._fetch_from({node: tuple(lanes) for node, lanes in wanted.items()})
+        self._start_fetchers()
 
     def _recreated(self, lane: Lane) -> None:
         if lane.answers_due == 0 and lane.state is PartitionState.RUNNING:
             lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
             self._troubled.discard(lane)
 
-    def _fetch_from(self, wanted: dict[int, tuple[Lane, ...]]) -> None:
-        if self._frames is None and wanted:
-            count, self._fetch_bytes = frames_for(self.spec.buffer_bytes, len(wanted))
+    def _read(self, lane: Lane, node: int) -> None:
+        """Let the fetcher of broker ``node`` have the lane, and no other one."""
+        former = self._read_from.get(lane)
+        if former == node:
+            return
+        if former is not None:
+            self._wishes[former].leave(lane)
+        self._read_from[lane] = node
+        if node not in self._wishes:
+            session = self.ends.sessions.setdefault((node, "fetch"), FetchSession())
+            self._wishes[node] = Wishes(session, self._leader_epoch)
+        self._wishes[node].join(lane)
+
+    def _leader_epoch(self, lane: Lane) -> int:
+        """Return the one that we know of: a stale leader, or a newer one, then says so."""
+        leader = self.ends.source.leader(lane.source)
+        return -1 if leader is None else leader.epoch
+
+    def _start_fetchers(self) -> None:
+        """Have a fetcher for each broker that lanes are read from, and no other one."""
+        if self._frames is None:
+            count, self._fetch_bytes = frames_for(self.spec.buffer_bytes, len(self._wishes) or 1)
             self._frames = Frames(count)
-        for node, (lanes, task) in list(self._fetchers.items()):
-            if wanted.get(node) != lanes or task.done():
+        for node, wishes in list(self._wishes.items()):
+            task = self._fetchers.get(node)
+            if task is not None and (task.done() or not wishes.lanes):
                 task.cancel()
                 del self._fetchers[node]
-        for node, lanes in wanted.items():
-            if node not in self._fetchers and self._frames is not None:
-                task = asyncio.create_task(self._fetching(node, lanes, self._frames).run())
+            if not wishes.lanes:
+                del self._wishes[node]
+            elif node not in self._fetchers:
+                task = asyncio.create_task(self._fetching(node, wishes, self._frames).run())
                 task.add_done_callback(self._on_fetcher_ended)
-                self._fetchers[node] = (lanes, task)
+                self._fetchers[node] = task
 
     def _on_fetcher_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             self._broken = task.exception()
             self._alarm.set()
 
-    def _fetching(self, node: int, lanes: tuple[Lane, ...], frames: Frames) -> Fetching:
+    def _fetching(self, node: int, wishes: Wishes, frames: Frames) -> Fetching:
         options = FetchOptions(
             max_bytes=self._fetch_bytes,
             partition_bytes=min(_MOST_FETCHED, self._fetch_bytes),
             isolation=1 if self.spec.isolation == "read_committed" else 0,
+            session=wishes.session,
         )
         return Fetching(
             node,
-            lanes,
+            wishes,
             self.ends.source,
             frames,
             options,

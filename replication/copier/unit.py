@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,6 +40,7 @@ class Unit:
     takeovers: int = 0
     _before: tuple[int, int] = (0, 0)  # records and bytes when the epoch began
     _written: dict[Lane, Anchor] = field(default_factory=dict)
+    _news: set[Lane] = field(default_factory=set)  # lanes whose anchors may be out of date
 
     async def run(self) -> None:
         """Copy until the epoch is over.
@@ -51,6 +51,9 @@ class Unit:
         until = time.monotonic() + self.spec.epoch_s
         me, self.lanes, self.takeovers = await self._begin()
         self._before = self._totals()
+        for lane in self.lanes:
+            lane.news = self._news
+            self._news.add(lane)
         appending = Appending(self.ends.target)
         tending = Tending(self.spec, self.ends, self.lanes, me, appending)
         appending.on_trouble = tending.on_trouble
@@ -108,16 +111,25 @@ class Unit:
             await asyncio.sleep(self.spec.anchor_every_s)
 
     async def _write_anchors(self, *, clean: bool = False) -> None:
+        """Write what is new of the lanes that have news, at a clean end of all of them."""
         now = int(time.time() * 1000)
-        anchors = {lane: lane.anchor(now, clean=clean) for lane in self.lanes}
+        looked = self.lanes if clean else list(self._news)
+        self._news.clear()
+        anchors = {lane: lane.anchor(now, clean=clean) for lane in looked}
         moved = {
             lane: anchor
             for lane, anchor in anchors.items()
             if _without_time(anchor) != _without_time(self._written.get(lane))
         }
-        with contextlib.suppress(ClusterUnavailable):  # the next second is soon enough
+        try:
             await self.ends.takeover.anchors.append(list(moved.values()))
+        except BaseException as problem:
+            self._news.update(moved)
+            if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
+                raise
+        else:
             self._written.update(moved)
+            self._news.update(lane for lane in looked if lane.is_behind)  # its age counts on
 
     async def _watch(self, until: float) -> None:
         """Wait for the epoch's end: its time, or the driver's word."""

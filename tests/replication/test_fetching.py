@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 
-from replication.copier.fetching import Fetching, Frames, frames_for, side_by_side
-from replication.copier.network import Fetched, FetchOptions, Leader
+from replication.copier.fetching import Fetching, Frames, frames_for
+from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
 from replication.copier.outcomes import Remedy
+from replication.copier.session import FetchSession
+from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
@@ -20,11 +22,18 @@ MB = 1 << 20
 
 
 class Source:
-    """Answers each Fetch with one large record a partition, written into the buffer."""
+    """Answers each Fetch with one large record a partition, written into the buffer.
+
+    With ``keeps`` it has sessions as a broker has: it remembers entries, and answers those that
+    are not ``idle``.
+    """
 
     def __init__(self, *lanes) -> None:
         self.lanes = lanes
         self.asked: list = []
+        self.keeps, self.session, self.idle = True, {}, set()
+        self.opened = 0
+        self.most = 1 << 30  # partitions an answer
         self.error, self.start = 0, 5
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
@@ -42,13 +51,25 @@ class Source:
         assert id(into) not in held, "a buffer with batches in it is written over"
         assert into.holders == 1
         self.asked.append(list(entries))
-        return asyncio.ensure_future(self._answer(entries, into))
+        return asyncio.ensure_future(self._answer(self._remember(entries, options.session), into))
+
+    def _remember(self, entries, session) -> list:
+        """Return what the broker is to answer for, by the rules of KIP-227."""
+        if session.fresh:
+            self.session, self.opened = {}, self.opened + 1
+        self.session |= {entry[:2]: entry for entry in entries}
+        for key in session.forgotten:
+            del self.session[key]
+        session.answered(7 if self.keeps else 0)
+        news = [each for key, each in self.session.items() if key[1] not in self.idle]
+        return news[: self.most]
 
     async def _answer(self, entries, into) -> list[Fetched]:
         await asyncio.sleep(0)
         self.answered.set()
         if self.problem is not None:
-            raise self.problem
+            problem, self.problem = self.problem, None
+            raise problem
         parts = [self._batch(each.offset) for each in entries]
         view, at, found = into.view(sum(map(len, parts))), 0, []
         for each, part in zip(entries, parts, strict=True):
@@ -65,9 +86,12 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
-def fetching(source: Source, frames: Frames, isolation: int = 0) -> Fetching:
-    options = FetchOptions(isolation=isolation)
-    return Fetching(0, source.lanes, source, frames, options, lambda _: None, source.settled.append)
+def fetching(source: Source, frames: Frames) -> Fetching:
+    wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
+    for lane in source.lanes:
+        wishes.join(lane)
+    options = FetchOptions(session=wishes.session)
+    return Fetching(0, wishes, source, frames, options, lambda _: None, source.settled.append)
 
 
 async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:
@@ -88,7 +112,9 @@ def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=
     async def all_of_it():
         source, frames = Source(*lanes), Frames(count)
         prepare(source)
-        await run_for(fetching(source, frames), steps, lambda: between(source))
+        each = fetching(source, frames)
+        source.wishes = each.wishes
+        await run_for(each, steps, lambda: between(source))
         return source
 
     return asyncio.run(all_of_it())
@@ -131,9 +157,13 @@ def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
             assert b"%dxxx" % number in piece
 
 
-def test_each_partition_comes_first_in_its_turn():
+def test_each_partition_comes_first_in_its_turn_where_there_is_no_session():
     lanes = [a_lane(a_start(n)) for n in range(3)]
-    source = run(lanes, steps=400, count=9)
+
+    def prepare(source) -> None:
+        source.keeps, source.most = False, 1
+
+    source = run(lanes, steps=400, count=9, prepare=prepare)
     assert len(source.asked) > 5
     firsts = [entries[0].partition for entries in source.asked[:6]]
     assert sorted(firsts[:3]) == [0, 1, 2] == sorted(firsts[3:])
@@ -142,10 +172,76 @@ def test_each_partition_comes_first_in_its_turn():
 def test_topics_stay_side_by_side_whichever_lane_is_first():
     lanes = [a_lane(a_start(n, topic)) for n in range(2) for topic in "ab"]
     for turn in range(4):
-        listed = side_by_side(lanes[turn:] + lanes[:turn])
-        topics = [lane.source.topic for lane in listed]
-        assert topics in (["a", "a", "b", "b"], ["b", "b", "a", "a"])
-        assert listed[0] is lanes[turn]
+        wishes = Wishes(FetchSession(), lambda _: -1)
+        for lane in lanes[turn:] + lanes[:turn]:
+            wishes.join(lane)
+        topics = [each.topic_id[:1] for each in wishes.tell()]
+        assert topics in ([b"a", b"a", b"b", b"b"], [b"b", b"b", b"a", b"a"])
+        assert topics[0] == lanes[turn].topic_id[:1]
+
+
+def test_within_a_session_only_partitions_with_news_are_named():
+    lanes = [a_lane(a_start(n)) for n in range(50)]
+    source = run(lanes, steps=60, count=9, prepare=lambda s: s.idle.update(range(1, 50)))
+    assert len(source.asked[0]) == 50
+    assert {len(each) for each in source.asked[1:]} == {1}
+    assert len(source.asked) > 5
+    assert source.opened == 1
+
+
+def test_a_lane_in_trouble_is_taken_out_of_the_session_and_comes_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+
+    def hold_back(source) -> None:
+        lanes[1].retry_at = 1.0 if 3 <= len(source.asked) < 6 else None
+        if len(source.asked) in {4, 5}:
+            assert set(source.session) == {lanes[0].key}
+
+    source = run(lanes, steps=300, count=20, between=hold_back)
+    assert len(source.asked) > 8
+    assert set(source.session) == {each.key for each in lanes}
+    assert source.opened == 1
+    assert all(lane.position > 3 for lane in lanes)
+
+
+def test_a_lost_session_is_opened_anew_and_nobody_is_held_back():
+    lanes = [a_lane(a_start(n)) for n in range(3)]
+
+    def lose(source) -> None:
+        if len(source.asked) == 2 and source.opened == 1:
+            source.wishes.session.refused()
+            source.problem = SessionLost("error 70")
+
+    source = run(lanes, steps=60, count=9, between=lose)
+    assert source.opened == 2
+    assert source.settled == []
+    assert all(lane.position > 2 for lane in lanes)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["on", "off", "move", "tell", "fail"]), st.integers(0, 3)))
+)
+def test_the_broker_always_knows_exactly_what_is_wanted(acts):
+    lanes, told = [a_lane(a_start(n)) for n in range(4)], {}
+    wishes = Wishes(FetchSession(), lambda _: -1)
+    for lane in lanes:
+        wishes.join(lane)
+    for act, number in [*acts, ("tell", 0)]:
+        lane = lanes[number]
+        match act:
+            case "on" | "off":
+                lane.retry_at = None if act == "on" else 1.0
+            case "move":
+                lane.position += 1
+            case "fail":
+                wishes.session.restart()
+            case "tell" if (entries := wishes.tell()) is not None:
+                told = {} if wishes.session.fresh else told
+                told |= {entry[:2]: entry.offset for entry in entries}
+                told = {k: v for k, v in told.items() if k not in wishes.session.forgotten}
+                wishes.session.answered(7)
+                wanted = {each.key: each.position for each in lanes if each.fetches}
+                assert told == wanted
 
 
 def test_a_fetch_names_the_leader_epoch_that_is_known():

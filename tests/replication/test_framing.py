@@ -14,6 +14,7 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from replication.adapters.wire import framing
 from replication.copier.network import Ack, FetchEntry, FetchOptions
+from replication.copier.session import FetchSession
 
 FETCH_VERSIONS, PRODUCE_VERSIONS = [13, 14, 15, 16], [9, 10, 11, 12]
 int16, int32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)
@@ -23,7 +24,9 @@ topic_ids = st.uuids().map(lambda each: each.bytes)
 records = st.binary(min_size=1, max_size=300)
 
 entries = st.lists(
-    st.builds(FetchEntry, topic_ids, int32, int64, int32), max_size=5, unique_by=lambda e: e[0]
+    st.builds(FetchEntry, topic_ids, int32, int64, int32, int32),
+    max_size=5,
+    unique_by=lambda e: e[0],
 ).flatmap(
     lambda some: st.just([replaced for e in some for replaced in (e, e._replace(partition=3))])
 )
@@ -35,6 +38,13 @@ options = st.builds(
     partition_bytes=int32,
     isolation=st.sampled_from([0, 1]),
     rack=st.text(max_size=5),
+    session=st.none()
+    | st.builds(
+        FetchSession,
+        int32,
+        int32,
+        st.dictionaries(st.tuples(topic_ids, int32), st.none(), max_size=4),
+    ),
 )
 
 
@@ -48,9 +58,19 @@ def test_a_fetch_request_says_what_was_asked(asked, limits, version):
         limits.max_bytes,
     )
     assert (told.isolation_level, told.rack_id) == (limits.isolation, limits.rack)
-    assert (told.session_id, told.session_epoch, told.replica_id) == (0, -1, -1)
+    session = limits.session or FetchSession(0, -1)
+    assert (told.session_id, told.session_epoch) == (session.id, session.epoch)
+    assert told.replica_id == -1
+    assert session.forgotten.keys() == {
+        (topic.topic_id.bytes, each)
+        for topic in told.forgotten_topics_data
+        for each in topic.partitions
+    }
     assert asked == [
-        FetchEntry(topic.topic_id.bytes, p.partition, p.fetch_offset, p.current_leader_epoch)
+        FetchEntry(
+            topic.topic_id.bytes,
+            *(p.partition, p.fetch_offset, p.current_leader_epoch, p.last_fetched_epoch),
+        )
         for topic in told.topics
         for p in topic.partitions
     ]
@@ -75,6 +95,7 @@ partitions = st.builds(
     preferred_read_replica=int32,
     records=st.none() | records,
     current_leader=st.builds(Partition.LeaderIdAndEpoch, leader_id=int32, leader_epoch=int32),
+    diverging_epoch=st.builds(Partition.EpochEndOffset, epoch=int32, end_offset=int64),
 )
 fetch_responses = st.builds(
     FetchResponse,
@@ -96,8 +117,8 @@ def framed(response, version: int) -> memoryview:
 
 @given(fetch_responses, st.sampled_from(FETCH_VERSIONS))
 def test_a_fetch_response_is_read_as_it_was_written(response, version):
-    error, found = framing.fetch_response(framed(response, version))
-    assert error == response.error_code
+    error, session, found = framing.fetch_response(framed(response, version))
+    assert (error, session) == (response.error_code, response.session_id)
     wanted = [(t.topic_id.bytes, p) for t in response.responses for p in t.partitions]
     assert len(found) == len(wanted)
     for each, (topic_id, told) in zip(found, wanted, strict=True):
@@ -116,6 +137,11 @@ def test_a_fetch_response_is_read_as_it_was_written(response, version):
         assert each.aborted == [
             (a.producer_id, a.first_offset) for a in told.aborted_transactions or ()
         ]
+        other, leader = told.diverging_epoch, told.current_leader
+        assert each.diverging in {(other.epoch, other.end_offset), None}
+        assert each.diverging is not None or (other.epoch, other.end_offset) == (-1, -1)
+        assert each.leader in {(leader.leader_id, leader.leader_epoch), None}
+        assert each.leader is not None or (leader.leader_id, leader.leader_epoch) == (-1, -1)
 
 
 @given(fetch_responses, st.data())
@@ -123,7 +149,7 @@ def test_a_fetch_response_that_is_cut_off_is_malformed_or_says_less(response, da
     whole = framed(response, 13)
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
     try:
-        _, found = framing.fetch_response(cut)
+        _, _, found = framing.fetch_response(cut)
     except framing.MALFORMED:
         return
     assert len(found) <= sum(len(topic.partitions) for topic in response.responses)

@@ -1,7 +1,8 @@
 """The bytes of Fetch and Produce, without copying record data. Pure.
 
-Fetch 13 to 16 (by topic id, KIP-516) and Produce 9 to 12; field order as in Kafka's message
-definitions FetchRequest.json and ProduceRequest.json. All other requests are kafka-python's.
+Fetch 13 to 16 (by topic id, KIP-516; in sessions, KIP-227) and Produce 9 to 12; field order as in
+Kafka's message definitions FetchRequest.json and ProduceRequest.json. All other requests are
+kafka-python's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import struct
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions
+from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Leader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,9 @@ _PARTITION = struct.Struct(">ihqqq")
 _ABORTED = struct.Struct(">qqB")
 _PRODUCE_HEAD = struct.Struct(">Bhi")
 _ACK = struct.Struct(">ihqqq")
+_DIVERGING, _CURRENT_LEADER = 0, 1  # tags of a partition in a Fetch response
+_EPOCH_AND_END = struct.Struct(">iq")
+_LEADER = struct.Struct(">ii")
 _NO_TAGS = b"\0"
 MALFORMED = (struct.error, IndexError, ValueError)  # what parsing a damaged answer raises
 
@@ -64,34 +68,51 @@ def request_head(key: int, version: int, correlation: int, client_id: str) -> by
 
 
 def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version: int) -> bytes:
-    """Return a Fetch body outside any fetch session. ``entries`` of a topic stand together."""
+    """Return a Fetch body. ``entries`` of a topic stand together."""
+    session = options.session
     out = bytearray()
     if version < 15:  # later versions carry the replica id as a tagged field, -1 by default
         out += struct.pack(">i", -1)
     out += _FETCH_HEAD.pack(
-        options.max_wait_ms, options.min_bytes, options.max_bytes, options.isolation, 0, -1
+        options.max_wait_ms,
+        options.min_bytes,
+        options.max_bytes,
+        options.isolation,
+        session.id if session else 0,
+        session.epoch if session else -1,
     )
     topics = [(key, list(group)) for key, group in groupby(entries, key=lambda each: each.topic_id)]
     out += uvarint(len(topics) + 1)
     for topic_id, listed in topics:
         out += topic_id + uvarint(len(listed) + 1)
-        for each in listed:
+        for _, partition, offset, leader_epoch, last_epoch in listed:
             out += _ENTRY.pack(
-                each.partition, each.leader_epoch, each.offset, -1, -1, options.partition_bytes, 0
+                partition, leader_epoch, offset, last_epoch, -1, options.partition_bytes, 0
             )
         out += _NO_TAGS
-    return bytes(out + uvarint(1) + compact(options.rack) + _NO_TAGS)
+    out += _forgotten(session.forgotten if session else ())
+    return bytes(out + compact(options.rack) + _NO_TAGS)
 
 
-def fetch_response(frame: memoryview) -> tuple[int, list[Fetched]]:
-    """Return the response's error code and what it says of each partition.
+def _forgotten(partitions: Iterable[tuple[bytes, int]]) -> bytes:
+    topics: dict[bytes, list[int]] = {}
+    for topic_id, partition in partitions:
+        topics.setdefault(topic_id, []).append(partition)
+    out = bytearray(uvarint(len(topics) + 1))
+    for topic_id, listed in topics.items():
+        out += topic_id + uvarint(len(listed) + 1)
+        out += struct.pack(f">{len(listed)}i", *listed) + _NO_TAGS
+    return bytes(out)
+
+
+def fetch_response(frame: memoryview) -> tuple[int, int, list[Fetched]]:
+    """Return the response's error code, its session, and what it says of each partition.
 
     ``frame`` begins with the correlation id. Record data stays where it lies.
     """
     at = 4 + 1 + 4  # correlation id, header tags, throttle time
-    error = int.from_bytes(frame[at : at + 2], "big", signed=True)
-    at += 2 + 4  # and the session id
-    topics, at = read_uvarint(frame, at)
+    error, session = struct.unpack_from(">hi", frame, at)
+    topics, at = read_uvarint(frame, at + 6)
     found: list[Fetched] = []
     for _ in range(topics - 1):
         topic_id = bytes(frame[at : at + 16])
@@ -100,7 +121,7 @@ def fetch_response(frame: memoryview) -> tuple[int, list[Fetched]]:
             each, at = _fetched(frame, at, topic_id)
             found.append(each)
         at = skip_tags(frame, at)
-    return error, found
+    return error, session, found
 
 
 def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]:
@@ -114,8 +135,27 @@ def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]
     size, at = read_uvarint(frame, at + 4)
     size = max(size - 1, 0)
     records = frame[at : at + size]
-    at = skip_tags(frame, at + size)
-    return Fetched(topic_id, partition, error, high, stable, start, aborted, replica, records), at
+    tags, at = _tags(frame, at + size)
+    diverging = tags.get(_DIVERGING)
+    leader = tags.get(_CURRENT_LEADER)
+    found = Fetched(
+        *(topic_id, partition, error, high, stable, start, aborted, replica, records),
+        _EPOCH_AND_END.unpack_from(diverging) if diverging else None,
+        Leader(*_LEADER.unpack_from(leader)) if leader else None,
+    )
+    return found, at
+
+
+def _tags(frame: memoryview, at: int) -> tuple[dict[int, memoryview], int]:
+    """Return the fields of a tag section and the position after it."""
+    count, at = read_uvarint(frame, at)
+    fields = {}
+    for _ in range(count):
+        tag, at = read_uvarint(frame, at)
+        size, at = read_uvarint(frame, at)
+        fields[tag] = frame[at : at + size]
+        at += size
+    return fields, at
 
 
 def produce_request(
@@ -175,9 +215,4 @@ def _nullable(frame: memoryview, at: int) -> tuple[str, int]:
 
 def skip_tags(frame: memoryview, at: int) -> int:
     """Return the position after a tag section."""
-    count, at = read_uvarint(frame, at)
-    for _ in range(count):
-        _, at = read_uvarint(frame, at)
-        size, at = read_uvarint(frame, at)
-        at += size
-    return at
+    return _tags(frame, at)[1]

@@ -15,9 +15,11 @@ from replication.adapters.wire.dial import dial
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
 CALL_S = 30.0
+COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
+TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9}  # 51: the last transaction is still ending
 _DIAL_S = 10.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
@@ -145,6 +147,17 @@ def settle(
         future.set_exception(error or ClusterUnavailable("no answer"))
     else:
         future.set_result(frame)
+
+
+async def attempts() -> AsyncIterator[int]:
+    """Yield attempt numbers with growing pauses between: 20 ms, doubling to 1 s, 15 s in all."""
+    pause, deadline = 0.02, time.monotonic() + 15
+    for number in itertools.count():
+        yield number
+        if time.monotonic() > deadline:
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 1.0)
 
 
 def _address(text: str) -> tuple[str, int]:

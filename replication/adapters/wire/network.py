@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -18,7 +16,14 @@ from kafka.protocol.producer import (
 
 from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.lines import CALL_S, Lines
+from replication.adapters.wire.lines import (
+    CALL_S,
+    COORDINATOR_MOVED,
+    TRY_AGAIN,
+    Lines,
+    attempts,
+)
+from replication.adapters.wire.offsets import Offsets
 from replication.copier.network import (
     Ack,
     Fenced,
@@ -27,21 +32,21 @@ from replication.copier.network import (
     FetchOptions,
     Frame,
     Leader,
+    SessionLost,
 )
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from replication.adapters.wire.channel import Channel
 
-_FETCH_VERSION = 13  # the first with topic ids; brokers since 3.1 have it
+_FETCH_VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
+_SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
 _PRODUCE_VERSION = 9
 _TRANSACTION_TIMEOUT_MS = 10_000
 _FENCED = {47, 90}
-_COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
-_TRY_AGAIN = _COORDINATOR_MOVED | {51, 7, 5, 6, 9}  # 51: the last transaction is still ending
 
 
 class WireNetwork:
@@ -53,6 +58,7 @@ class WireNetwork:
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._coordinators: dict[str, int] = {}
+        self._offsets = Offsets(self._call, self.leader, self.refresh)
 
     # -- leaders -----------------------------------------------------------------------------
 
@@ -131,18 +137,20 @@ class WireNetwork:
                 answered.set_exception(problem or ClusterUnavailable("no answer"))
                 return
             try:
-                error, found = framing.fetch_response(frame)
+                error, session, found = framing.fetch_response(frame)
             except framing.MALFORMED as malformed:
                 answered.set_exception(_malformed(channel, malformed))
                 return
             if error:
-                message = f"fetching from {channel.where}: error {error}"
-                answered.set_exception(ClusterUnavailable(message))
-            else:
-                answered.set_result(found)
+                answered.set_exception(_fetch_problem(channel, error, options))
+                return
+            if options.session is not None:
+                options.session.answered(session)
+            answered.set_result(found)
 
-        body = framing.fetch_request(entries, options, _FETCH_VERSION)
-        pieces = self._lines.framed(framing.FETCH, _FETCH_VERSION, [body])
+        version = min(_FETCH_VERSION_MOST, channel.line.versions.get(framing.FETCH, (0, 0))[1])
+        body = framing.fetch_request(entries, options, version)
+        pieces = self._lines.framed(framing.FETCH, version, [body])
         channel.request(pieces, on_frame, CALL_S + options.max_wait_ms / 1000, into)
         return answered
 
@@ -170,36 +178,7 @@ class WireNetwork:
         channel.request(framed, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
-        topic = ListOffsetsRequest.ListOffsetsTopic
-        request = ListOffsetsRequest(
-            replica_id=-1,
-            isolation_level=0,
-            topics=[
-                topic(
-                    name=partition.topic,
-                    partitions=[
-                        topic.ListOffsetsPartition(
-                            partition_index=partition.partition,
-                            current_leader_epoch=-1,
-                            timestamp=timestamp,
-                        )
-                    ],
-                )
-            ],
-        )
-        async for _ in _attempts():
-            leader = self._leaders.get(partition)
-            if leader is not None:
-                answer = await self._call(leader.node, request, highest=7)
-                found = answer.topics[0].partitions[0]
-                if found.error_code == 0:
-                    return int(found.offset)
-                if found.error_code not in _TRY_AGAIN:
-                    raise ClusterRejected(
-                        f"asking for an offset of {partition}: error {found.error_code}"
-                    )
-            await self.refresh([partition.topic])
-        raise ClusterUnavailable(f"asking for an offset of {partition}: no leader answers")
+        return await self._offsets.at(partition, timestamp)
 
     # -- fencing -----------------------------------------------------------------------------
 
@@ -252,7 +231,7 @@ class WireNetwork:
         """Call the transactional id's coordinator until it has an answer that stays."""
         doing = type(request).__name__.split("_")[0].removesuffix("Request")
         errors: set[int] = set()
-        async for _ in _attempts():
+        async for _ in attempts():
             try:
                 node = await self._coordinator(transactional_id)
                 answer = await self._call(node, request, highest)
@@ -262,15 +241,15 @@ class WireNetwork:
             errors = errors_of(answer) - {0}
             if not errors:
                 return answer
-            if errors - _TRY_AGAIN:
+            if errors - TRY_AGAIN:
                 break
-            if errors & _COORDINATOR_MOVED:
+            if errors & COORDINATOR_MOVED:
                 self._coordinators.pop(transactional_id, None)
         shown = ", ".join(map(str, sorted(errors))) or "no answer"
         message = f"{doing} for {transactional_id}: error {shown}"
         if errors & _FENCED:
             raise Fenced(message)
-        if errors - _TRY_AGAIN:
+        if errors - TRY_AGAIN:
             raise ClusterRejected(message)
         raise ClusterUnavailable(message)
 
@@ -283,7 +262,7 @@ class WireNetwork:
         )
         found = (await self._call(None, request, highest=4)).coordinators[0]
         if found.error_code:
-            kind = ClusterUnavailable if found.error_code in _TRY_AGAIN else ClusterRejected
+            kind = ClusterUnavailable if found.error_code in TRY_AGAIN else ClusterRejected
             raise kind(f"finding the coordinator of {transactional_id}: error {found.error_code}")
         self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
         self._coordinators[transactional_id] = found.node_id
@@ -316,20 +295,17 @@ def _malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
     return ClusterUnavailable(f"an answer of {channel.where} cannot be read: {problem}")
 
 
+def _fetch_problem(channel: Channel, error: int, options: FetchOptions) -> ClusterUnavailable:
+    message = f"fetching from {channel.where}: error {error}"
+    if options.session is not None and error in _SESSION_LOST:
+        options.session.refused()
+        return SessionLost(message)
+    return ClusterUnavailable(message)
+
+
 def _partition_errors(answer: Any) -> set[int]:
     return {
         each.partition_error_code
         for topic in answer.results_by_topic_v3_and_below
         for each in topic.results_by_partition
     }
-
-
-async def _attempts() -> AsyncIterator[int]:
-    """Yield attempt numbers with growing pauses between: 20 ms, doubling to 1 s, 15 s in all."""
-    pause, deadline = 0.02, time.monotonic() + 15
-    for number in itertools.count():
-        yield number
-        if time.monotonic() > deadline:
-            return
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, 1.0)

@@ -1,0 +1,99 @@
+"""Ask brokers for offsets: one request a leader, however many partitions are asked about."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.consumer import ListOffsetsRequest
+
+from replication.adapters.wire.lines import TRY_AGAIN, attempts
+from replication.adapters.wire.together import Together
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from replication.copier.network import Leader
+    from replication.model import TopicPartition
+
+    Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version
+
+_Found = tuple[int, int]  # error code, offset
+_Topic = ListOffsetsRequest.ListOffsetsTopic
+
+
+class Offsets:
+    """The offsets of one cluster. ``call`` asks a broker, ``refresh`` for leaders."""
+
+    def __init__(
+        self,
+        call: Call,
+        leader: Callable[[TopicPartition], Leader | None],
+        refresh: Callable[[Iterable[str]], Awaitable[None]],
+    ) -> None:
+        self._call = call
+        self._leader = leader
+        self._refresh = refresh
+        self._stale: Together[str, None] = Together(self._refresh_all)
+        self._asking: dict[tuple[int, int], Together[TopicPartition, _Found]] = {}
+
+    async def at(self, partition: TopicPartition, timestamp: int) -> int:
+        """Return the offset at ``timestamp``; ask again while leaders move."""
+        async for _ in attempts():
+            leader = self._leader(partition)
+            if leader is not None:
+                error, offset = await self._of(leader.node, timestamp).ask(partition)
+                if error == 0:
+                    return offset
+                if error not in TRY_AGAIN:
+                    raise ClusterRejected(f"asking for an offset of {partition}: error {error}")
+            await self._stale.ask(partition.topic)
+        raise ClusterUnavailable(f"asking for an offset of {partition}: no leader answers")
+
+    async def _refresh_all(self, topics: Sequence[str]) -> dict[str, None]:
+        await self._refresh(topics)
+        return dict.fromkeys(topics)
+
+    def _of(self, node: int, timestamp: int) -> Together[TopicPartition, _Found]:
+        """Return where questions of one kind to one broker gather."""
+        key = node, timestamp
+        if key not in self._asking:
+
+            async def ask_all(asked: Sequence[TopicPartition]) -> Mapping[TopicPartition, _Found]:
+                self._asking.pop(key, None)
+                return _found(await self._call(node, _request(asked, timestamp), 7), asked)
+
+            self._asking[key] = Together(ask_all)
+        return self._asking[key]
+
+
+def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
+    by_topic = groupby(sorted(partitions), key=lambda each: each.topic)
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=0,
+        topics=[
+            _Topic(
+                name=name,
+                partitions=[
+                    _Topic.ListOffsetsPartition(
+                        partition_index=each.partition,
+                        current_leader_epoch=-1,
+                        timestamp=timestamp,
+                    )
+                    for each in listed
+                ],
+            )
+            for name, listed in by_topic
+        ],
+    )
+
+
+def _found(answer: Any, asked: Sequence[TopicPartition]) -> dict[TopicPartition, _Found]:
+    told = {
+        (topic.name, each.partition_index): (int(each.error_code), int(each.offset))
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    return {each: told.get((each.topic, each.partition), (3, -1)) for each in asked}

@@ -1,0 +1,83 @@
+"""What of a lane decides whether and where it is fetched; whoever must act hears of each change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from replication.copier.outcomes import Trouble
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Watched:
+    """Puts itself into ``asks`` and ``news`` when something changes.
+
+    So a round of work costs what has news, however many partitions there are.
+    """
+
+    asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
+    news: set[Any] = field(default_factory=set)  # these may need a new anchor
+    taken: tuple[int, int] = (0, -1)  # an offset, and the source's leader epoch of what is before
+    _position: int = 0
+    _state: PartitionState = PartitionState.WAITING
+    _trouble: Trouble | None = None
+    _retry_at: float | None = None
+
+    def touch(self) -> None:
+        self.asks.add(self)
+        self.news.add(self)
+
+    @property
+    def position(self) -> int:
+        """Next source offset to fetch."""
+        return self._position
+
+    @position.setter
+    def position(self, offset: int) -> None:
+        self._position = offset
+        self.touch()
+
+    @property
+    def last_epoch(self) -> int:
+        """Source leader epoch of what was fetched last; -1 after any jump: it is not known."""
+        return self.taken[1] if self.taken[0] == self._position else -1
+
+    @property
+    def state(self) -> PartitionState:
+        return self._state
+
+    @state.setter
+    def state(self, state: PartitionState) -> None:
+        self._state = state
+        self.touch()
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """What an answer asks for, once no other answer is due."""
+        return self._trouble
+
+    @trouble.setter
+    def trouble(self, trouble: Trouble | None) -> None:
+        self._trouble = trouble
+        self.touch()
+
+    @property
+    def retry_at(self) -> float | None:
+        """When to go on, monotonic; None: not held back."""
+        return self._retry_at
+
+    @retry_at.setter
+    def retry_at(self, moment: float | None) -> None:
+        self._retry_at = moment
+        self.touch()
+
+    @property
+    def fetches(self) -> bool:
+        return (
+            self._state is PartitionState.RUNNING
+            and self._trouble is None
+            and self._retry_at is None
+        )
