@@ -17,6 +17,7 @@ from replication.copier.outcomes import (
     OFFSET_OUT_OF_RANGE,
     Remedy,
     Trouble,
+    diverged,
     fetch_trouble,
     out_of_range,
 )
@@ -35,6 +36,7 @@ _GATHER_S = 0.004
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 _LOCATE_S = 5.0
+_DISBELIEF_S = 0.1
 
 
 class Frames:
@@ -121,8 +123,9 @@ class Fetching:
         queued = [lane for lane, each in news if each.records]
         for lane in queued:
             self.wishes.served(lane)
-        for lane in [lane for lane, each in news if each.error == OFFSET_OUT_OF_RANGE]:
-            self._suffer(lane, await self._located(lane))
+        outside = [lane for lane, each in news if each.error == OFFSET_OUT_OF_RANGE]
+        for lane, trouble in zip(outside, await self._locate(outside), strict=True):
+            self._suffer(lane, trouble)
         if size < _SMALL_FETCH:
             self.on_queued(queued)
             await asyncio.sleep(_GATHER_S if size else 0)
@@ -148,6 +151,9 @@ class Fetching:
             if found.error != OFFSET_OUT_OF_RANGE:
                 self._suffer(lane, fetch_trouble(found.error))
             return 0
+        if found.diverging is not None:
+            self._diverges(lane, *found.diverging)
+            return 0
         lane.source_end = found.stable if self.options.isolation else found.high_watermark
         lane.news.add(lane)
         try:
@@ -162,15 +168,44 @@ class Fetching:
                 lane.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
 
+    def _diverges(self, lane: Lane, epoch: int, end: int) -> None:
+        """Note that the source has not the batch that we took last, or not from that leader."""
+        if end < lane.position:
+            self._suffer(lane, diverged(lane.position, end))
+        else:  # what came after our position is gone; nothing that was copied is
+            lane.taken = (lane.position, epoch)
+            lane.touch()
+
+    async def _locate(self, lanes: Sequence[Lane]) -> list[Trouble]:
+        return await asyncio.gather(*map(self._located, lanes))
+
     async def _located(self, lane: Lane) -> Trouble:
         """Ask what the source holds: the answer that refuses a position does not say."""
         try:
             async with asyncio.timeout(_LOCATE_S):
-                start = await self.network.offset_at(lane.source, -2)
-                end = await self.network.offset_at(lane.source, -1)
+                start, end = await self._bounds(lane)
         except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
             return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
+        if start <= lane.position <= end:  # then what it could not find is our leader epoch
+            lane.taken = (lane.position, -1)
         return out_of_range(lane.position, start, end)
+
+    async def _bounds(self, lane: Lane) -> tuple[int, int]:
+        """Return what a partition holds. An end before our position is asked for again.
+
+        A leader that is new may not know yet how far its log is readable: it takes three answers
+        to believe that records are gone.
+        """
+        for asked_again in range(3):
+            if asked_again:
+                await asyncio.sleep(_DISBELIEF_S)
+                await self.network.refresh([lane.source.topic])
+            start, end = await asyncio.gather(
+                self.network.offset_at(lane.source, -2), self.network.offset_at(lane.source, -1)
+            )
+            if end >= lane.position:
+                break
+        return start, end
 
     def _all_wait(self, reason: str) -> None:
         for lane in self.wishes.lanes:

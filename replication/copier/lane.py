@@ -104,7 +104,7 @@ class Lane(Watched):
             self.position = batch.last + 1
             self.taken = (self.position, epoch)
             if piece is None:
-                self._pass_over(epoch)
+                self._pass_over()
             else:
                 piece.epochs = before if piece.before == at else -1, epoch
                 self.waiting.append(piece)
@@ -129,13 +129,13 @@ class Lane(Watched):
         view = memoryview(rest.batch)
         return Piece(view, rest.count, rest.first, after, batch.max_timestamp, frame)
 
-    def _pass_over(self, epoch: int) -> None:
+    def _pass_over(self) -> None:
         """Note that what was fetched last needs no append: markers, aborted, already there."""
         if self.skip:
             return  # the anchor stays until counting has been used up
         last = self.waiting[-1] if self.waiting else self.on_wire[-1] if self.on_wire else None
         if last is not None:
-            last.after, last.epochs = self.position, (last.epochs[0], epoch)
+            last.after, last.epochs = self.position, (last.epochs[0], self.last_epoch)
         elif self.acked is not None:
             self.done = self.taken
             self._moved(Position(self.position, max(self.acked.target, self.counted)))

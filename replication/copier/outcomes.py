@@ -122,6 +122,18 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
     return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)
 
 
+def diverged(position: int, end: int) -> Trouble:
+    """Return what to make of a source whose log went another way before our position.
+
+    ``end`` is where the log ends that we and the source have in common, as far as it knows.
+    """
+    reason = (
+        f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
+        "them became leader; the target holds records that the source has not"
+    )
+    return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)
+
+
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
     """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
     return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

@@ -19,6 +19,7 @@ from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
 MB = 1 << 20
+EPOCH = 0  # leader epoch of all batches here
 
 
 class Source:
@@ -34,14 +35,21 @@ class Source:
         self.keeps, self.session, self.idle = True, {}, set()
         self.opened = 0
         self.most = 1 << 30  # partitions an answer
-        self.error, self.start = 0, 5
+        self.error, self.start, self.ends = 0, 5, [9]
+        self.refreshed: list = []
+        self.diverging = None
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
         self.settled: list = []
         self.answered = asyncio.Event()
 
     async def offset_at(self, _partition, timestamp: int) -> int:
-        return 9 if timestamp == -1 else self.start
+        if timestamp != -1:
+            return self.start
+        return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
+
+    async def refresh(self, topics) -> None:
+        self.refreshed += topics
 
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
@@ -77,7 +85,10 @@ class Source:
             records, at = view[at : at + len(part)], at + len(part)
             end = each.offset + 1
             found.append(
-                Fetched(each.topic_id, each.partition, self.error, end, end, -1, [], -1, records)
+                Fetched(
+                    *(each.topic_id, each.partition, self.error, end, end, -1, [], -1, records),
+                    self.diverging,
+                )
             )
         return found
 
@@ -276,6 +287,61 @@ def test_a_position_that_is_there_again_is_tried_again():
 
     run([lane], steps=20, prepare=prepare)
     assert lane.trouble.remedy is Remedy.RETRY
+
+
+@pytest.mark.parametrize(
+    ("ends", "remedy", "asked"),
+    [
+        pytest.param([0, 500, 1500], Remedy.RETRY, 2, id="two answers that were too low"),
+        pytest.param([500, 500, 500], Remedy.PARK, 2, id="it stays so"),
+        pytest.param([1500], Remedy.RETRY, 0, id="believed at once"),
+    ],
+)
+def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(ends, remedy, asked):
+    lane = a_lane(a_start())
+    lane.position = 1000
+
+    async def all_of_it():
+        source = Source(lane)
+        source.start, source.ends = 0, ends
+        (found,) = await fetching(source, Frames(4))._locate([lane])
+        assert found.remedy is remedy
+        assert source.refreshed == ["t"] * asked
+
+    asyncio.run(all_of_it())
+
+
+def test_a_fetch_names_the_leader_epoch_of_the_batch_before_it():
+    lane = a_lane(a_start())
+    source = run([lane], steps=20)
+    assert [entries[0].last_epoch for entries in source.asked[:3]] == [-1, EPOCH, EPOCH]
+    lane.position = 100  # a jump: what is before it is not known
+    assert lane.last_epoch == -1
+
+
+def test_a_log_that_went_another_way_before_our_position_is_a_truncation():
+    lane = a_lane(a_start())
+
+    def turn(source) -> None:
+        if lane.position == 3:
+            source.diverging = (4, 1)
+
+    source = run([lane], steps=100, between=turn)
+    assert lane.trouble.state is PartitionState.SOURCE_TRUNCATED
+    assert "[1, 3)" in lane.trouble.reason
+    assert source.settled == [lane]
+
+
+def test_a_log_that_went_another_way_after_our_position_is_none():
+    lane = a_lane(a_start())
+
+    def turn(source) -> None:
+        source.diverging = (4, 3) if lane.last_epoch == EPOCH and lane.position == 3 else None
+
+    source = run([lane], steps=100, count=9, between=turn)
+    assert lane.trouble is None
+    assert 4 in [entries[0].last_epoch for entries in source.asked if entries]
+    assert lane.position > 4
 
 
 def test_a_connection_that_broke_holds_all_its_partitions_back():
