@@ -45,14 +45,14 @@ class Node:
 def server_properties(
     node: Node, nodes: Sequence[Node], data: Path, overrides: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a node's whole configuration; ``overrides`` win."""
+    """Return a node's whole configuration; ``overrides`` win, {node} in them is its number."""
     return {
         **_listeners(node),
         **_quorum(node, nodes),
         **_internal_topics(len(nodes)),
         **_SMALL,
         "log.dirs": str(data),
-        **overrides,
+        **{key: value.replace("{node}", str(node.id)) for key, value in overrides.items()},
     }
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.network import Frame, SessionLost
+from replication.copier.network import SessionLost
 from replication.copier.outcomes import (
     OFFSET_OUT_OF_RANGE,
     Remedy,
@@ -26,11 +25,13 @@ from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from replication.copier.frames import Frames
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchOptions, Network
+    from replication.copier.network import Fetched, FetchOptions, Frame, Network
+    from replication.copier.pace import Pace
+    from replication.copier.replicas import Replicas
     from replication.copier.wishes import Wishes
 
-_LARGEST_FETCH = 16 << 20
 _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
 _GATHER_S = 0.004
 _NOTHING_TO_FETCH_S = 0.05
@@ -39,62 +40,43 @@ _LOCATE_S = 5.0
 _DISBELIEF_S = 0.1
 
 
-class Frames:
-    """The buffers of a unit: a fixed number, each as large as the largest response it held."""
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all fetchers of a unit share."""
 
-    def __init__(self, count: int) -> None:
-        self._free = deque(Frame(on_free=self._give_back) for _ in range(count))
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    def try_take(self) -> Frame | None:
-        """Return a held buffer, or None when all are in use."""
-        if not self._free:
-            return None
-        frame = self._free.popleft()
-        frame.hold()
-        return frame
-
-    async def take(self) -> Frame:
-        """Return a held buffer as soon as one is free."""
-        while (frame := self.try_take()) is None:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
-        return frame
-
-    def replace(self, frame: Frame) -> None:
-        """Leave ``frame`` to whoever writes into it; a new one takes its place."""
-        frame.on_free = None
-        self._give_back(Frame(on_free=self._give_back))
-
-    def _give_back(self, frame: Frame) -> None:
-        self._free.append(frame)
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
+    network: Network
+    frames: Frames
+    pace: Pace
+    replicas: Replicas
+    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
+    settle: Callable[[Lane], None]  # a lane has trouble
+    on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
 
 
 @dataclass(slots=True)
 class Fetching:
-    """All reading of a unit from one source broker."""
+    """Reading from one source broker: of priority topics (``first``) or of the others."""
 
     node: int
+    first: bool
     wishes: Wishes
-    network: Network
-    frames: Frames
+    shared: Shared
     options: FetchOptions
-    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
-    settle: Callable[[Lane], None]  # a lane has trouble
     _frame: Frame | None = None
+    _begun: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """Name of the connection: what is read first must not wait behind a long poll."""
+        return "fetch first" if self.first else "fetch"
 
     async def run(self) -> None:
         """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
         self.wishes.session.restart()
         answer: Awaitable[list[Fetched]] | None = None
+        frames = self.shared.frames
         try:
-            self._frame = await self.frames.take()
+            self._frame = await frames.take()
             while True:
                 answer = answer or self._begin(self._frame)
                 if answer is None:
@@ -103,7 +85,7 @@ class Fetching:
                 answer = await self._round(self._frame, answer)
         finally:
             if self._frame is not None:  # an answer may still be on its way into it
-                self.frames.replace(self._frame)
+                frames.replace(self._frame)
 
     async def _round(
         self, frame: Frame, answer: Awaitable[list[Fetched]]
@@ -118,35 +100,54 @@ class Fetching:
             self._all_wait(str(error))
             await asyncio.sleep(_BACK_OFF_S)
             return None
+        size, queued = await self._take_all(found, frame)
+        if size < _SMALL_FETCH:
+            self.shared.on_queued(queued)
+            await asyncio.sleep(_GATHER_S if size else 0)
+        following = self.shared.frames.try_take()
+        begun = self._begin(following) if following is not None else None
+        if size >= _SMALL_FETCH:
+            self.shared.on_queued(queued)
+        self._frame = following
+        frame.release()
+        if self._frame is None:
+            self._frame = await self.shared.frames.take()
+        return begun
+
+    def _begin(self, frame: Frame) -> Awaitable[list[Fetched]] | None:
+        """Send the next Fetch; None when no lane wants data now, or none may have it yet."""
+        now, pace = time.monotonic(), self.shared.pace
+        if pace.pause_s(now, self._begun, first=self.first) > 0:
+            return None
+        entries = self.wishes.tell()
+        if entries is None:
+            return None
+        self._begun = now
+        options = pace.shared(self.options, first=self.first)
+        if (rack := self.shared.replicas.rack_at(now)) != options.rack:
+            options = replace(options, rack=rack)
+        return self.shared.network.fetch(self.node, entries, options, frame, self.line)
+
+    async def _take_all(self, found: Sequence[Fetched], frame: Frame) -> tuple[int, list[Lane]]:
+        """Return how many bytes an answer queued, and the lanes that have something to send."""
         news = [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
+        self.shared.pace.spend(sum(len(each.records) for each in found), time.monotonic())
         size = sum(self._take(lane, each, frame) for lane, each in news)
         queued = [lane for lane, each in news if each.records]
         for lane in queued:
             self.wishes.served(lane)
-        outside = [lane for lane, each in news if each.error == OFFSET_OUT_OF_RANGE]
+        outside = [
+            lane
+            for lane, each in news
+            if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
+        ]
         for lane, trouble in zip(outside, await self._locate(outside), strict=True):
             self._suffer(lane, trouble)
-        if size < _SMALL_FETCH:
-            self.on_queued(queued)
-            await asyncio.sleep(_GATHER_S if size else 0)
-        following = self.frames.try_take()
-        begun = self._begin(following) if following is not None else None
-        if size >= _SMALL_FETCH:
-            self.on_queued(queued)
-        self._frame = following
-        frame.release()
-        if self._frame is None:
-            self._frame = await self.frames.take()
-        return begun
-
-    def _begin(self, frame: Frame) -> Awaitable[list[Fetched]] | None:
-        """Send the next Fetch; None when no lane wants data now."""
-        entries = self.wishes.tell()
-        if entries is None:
-            return None
-        return self.network.fetch(self.node, entries, self.options, frame)
+        return size, queued
 
     def _take(self, lane: Lane, found: Fetched, frame: Frame) -> int:
+        if self._goes_elsewhere(lane, found):
+            return 0
         if found.error:
             if found.error != OFFSET_OUT_OF_RANGE:
                 self._suffer(lane, fetch_trouble(found.error))
@@ -164,9 +165,25 @@ class Fetching:
             self._suffer(lane, Trouble(Remedy.RETRY, str(error)))
             return 0
         finally:
+            self.shared.pace.heard(lane)
             if lane.acked is not None and lane.acked.source >= lane.source_end:
                 lane.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
+
+    def _goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:
+        """Follow a leader's hint at a replica near us; leave one that has not what we want."""
+        replicas, now = self.shared.replicas, time.monotonic()
+        if not self._leads(lane) and (found.error or found.diverging):
+            replicas.give_up(lane.source, now)
+        elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
+            replicas.prefer(lane.source, found.preferred_replica, now)
+        else:
+            return False
+        self.shared.on_moved(lane)
+        return True
+
+    def _leads(self, lane: Lane) -> bool:
+        return self.shared.replicas.of(lane.source, time.monotonic()) != self.node
 
     def _diverges(self, lane: Lane, epoch: int, end: int) -> None:
         """Note that the source has not the batch that we took last, or not from that leader."""
@@ -199,28 +216,23 @@ class Fetching:
         for asked_again in range(3):
             if asked_again:
                 await asyncio.sleep(_DISBELIEF_S)
-                await self.network.refresh([lane.source.topic])
+                await self.shared.network.refresh([lane.source.topic])
             start, end = await asyncio.gather(
-                self.network.offset_at(lane.source, -2), self.network.offset_at(lane.source, -1)
+                self.shared.network.offset_at(lane.source, -2),
+                self.shared.network.offset_at(lane.source, -1),
             )
             if end >= lane.position:
                 break
         return start, end
 
     def _all_wait(self, reason: str) -> None:
-        for lane in self.wishes.lanes:
-            if lane.fetches:
+        for lane in list(self.wishes.lanes):
+            if not self._leads(lane):
+                self.shared.replicas.give_up(lane.source, time.monotonic())
+                self.shared.on_moved(lane)
+            elif lane.fetches:
                 self._suffer(lane, Trouble(Remedy.RETRY, reason))
 
     def _suffer(self, lane: Lane, trouble: Trouble) -> None:
         lane.suffer(trouble)
-        self.settle(lane)
-
-
-def frames_for(buffer_bytes: int, brokers: int) -> tuple[int, int]:
-    """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
-
-    Two a broker at least: one under way while the other is being appended.
-    """
-    count = max(4, 2 * brokers + 1)
-    return count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count))
+        self.shared.settle(lane)

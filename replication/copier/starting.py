@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from replication.copier.lane import Lane
 from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
+from replication.copier.replicas import Replicas
 from replication.copier.takeover import Takeover
 from replication.errors import ReplicationError
 from replication.model import PartitionState
@@ -35,7 +36,8 @@ class Clusters:
     source: Network
     target: Network
     takeover: Takeover
-    sessions: dict[tuple[int, str], FetchSession] = field(default_factory=dict)  # broker, line
+    sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by place
+    replicas: Replicas = field(default_factory=Replicas)
 
 
 def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:

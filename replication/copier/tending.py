@@ -8,12 +8,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.fetching import Fetching, Frames, frames_for
-from replication.copier.network import Fenced, FetchOptions
+from replication.copier.network import Fenced
 from replication.copier.outcomes import Remedy, Trouble
-from replication.copier.session import FetchSession
+from replication.copier.readers import Readers
 from replication.copier.starting import claimant
-from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from replication.progress import Claimant
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back
-_MOST_FETCHED = 4 << 20  # of one partition in one answer
 
 
 @dataclass(slots=True)
@@ -40,14 +37,16 @@ class Tending:
     me: Claimant
     appending: Appending
     takeovers: int = 0
-    _frames: Frames | None = None
-    _fetch_bytes: int = 0
-    _wishes: dict[int, Wishes] = field(default_factory=dict)  # by source broker
-    _fetchers: dict[int, asyncio.Task[None]] = field(default_factory=dict)
-    _read_from: dict[Lane, int] = field(default_factory=dict)  # source brokers
+    _readers: Readers = field(init=False)
     _alarm: asyncio.Event = field(default_factory=asyncio.Event)
     _troubled: set[Lane] = field(default_factory=set)
     _broken: BaseException | None = None  # what ended a fetcher
+
+    def __post_init__(self) -> None:
+        settle = self.appending.settle
+        self._readers = Readers(
+            self.spec, self.ends, self._on_queued, settle, self._on_fetcher_ended
+        )
 
     def on_trouble(self, lane: Lane) -> None:
         """Remember a lane that needs help."""
@@ -69,11 +68,7 @@ class Tending:
 
     async def stop(self) -> None:
         """Stop all fetching."""
-        tasks = list(self._fetchers.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._fetchers.clear()
+        await self._readers.stop()
 
     async def _help(self) -> None:
         """Ask for leaders, then apply each troubled lane's remedy."""
@@ -144,7 +139,7 @@ class Tending:
                 self.appending.lead[lane] = target.node
                 self.appending.offer(lane)
             if source is not None:
-                self._read(lane, source.node)
+                self._readers.read(lane)
             if source is None or target is None:
                 end = "source" if source is None else "target"
                 lane.suffer(Trouble(Remedy.RETRY, f"the {end} partition has no leader"))
@@ -152,69 +147,17 @@ class Tending:
         for node in set(self.appending.lead.values()):
             with contextlib.suppress(ClusterUnavailable):
                 await self.ends.target.ready(node)
-        self._start_fetchers()
+        self._readers.start()
 
     def _recreated(self, lane: Lane) -> None:
         if lane.answers_due == 0 and lane.state is PartitionState.RUNNING:
             lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
             self._troubled.discard(lane)
 
-    def _read(self, lane: Lane, node: int) -> None:
-        """Let the fetcher of broker ``node`` have the lane, and no other one."""
-        former = self._read_from.get(lane)
-        if former == node:
-            return
-        if former is not None:
-            self._wishes[former].leave(lane)
-        self._read_from[lane] = node
-        if node not in self._wishes:
-            session = self.ends.sessions.setdefault((node, "fetch"), FetchSession())
-            self._wishes[node] = Wishes(session, self._leader_epoch)
-        self._wishes[node].join(lane)
-
-    def _leader_epoch(self, lane: Lane) -> int:
-        """Return the one that we know of: a stale leader, or a newer one, then says so."""
-        leader = self.ends.source.leader(lane.source)
-        return -1 if leader is None else leader.epoch
-
-    def _start_fetchers(self) -> None:
-        """Have a fetcher for each broker that lanes are read from, and no other one."""
-        if self._frames is None:
-            count, self._fetch_bytes = frames_for(self.spec.buffer_bytes, len(self._wishes) or 1)
-            self._frames = Frames(count)
-        for node, wishes in list(self._wishes.items()):
-            task = self._fetchers.get(node)
-            if task is not None and (task.done() or not wishes.lanes):
-                task.cancel()
-                del self._fetchers[node]
-            if not wishes.lanes:
-                del self._wishes[node]
-            elif node not in self._fetchers:
-                task = asyncio.create_task(self._fetching(node, wishes, self._frames).run())
-                task.add_done_callback(self._on_fetcher_ended)
-                self._fetchers[node] = task
-
     def _on_fetcher_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             self._broken = task.exception()
             self._alarm.set()
-
-    def _fetching(self, node: int, wishes: Wishes, frames: Frames) -> Fetching:
-        options = FetchOptions(
-            max_bytes=self._fetch_bytes,
-            partition_bytes=min(_MOST_FETCHED, self._fetch_bytes),
-            isolation=1 if self.spec.isolation == "read_committed" else 0,
-            session=wishes.session,
-        )
-        return Fetching(
-            node,
-            wishes,
-            self.ends.source,
-            frames,
-            options,
-            self._on_queued,
-            self.appending.settle,
-        )
 
     def _on_queued(self, lanes: Iterable[Lane]) -> None:
         for lane in lanes:

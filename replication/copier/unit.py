@@ -72,7 +72,6 @@ class Unit:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await tending.stop()
-            self.ends.source.drop("fetch")
             self.ends.target.drop(status_topic(self.spec.source_alias))
             self.takeovers += tending.takeovers
         await self._end_cleanly(tending)

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 
-from replication.copier.fetching import Fetching, Frames, frames_for
+from replication.copier.fetching import Fetching, Shared
+from replication.copier.frames import Frames, frames_for
 from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
 from replication.copier.outcomes import Remedy
+from replication.copier.pace import Pace
+from replication.copier.replicas import Replicas
 from replication.copier.session import FetchSession
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
@@ -38,6 +41,7 @@ class Source:
         self.error, self.start, self.ends = 0, 5, [9]
         self.refreshed: list = []
         self.diverging = None
+        self.pace, self.replicas, self.moved = Pace(), Replicas(), []
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
         self.settled: list = []
@@ -54,7 +58,7 @@ class Source:
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
 
-    def fetch(self, node, entries, options, into):
+    def fetch(self, node, entries, options, into, line):
         held = {id(p.frame) for lane in self.lanes for p in (*lane.waiting, *lane.on_wire)}
         assert id(into) not in held, "a buffer with batches in it is written over"
         assert into.holders == 1
@@ -102,7 +106,16 @@ def fetching(source: Source, frames: Frames) -> Fetching:
     for lane in source.lanes:
         wishes.join(lane)
     options = FetchOptions(session=wishes.session)
-    return Fetching(0, wishes, source, frames, options, lambda _: None, source.settled.append)
+    shared = Shared(
+        source,
+        frames,
+        source.pace,
+        source.replicas,
+        lambda _: None,
+        source.settled.append,
+        source.moved.append,
+    )
+    return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
 
 
 async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:

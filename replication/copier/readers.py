@@ -1,0 +1,132 @@
+"""The fetchers of a unit: which lane is read from which source broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.copier.fetching import Fetching, Shared
+from replication.copier.frames import Frames, frames_for
+from replication.copier.network import FetchOptions
+from replication.copier.pace import Pace
+from replication.copier.session import FetchSession
+from replication.copier.wishes import Wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from replication.copier.lane import Lane
+    from replication.copier.spec import UnitSpec
+    from replication.copier.starting import Clusters
+
+_MOST_FETCHED = 4 << 20  # of one partition in one answer
+
+
+class Place(NamedTuple):
+    """Where a lane is read: priority topics have a connection of their own to each broker."""
+
+    node: int
+    first: bool
+
+
+class _Reader(NamedTuple):
+    fetching: Fetching
+    task: asyncio.Task[None]
+
+
+@dataclass(slots=True)
+class Readers:
+    """Has a fetcher at each place that lanes are read from, and no other one."""
+
+    spec: UnitSpec
+    ends: Clusters
+    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
+    settle: Callable[[Lane], None]  # a lane has trouble
+    on_ended: Callable[[asyncio.Task[None]], None]  # a fetcher has
+    pace: Pace = field(default_factory=Pace)
+    _shared: Shared | None = None
+    _wishes: dict[Place, Wishes] = field(default_factory=dict)
+    _readers: dict[Place, _Reader] = field(default_factory=dict)
+    _places: dict[Lane, Place] = field(default_factory=dict)
+
+    def read(self, lane: Lane) -> None:
+        """Let the right fetcher have the lane: of its leader, or of a replica near us."""
+        leader = self.ends.source.leader(lane.source)
+        if leader is None:
+            return
+        replica = self.ends.replicas.of(lane.source, time.monotonic())
+        place = Place(leader.node if replica is None else replica, lane.plan.first)
+        former = self._places.get(lane)
+        if former == place:
+            return
+        if former is not None:
+            self._wishes[former].leave(lane)
+        self._places[lane] = place
+        if place not in self._wishes:
+            session = self.ends.sessions.setdefault(place, FetchSession())
+            self._wishes[place] = Wishes(session, self._leader_epoch)
+        self._wishes[place].join(lane)
+        if lane.plan.first and former is None:
+            self.pace.behind.add(lane)  # until its first answer says how far it is
+
+    def _leader_epoch(self, lane: Lane) -> int:
+        """Return the one that we know of: a stale leader, or a newer one, then says so."""
+        leader = self.ends.source.leader(lane.source)
+        return -1 if leader is None else leader.epoch
+
+    def start(self) -> None:
+        """Start the fetchers that lack, end those without lanes, share the memory among them."""
+        for place in [place for place, each in self._wishes.items() if not each.lanes]:
+            del self._wishes[place]
+            if (idle := self._readers.pop(place, None)) is not None:
+                idle.task.cancel()
+        count, most = frames_for(self.spec.buffer_bytes, max(1, len(self._wishes)))
+        if self._shared is None:
+            self._shared = self._tools()
+        self._shared.frames.resize(count, most)
+        for place, wishes in self._wishes.items():
+            if place not in self._readers:
+                fetching = Fetching(*place, wishes, self._shared, FetchOptions())
+                task = asyncio.create_task(fetching.run())
+                task.add_done_callback(self.on_ended)
+                self._readers[place] = _Reader(fetching, task)
+            self._readers[place].fetching.options = self._options(wishes.session, most)
+
+    def _tools(self) -> Shared:
+        ends = self.ends
+        ends.replicas.rack = self.spec.client_rack
+        self.pace.rate = self.spec.bytes_per_second
+        return Shared(
+            ends.source,
+            Frames(),
+            self.pace,
+            ends.replicas,
+            self.on_queued,
+            self.settle,
+            self._on_moved,
+        )
+
+    def _options(self, session: FetchSession, most: int) -> FetchOptions:
+        options = FetchOptions(
+            max_bytes=most,
+            partition_bytes=min(_MOST_FETCHED, most),
+            isolation=1 if self.spec.isolation == "read_committed" else 0,
+            session=session,
+        )
+        return self.pace.limited(options)
+
+    def _on_moved(self, lane: Lane) -> None:
+        self.read(lane)
+        asyncio.get_running_loop().call_soon(self.start)
+
+    async def stop(self) -> None:
+        """Stop all fetching, and close the connections on which an answer is still awaited."""
+        tasks = [each.task for each in self._readers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for line in {each.fetching.line for each in self._readers.values()}:
+            self.ends.source.drop(line)
+        self._readers.clear()
