@@ -6,7 +6,7 @@ READY := .venv/ready
 PACKAGES := replication spark_jobs orchestration
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke bench test check fix lock clean
+.PHONY: help setup run smoke bench chaos test check fix lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -30,6 +30,9 @@ smoke: $(READY) ## unattended: copy under kill -9, then compare every record
 
 bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a comparison
+	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(CHAOS_ARGS)
 
 test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -q $(PYTEST_ARGS)

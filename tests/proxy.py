@@ -1,54 +1,9 @@
-"""TCP proxies before brokers, whose connections a test can cut, as a failing network would."""
+"""Every broker behind a proxy, for a unit of the copier in this process."""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
-
+from chaos.proxy import Proxy
 from replication.adapters.wire import connect
-
-
-class Proxy:
-    """Forwards connections to one address, through a port of its own."""
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        self.behind = address
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.address: tuple[str, int] = self._listening.getsockname()
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> int:
-        """Cut all connections in the middle of whatever they carry; return how many there were."""
-        cut, self._open = self._open, []
-        for each in cut:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        return len(cut)
-
-    def close(self) -> None:
-        self._listening.close()
-        self.cut()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listening.accept()
-                far = socket.create_connection(self.behind)
-                self._open += [near, far]
-                for pair in ((near, far), (far, near)):
-                    threading.Thread(target=_pump, args=pair, daemon=True).start()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            sink.sendall(data)
-    for each in (source, sink):
-        with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
-    source.close()  # each socket is read by one thread, which closes it
 
 
 class Proxies:
@@ -65,17 +20,21 @@ class Proxies:
         return network
 
     def cut(self) -> int:
-        return sum(each.cut() for each in self._by_address.values())
+        return sum(each.cut() for each in self.proxies)
 
     def close(self) -> None:
-        for each in self._by_address.values():
+        for each in self.proxies:
             each.close()
+
+    @property
+    def proxies(self) -> list[Proxy]:
+        return list(self._by_address.values())
 
     def _all(self, brokers):
         return {node: self._before(address) for node, address in brokers.items()}
 
     def _before(self, address):
-        if any(each.address == address for each in self._by_address.values()):
+        if any(each.address == address for each in self.proxies):
             return address
         if address not in self._by_address:
             self._by_address[address] = Proxy(address)

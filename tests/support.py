@@ -71,8 +71,9 @@ def produce(
     topic: str,
     records: Iterable[Sequence],
     config: Mapping[str, object] | None = None,
+    limit_s: float = 60,
 ) -> None:
-    """Produce records and wait for every ack.
+    """Produce records and wait for every ack, at most ``limit_s``.
 
     A record is (partition, key, value) and may go on with headers and a timestamp in ms.
     """
@@ -95,7 +96,7 @@ def produce(
                 break
             except BufferError:
                 producer.poll(0.1)
-    assert producer.flush(60) == 0, "records were not acked within 60 s"
+    assert producer.flush(limit_s) == 0, f"records were not acked within {limit_s:g} s"
     if errors:
         raise KafkaException(errors[0])
 

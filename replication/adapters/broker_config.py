@@ -35,6 +35,8 @@ class Node:
     id: int
     port: int
     controller_port: int
+    outside_port: int = 0  # of a second listener, for clients that come through a proxy; 0: none
+    proxy_port: int = 0  # where those clients are told to come
 
     @property
     def address(self) -> str:
@@ -58,10 +60,17 @@ def server_properties(
 
 def _listeners(node: Node) -> dict[str, str]:
     """Return where the node listens. A listener with SASL or TLS is one more entry in each."""
+    listeners = f"PLAINTEXT://{node.address},CONTROLLER://{HOST}:{node.controller_port}"
+    advertised = f"PLAINTEXT://{node.address}"
+    protocols = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+    if node.outside_port:
+        listeners += f",OUTSIDE://{HOST}:{node.outside_port}"
+        advertised += f",OUTSIDE://{HOST}:{node.proxy_port}"
+        protocols += ",OUTSIDE:PLAINTEXT"
     return {
-        "listeners": f"PLAINTEXT://{node.address},CONTROLLER://{HOST}:{node.controller_port}",
-        "advertised.listeners": f"PLAINTEXT://{node.address}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listeners": listeners,
+        "advertised.listeners": advertised,
+        "listener.security.protocol.map": protocols,
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
     }

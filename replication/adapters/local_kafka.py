@@ -32,7 +32,7 @@ from replication.adapters.local_network import brokers_seen_by, free_ports, requ
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 _LEAST_FREE_BYTES = 128 << 20
@@ -51,6 +51,8 @@ class LocalCluster:
     heap: str = "512m"
     properties: Mapping[str, str] = field(default_factory=dict)  # server properties, win over ours
     quick: bool = True  # start soon rather than run fast; False for measurements
+    # A second listener for each broker: its port, and the port of the proxy that leads to it.
+    fronts: Sequence[tuple[int, int]] = ()
     _nodes: tuple[Node, ...] = ()
     _id: str = ""
 
@@ -136,8 +138,10 @@ class LocalCluster:
     def _create(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         ports = free_ports(2 * self.brokers)
+        fronts = self.fronts or ((0, 0),) * self.brokers
         self._nodes = tuple(
-            Node(each + 1, ports[2 * each], ports[2 * each + 1]) for each in range(self.brokers)
+            Node(each + 1, ports[2 * each], ports[2 * each + 1], *fronts[each])
+            for each in range(self.brokers)
         )
         self._id = new_cluster_id()
         options = {

@@ -11,7 +11,9 @@ import sys
 import pytest
 from support import consume_all, create_topic, produce, some_records
 
+from chaos.proxy import Proxy
 from replication.adapters.local_kafka import LocalCluster, clusters
+from replication.adapters.local_network import free_ports
 from replication.errors import EnvironmentProblem
 
 pytestmark = pytest.mark.integration
@@ -121,6 +123,20 @@ def test_a_process_that_took_over_the_pid_is_not_touched(filled):
         cluster.kill(1)
         assert stranger.poll() is None
         stranger.communicate(b"\n")
+
+
+def test_clients_may_be_led_through_proxies(kafka_cluster, topic_name):
+    (port,) = free_ports(1)
+    proxy = Proxy(("127.0.0.1", port))
+    cluster = kafka_cluster(fronts=[(port, proxy.address[1])])
+    through_it = "{}:{}".format(*proxy.address)
+    topic = create_topic(through_it, topic_name())
+    produce(through_it, topic, some_records(10))
+    proxy.close()
+    with pytest.raises(AssertionError):
+        produce(through_it, topic, some_records(1), limit_s=1)
+    assert len(consume_all(cluster.bootstrap_servers, topic)) == 10
+    cluster.destroy()
 
 
 @pytest.mark.slow

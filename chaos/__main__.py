@@ -1,0 +1,103 @@
+"""The command ``python -m chaos``."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from chaos.run import Run
+from chaos.schedule import draw
+from chaos.stage import Stage
+from replication.errors import ReplicationError
+
+if TYPE_CHECKING:
+    from chaos.schedule import Schedule
+    from chaos.verdict import Verdict
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+
+
+def chaos(
+    seed: Annotated[int | None, typer.Option(help="of the schedule; drawn when missing")] = None,
+    minutes: Annotated[float, typer.Option(min=0.2, help="how long faults happen")] = 5.0,
+    brokers: Annotated[
+        int | None, typer.Option(min=1, help="of each cluster; else the seed chooses 1 or 3")
+    ] = None,
+) -> None:
+    """Copy between two clusters of this machine while faults happen, then compare every record."""
+    chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+    print(f"chaos: seed {chosen}, {minutes:g} minutes", flush=True)
+    for number in _INTERRUPTS:
+        signal.signal(number, _interrupted)
+    root = Path(tempfile.mkdtemp(prefix=f"isthmus-chaos-{chosen}-"))
+    schedule = draw(chosen, minutes, brokers)
+    right = False
+    try:
+        right = _run(schedule, minutes, root)
+    except ReplicationError as error:
+        sys.exit(f"chaos: {error}")
+    except KeyboardInterrupt:
+        right = True  # nothing to look into
+        sys.exit("chaos: interrupted; all that it started has ended")
+    finally:
+        if right:
+            shutil.rmtree(root, ignore_errors=True)
+        else:
+            print(f"logs and data stay in {root}", flush=True)
+    sys.exit(0 if right else 1)
+
+
+def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
+    """Run it; say whether all promises were kept."""
+    began = time.monotonic()
+    stage = Stage(root, schedule.brokers)
+    run = Run(stage, schedule, lambda line: _say(line, began))
+    with contextlib.ExitStack() as stack:
+        stack.callback(stage.close)
+        stack.callback(stage.over.set)
+        run.start()
+        run.go_on(minutes * 60)
+        run.settle()
+        verdict = run.judge()
+    for line in (*verdict.notes, *run.problems, *run.writers.trouble):
+        _say(line, began)
+    print(_last_line(schedule.seed, minutes, run, verdict), flush=True)
+    return verdict.right and not run.problems
+
+
+def _last_line(seed: int, minutes: float, run: Run, verdict: Verdict) -> str:
+    excused = f" ({verdict.excused} where that is allowed)" if verdict.excused else ""
+    problems = f", {len(run.problems)} problems" if run.problems else ""
+    return (
+        f"seed {seed}: {minutes:g} minutes, {run.faults.done} faults, {verdict.records} records, "
+        f"{verdict.lost} lost, {verdict.repeated} repeated{excused}, {verdict.different} different"
+        f"{problems}"
+    )
+
+
+def _say(line: str, began: float) -> None:
+    minutes, seconds = divmod(int(time.monotonic() - began), 60)
+    sys.stdout.write(f"+{minutes:02}:{seconds:02} {line}\n")  # at once: several threads do
+    sys.stdout.flush()
+
+
+def _interrupted(_signal: int, _frame: object) -> NoReturn:
+    """Begin to clean up; from now on further signals would only leave processes behind."""
+    for number in _INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(chaos)
+    app()

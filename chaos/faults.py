@@ -1,0 +1,104 @@
+"""Carry a schedule out: each fault at its time, in a thread, and a line about what came of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+from kafka.errors import KafkaError
+
+from chaos.cluster_faults import grow, move_leaders, outage, restart_broker
+from chaos.network_faults import block, cut, slow
+from chaos.process_faults import Scene, freeze, kill, kill_watcher, second_driver
+from chaos.schedule import Kind
+from replication.errors import ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chaos.schedule import Fault, Schedule
+
+_ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
+    Kind.KILL_WORKER: kill,
+    Kind.KILL_JVM: kill,
+    Kind.KILL_DRIVER: kill,
+    Kind.KILL_WATCHER: kill_watcher,
+    Kind.FREEZE_WORKER: freeze,
+    Kind.FREEZE_DRIVER: freeze,
+    Kind.SECOND_DRIVER: second_driver,
+    Kind.STOP_BROKER: restart_broker,
+    Kind.KILL_BROKER: restart_broker,
+    Kind.OUTAGE: outage,
+    Kind.SLOW: slow,
+    Kind.BLOCK: block,
+    Kind.STRAND: cut,
+    Kind.CUT: cut,
+    Kind.GROW: grow,
+    Kind.MOVE_LEADERS: move_leaders,
+}
+_NETWORK = (Kind.SLOW, Kind.BLOCK)
+# They say it themselves, or nothing stops because of them.
+_NOT_AWAITED = (Kind.GROW, Kind.SECOND_DRIVER)
+_END_S = 240.0
+_PASSING = (ClusterUnavailable, KafkaException, KafkaError)
+
+
+class Faults:
+    """The faults of one run. ``say`` prints a line."""
+
+    def __init__(self, scene: Scene, say: Callable[[str], None]) -> None:
+        self.begun = self.done = 0
+        self._scene, self._say = scene, say
+        self._threads: list[threading.Thread] = []
+        self._under_way: dict[int, str] = {}
+
+    @property
+    def under_way(self) -> list[str]:
+        return list(self._under_way.values())
+
+    def begin_due(self, schedule: Schedule, elapsed_s: float) -> None:
+        """Begin every fault whose time has come."""
+        while self.begun < len(schedule.faults) and schedule.faults[self.begun].at_s <= elapsed_s:
+            fault = schedule.faults[self.begun]
+            thread = threading.Thread(target=self._carry_out, args=(self.begun, fault), daemon=True)
+            self.begun += 1
+            self._threads.append(thread)
+            thread.start()
+
+    def await_end(self) -> None:
+        """Wait until each fault has ended and healed; ``over`` makes them hurry."""
+        deadline = time.monotonic() + _END_S
+        for each in self._threads:
+            each.join(max(0.0, deadline - time.monotonic()))
+        if left := self.under_way:
+            self._scene.problems.append(f"these faults did not end: {', '.join(left)}")
+
+    def _carry_out(self, number: int, fault: Fault) -> None:
+        name = f"{fault.side}: {fault.kind}" if fault.side else str(fault.kind)
+        self._under_way[number] = name
+        try:
+            with self._scene.stage.locks[_subject(fault)]:
+                if self._scene.stage.over.is_set():
+                    return
+                came = _ACTIONS[fault.kind](self._scene, fault)
+            if fault.kind not in _NOT_AWAITED:
+                came = f"{came}; {self._scene.monitor.await_copying()}"
+            self.done += 1
+        except _PASSING as error:  # another fault was in the way
+            came = f"could not be done: {error}"
+        except Exception as error:  # noqa: BLE001 - the run goes on, and tells in the end
+            came = f"went wrong: {type(error).__name__}: {error}"
+            if not self._scene.stage.over.is_set():
+                self._scene.problems.append(f"{name} {came}")
+        finally:
+            del self._under_way[number]
+        self._say(f"{name}: {came}")
+
+
+def _subject(fault: Fault) -> str:
+    """Return what a fault needs for itself: of two faults of a broker one waits for the other."""
+    if fault.side is None:
+        return "driver"
+    return f"network of the {fault.side}" if fault.kind in _NETWORK else str(fault.side)

@@ -1,0 +1,136 @@
+"""One run: start everything, let faults happen while records flow, heal, drain, compare."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chaos.application import SOURCE
+from chaos.faults import Faults
+from chaos.monitor import Monitor
+from chaos.process_faults import Scene
+from chaos.schedule import Side
+from chaos.topics import TOPICS
+from chaos.verdict import judge
+from chaos.writers import Writers
+from replication.errors import EnvironmentProblem, ReplicationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chaos.schedule import Schedule
+    from chaos.stage import Stage
+    from chaos.verdict import Verdict
+
+_START_S = 120.0
+_DRAIN_S = 240.0
+_LOOK_S = 0.2
+_TELL_S = 15.0
+
+
+@dataclass(slots=True)
+class Run:
+    """A run on a stage. ``say`` prints a line."""
+
+    stage: Stage
+    schedule: Schedule
+    say: Callable[[str], None]
+    problems: list[str] = field(default_factory=list)
+    monitor: Monitor = field(init=False)
+    writers: Writers = field(init=False)
+    faults: Faults = field(init=False)
+    _told_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.monitor = Monitor(self.stage)
+        self.faults = Faults(Scene(self.stage, self.monitor, self.problems), self.say)
+
+    def start(self) -> None:
+        """Start clusters, driver and writers; return when records are copied."""
+        began = time.monotonic()
+        self.stage.start(TOPICS)
+        self.say(f"two clusters of {self.stage.brokers} brokers are up in {self.stage.root}")
+        self.stage.application.start()
+        self.monitor.start()
+        client = self.stage.client(Side.SOURCE)
+        self.writers = Writers(TOPICS, client, self.stage.partitions, self.schedule.seed)
+        self.writers.start()
+        while not self.monitor.records:
+            if time.monotonic() - began > _START_S:
+                raise EnvironmentProblem(
+                    f"nothing is copied after {_START_S:.0f} s: {self.monitor.told()}; "
+                    f"logs are in {self.stage.application.home}"
+                )
+            time.sleep(_LOOK_S)
+        self.say(f"records are copied; {len(self.schedule.faults)} faults are to come")
+
+    def go_on(self, seconds: float) -> None:
+        """Let the faults of the schedule happen for so long."""
+        began = time.monotonic()
+        while (elapsed := time.monotonic() - began) < seconds:
+            self.faults.begin_due(self.schedule, elapsed)
+            self._keep_watched()
+            self._tell()
+            time.sleep(_LOOK_S)
+        self.stage.over.set()
+        self.faults.await_end()
+
+    def settle(self) -> None:
+        """Heal everything, stop writing, wait until all is copied, end the driver as asked."""
+        self.stage.heal()
+        if self.stage.application.watcher is None:
+            self.stage.application.start()
+        self.writers.stop()
+        self.say(f"the time is over: {self.writers.written} records written; waiting for the copy")
+        self._drain()
+        code = self.stage.application.stop()
+        if code != 0:
+            self.problems.append(f"asked to end, the driver ended with {code}")
+        if left := self.stage.application.left_over():
+            self.problems.append(f"left behind: {'; '.join(left)}")
+        self.monitor.stop()
+
+    def judge(self) -> Verdict:
+        """Compare both sides."""
+        clients = (self.stage.client(side) for side in Side)
+        return judge(TOPICS, SOURCE, *clients)
+
+    def _drain(self) -> None:
+        deadline = time.monotonic() + _DRAIN_S
+        while behind := self._behind():
+            if time.monotonic() > deadline:
+                self.problems.append(
+                    f"not all copied after {_DRAIN_S:.0f} s ({self.monitor.told()}): "
+                    f"{'; '.join(behind)}"
+                )
+                return
+            self._keep_watched()
+            self._tell()
+            time.sleep(_LOOK_S)
+
+    def _behind(self) -> list[str]:
+        try:
+            return self.monitor.behind()
+        except ReplicationError as error:  # a broker has just come back
+            return [str(error)]
+
+    def _keep_watched(self) -> None:
+        """Start the application again if it gave up, which no fault excuses."""
+        code = self.stage.application.ended_by_itself()
+        if code is not None:
+            self.problems.append(f"the watcher gave up with {code}")
+            self.say(self.problems[-1])
+            self.stage.application.start()
+
+    def _tell(self) -> None:
+        if time.monotonic() - self._told_at < _TELL_S:
+            return
+        self._told_at = time.monotonic()
+        under_way = ", ".join(self.faults.under_way) or "no fault"
+        self.say(
+            f"  {self.writers.written} written, {self.monitor.records} copied; "
+            f"{self.monitor.told()}; {under_way}"
+        )
+        for line in self.monitor.stuck():
+            self.say(f"  {line}")

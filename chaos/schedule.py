@@ -1,0 +1,109 @@
+"""Which faults happen when. Pure: a seed in, a schedule out, the same one every time."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Side(StrEnum):
+    """One of the two clusters."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class Kind(StrEnum):
+    """What happens, as it is printed."""
+
+    KILL_WORKER = "SIGKILL of a Python worker"
+    KILL_JVM = "SIGKILL of the JVM"
+    KILL_DRIVER = "SIGKILL of the driver"
+    KILL_WATCHER = "SIGKILL of watcher and driver"
+    FREEZE_WORKER = "SIGSTOP of the Python workers"
+    FREEZE_DRIVER = "SIGSTOP of the driver"
+    SECOND_DRIVER = "a second driver"
+    STOP_BROKER = "clean restart of a broker"
+    KILL_BROKER = "SIGKILL of a broker"
+    OUTAGE = "outage of the whole cluster"
+    SLOW = "slow and lossy network"
+    BLOCK = "network lets nothing through"
+    STRAND = "connections half open"
+    CUT = "connections reset"
+    GROW = "a topic gets a partition"
+    MOVE_LEADERS = "leaders move"
+
+
+class Fault(NamedTuple):
+    """One fault. ``pick`` chooses among whatever is there then: a broker, a topic, a process."""
+
+    at_s: float  # after the start
+    kind: Kind
+    side: Side | None  # None: it is no cluster's
+    for_s: float
+    pick: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A whole run."""
+
+    seed: int
+    brokers: int  # of each cluster
+    faults: tuple[Fault, ...]
+
+
+class _Draw(NamedTuple):
+    weight: int
+    least_s: float
+    most_s: float
+    sides: tuple[Side | None, ...] = (None,)
+    brokers: int = 1  # the fewest a cluster must have
+
+
+_BOTH = (Side.SOURCE, Side.TARGET)
+_DRAWS = {
+    Kind.KILL_WORKER: _Draw(6, 0, 0),
+    Kind.KILL_JVM: _Draw(3, 0, 0),
+    Kind.KILL_DRIVER: _Draw(3, 0, 0),
+    Kind.KILL_WATCHER: _Draw(2, 0, 10),
+    Kind.FREEZE_WORKER: _Draw(3, 2, 20),
+    Kind.FREEZE_DRIVER: _Draw(3, 2, 20),
+    Kind.SECOND_DRIVER: _Draw(2, 0, 0),
+    Kind.STOP_BROKER: _Draw(4, 0, 10, _BOTH),
+    Kind.KILL_BROKER: _Draw(5, 0, 15, _BOTH),
+    Kind.OUTAGE: _Draw(2, 5, 60, _BOTH),
+    Kind.SLOW: _Draw(3, 5, 40, _BOTH),
+    Kind.BLOCK: _Draw(3, 2, 45, _BOTH),
+    Kind.STRAND: _Draw(4, 0, 0, _BOTH),
+    Kind.CUT: _Draw(4, 0, 0, _BOTH),
+    Kind.GROW: _Draw(3, 0, 0, (Side.SOURCE,)),
+    Kind.MOVE_LEADERS: _Draw(4, 0, 0, _BOTH, 3),
+}
+_FIRST_S = 3.0
+_PAUSE_S = (0.5, 16.0)  # between the beginnings of two faults: some overlap
+_QUIET_S = 5.0  # at the end, for what began last
+
+
+def draw(seed: int, minutes: float, brokers: int | None = None) -> Schedule:
+    """Return the schedule of a seed. ``brokers`` wins over the seed's choice of 1 or 3."""
+    chance = random.Random(seed)
+    chosen = chance.choice((1, 3))
+    count = brokers or chosen
+    end_s, at_s = minutes * 60 - _QUIET_S, _FIRST_S
+    faults = []
+    while at_s < end_s:
+        faults.append(_fault(chance, at_s, end_s - at_s, count))
+        at_s += chance.uniform(*_PAUSE_S)
+    return Schedule(seed, count, tuple(faults))
+
+
+def _fault(chance: random.Random, at_s: float, longest_s: float, brokers: int) -> Fault:
+    kinds = [kind for kind, its in _DRAWS.items() if its.brokers <= brokers]
+    (kind,) = chance.choices(kinds, [_DRAWS[each].weight for each in kinds])
+    drawn = _DRAWS[kind]
+    for_s = min(chance.uniform(drawn.least_s, drawn.most_s), longest_s)
+    side = chance.choice(drawn.sides)
+    return Fault(round(at_s, 1), kind, side, round(for_s, 1), chance.randrange(1 << 16))

@@ -1,0 +1,57 @@
+"""The topics of a chaos run, as data: what is written into each, and what must hold for its copy.
+
+One more kind of topic is one more line in ``TOPICS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Promise(StrEnum):
+    """What the copy owes its source."""
+
+    EXACTLY_ONCE = "exactly once"  # each record once, in order
+    AT_LEAST_ONCE = "at least once"  # each record; some may come again
+
+
+class Writing(StrEnum):
+    """How records get into a topic."""
+
+    PLAIN = "plain"
+    TRANSACTIONS = "transactions"  # some of them are aborted
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic and its writer."""
+
+    name: str
+    codec: str
+    promise: Promise = Promise.EXACTLY_ONCE
+    writing: Writing = Writing.PLAIN
+    partitions: int = 2
+    rate: int = 80  # records a second
+    linger_ms: int = 20  # long: large batches; short: many small ones
+    keys: int | None = None  # how many there are; None: every record has its own, or none
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the source may drop what a later record replaces: then it is compared by key."""
+        return "compact" in self.configs.get("cleanup.policy", "")
+
+
+TOPICS = (
+    Topic("chaos-lz4", "lz4", linger_ms=100),
+    Topic("chaos-zstd", "zstd", partitions=3),
+    Topic("chaos-none", "none", linger_ms=1),
+    Topic("chaos-gzip", "gzip", partitions=1),
+    Topic("chaos-snappy", "snappy", linger_ms=200),
+    Topic("chaos-transactions", "lz4", writing=Writing.TRANSACTIONS),
+)
