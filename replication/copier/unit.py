@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor, Stored
 
 _DRAIN_S = 5.0  # how long a clean end waits for the last answers
+_LAST_WORD_S = 5.0  # and how long it tries to say so
 _STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
 _CONTROL_WAIT_MS = 500
 _RETRY_S = 0.5
@@ -49,7 +51,37 @@ class Unit:
         when the unit as a whole could not begin. Single partitions only change their state.
         """
         until = time.monotonic() + self.spec.epoch_s
-        me, self.lanes, self.takeovers = await self._begin()
+        watching = asyncio.create_task(self._watch(until))
+        try:
+            me = await self._begin_before(watching, until)
+            if me is not None:
+                await self._copy(me, watching, until)
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            self.ends.target.drop(status_topic(self.spec.source_alias))
+
+    async def _begin_before(self, watching: asyncio.Task[None], until: float) -> Claimant | None:
+        """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
+        begin = asyncio.create_task(self._begin())
+        left = max(0.0, until - time.monotonic())
+        try:
+            await asyncio.wait({begin, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not begin.done():
+                begin.cancel()
+                await asyncio.gather(begin, return_exceptions=True)
+        if not begin.cancelled():
+            me, self.lanes, self.takeovers = begin.result()
+            return me
+        if watching.done():
+            watching.result()
+            return None
+        raise ClusterUnavailable(
+            f"{self.spec.flow}: the clusters did not answer before the epoch's end"
+        )
+
+    async def _copy(self, me: Claimant, watching: asyncio.Task[None], until: float) -> None:
         self._before = self._totals()
         for lane in self.lanes:
             lane.news = self._news
@@ -57,13 +89,12 @@ class Unit:
         appending = Appending(self.ends.target)
         tending = Tending(self.spec, self.ends, self.lanes, me, appending)
         appending.on_trouble = tending.on_trouble
-        tasks = [
-            asyncio.create_task(each)
-            for each in (tending.run(), self._keep_anchors(tending), self._watch(until))
-        ]
+        tasks = [asyncio.create_task(each) for each in (tending.run(), self._keep_anchors(tending))]
         try:
             left = max(0.0, until - time.monotonic())
-            done, _ = await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                {*tasks, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
             for task in done:
                 task.result()
         finally:
@@ -72,7 +103,6 @@ class Unit:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await tending.stop()
-            self.ends.target.drop(status_topic(self.spec.source_alias))
             self.takeovers += tending.takeovers
         await self._end_cleanly(tending)
 
@@ -160,6 +190,7 @@ class Unit:
     async def _end_cleanly(self, tending: Tending) -> None:
         """Wait for the last answers and say in the anchors that nobody appends any more (G).
 
+        A target that does not take that word in time is left alone: the next owner counts.
         Raises FlowTaken when it turns out that another driver is at work.
         """
         deadline = time.monotonic() + _DRAIN_S
@@ -167,13 +198,13 @@ class Unit:
             any(each.answers_due for each in self.lanes) and time.monotonic() < deadline
         ):
             await asyncio.sleep(0.005)
-        try:
-            await self._write_anchors(clean=True)
-        except Fenced:
-            await tending.renew()
-            await self._write_anchors(clean=True)
-        except (ClusterUnavailable, ClusterRejected):
-            return  # then the next owner counts
+        with contextlib.suppress(TimeoutError, ClusterUnavailable, ClusterRejected):
+            async with asyncio.timeout(_LAST_WORD_S):
+                try:
+                    await self._write_anchors(clean=True)
+                except Fenced:
+                    await tending.renew()
+                    await self._write_anchors(clean=True)
 
 
 def _without_time(anchor: Anchor | None) -> object:

@@ -22,6 +22,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_SILENCE_MS = 15_000
 _SOCKET_BUFFER = 4 << 20  # a fetch response arrives in few pieces
 _REFUSALS = (
     kafka_errors.SaslAuthenticationFailedError,
@@ -114,6 +115,14 @@ async def _transport(
     return transport
 
 
+def _notice_silence(sock: socket.socket) -> None:
+    """Let the kernel close the connection when the other side has not been heard for 15 s."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 2)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENCE_MS)
+
+
 def _take_over(connection: KafkaConnection) -> Line:
     transport = connection.transport
     connection._reauth.cancel()  # the owner of the Line dials anew before it expires
@@ -124,6 +133,7 @@ def _take_over(connection: KafkaConnection) -> Line:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    _notice_silence(sock)
     lifetime_ms = connection._reauth.session_lifetime_ms
     return Line(
         sock,
