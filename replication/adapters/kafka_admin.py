@@ -114,19 +114,26 @@ class KafkaAdmin:
             self._wait(asked[name])
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the readable end (last stable offset) of each partition that has a leader."""
+        """Return the readable end (last stable offset) of each partition that has a leader.
+
+        Once the client has seen a partition without a leader it keeps to that for minutes, so
+        where one is missing it is made to look again.
+        """
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
         wanted = {ClientPartition(*each): latest for each in partitions}
         if not wanted:
             return {}
         with self._doing("reading end offsets"):
             try:
-                return self._list_offsets(wanted)
+                found = self._list_offsets(wanted)
             except KafkaException as error:
                 if error.args[0].code() not in _STALE:
                     raise
+                found = {}
+            if len(found) < len(wanted):
                 self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
-                return self._list_offsets(wanted)
+                found = self._list_offsets(wanted)
+            return found
 
     def _list_offsets(self, wanted: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
         asked = self._client.list_offsets(
