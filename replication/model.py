@@ -40,6 +40,7 @@ class PartitionState(StrEnum):
     TARGET_RESET = "TARGET_RESET"
     TARGET_FOREIGN = "TARGET_FOREIGN"
     REFUSED = "REFUSED"
+    POSITION_LOST = "POSITION_LOST"  # it was copied before, and its anchor is gone
     PAUSED = "PAUSED"
 
 
@@ -51,6 +52,14 @@ class Mode(StrEnum):
         "transactional"  # records and anchor in one transaction: once for read_committed
     )
     AT_LEAST_ONCE = "at-least-once"  # what followed the last anchor may come again
+
+
+class Choice(NamedTuple):
+    """A person's answer to one event: the state it got a partition into, and where that was."""
+
+    state: str
+    position: int  # source offset of the anchor; -1: it has none
+    choice: str  # one of those that the policy of the state knows
 
 
 class Desired(StrEnum):
@@ -73,3 +82,4 @@ class PartitionPlan:
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
     start: int | None = None  # source offset to begin at, if it was never copied; None: as the flow
+    decision: Choice | None = None  # what a person has chosen

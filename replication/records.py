@@ -86,8 +86,7 @@ class Reshaped:
     """What is left of a batch: ``batch`` is None when nothing is."""
 
     batch: bytearray | None
-    count: int
-    first: int  # source offset of its first record
+    offsets: tuple[int, ...]  # of its records at the source
     skipped: int
 
 
@@ -100,9 +99,19 @@ def reshape(batch: Batch, *, start: int, skip: int, where: object) -> Reshaped:
     skipped = min(skip, len(records))
     rest = records[skipped:]
     if not rest:
-        return Reshaped(None, 0, batch.last + 1, skipped)
+        return Reshaped(None, (), skipped)
     packed = encode(rest, batch.attributes & CODEC_MASK)
-    return Reshaped(packed, len(rest), rest[0].offset, skipped)
+    return Reshaped(packed, tuple(each.offset for each in rest), skipped)
+
+
+def split(batch: Batch, where: object) -> tuple[bytearray, bytearray]:
+    """Return two batches with the records of one: the first half, rounded down, and the rest.
+
+    Keeps the compression codec, timestamps, keys, values, headers and order.
+    """
+    records, codec = decode(batch, where), batch.attributes & CODEC_MASK
+    half = len(records) // 2
+    return encode(records[:half], codec), encode(records[half:], codec)
 
 
 def coalesce(batches: Sequence[Batch], where: object) -> bytearray:
@@ -123,6 +132,18 @@ def plain_record(
     for name, content in listed:
         parts += [_sized(name.encode()), _sized(content)]
     return Record(0, timestamp, b"".join(parts))
+
+
+def with_headers(rest: bytes, more: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return ``rest``, a record's key, value and headers, with headers put before its own."""
+    listed, data = list(more), memoryview(rest)
+    _, after_key = _take(data, 0)
+    _, after_value = _take(data, after_key)
+    count, headers = read_varint(data, after_value)
+    parts = [rest[:after_value], varint(count + len(listed))]
+    for name, content in listed:
+        parts += [_sized(name.encode()), _sized(content)]
+    return b"".join([*parts, rest[headers:]])
 
 
 def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:

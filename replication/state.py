@@ -41,6 +41,11 @@ def status_topic(source: str) -> str:
     return f"isthmus-status.{source}.internal"
 
 
+def letters_topic(source: str) -> str:
+    """Return the topic with records from ``source`` that the target refused and the flow skips."""
+    return f"isthmus-dead-letters.{source}.internal"
+
+
 class UnknownVersion(ReplicationError):
     """A record was written by a newer Isthmus."""
 
@@ -108,16 +113,17 @@ class Loss(_Stored):
     """Offsets of the source, [first, next), that are not on the target, and why. Kept for ever."""
 
     KIND: ClassVar[str] = "loss"
-    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "first", "at_ms")
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "topic_id", "first", "state")
 
     flow: str
     topic: str  # on the source
     partition: int
+    topic_id: str  # of the source topic, so that one that was made anew has losses of its own
     first: int
-    at_ms: int  # when it was noted
-    next: int = 0  # one past the last; of a topic that was made anew: equal to ``first``
     state: str = PartitionState.LOST_RANGE  # what happened
+    next: int = 0  # one past the last; equal to ``first`` where no offset is missing
     reason: str = ""
+    at_ms: int = 0  # when it was noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,7 @@ class ProducerEntry(_Stored):
     origin: str  # id of the cluster on which the records were born
     transactional_id: str
     at_ms: int = 0
+    generation: int = 0  # of the driver that wrote it
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +202,7 @@ class Decision(_Stored):
     topic: str  # on the source
     partition: int
     state: str = ""  # the state it answers
+    position: int = -1  # source offset of the anchor in that state; -1: it has none
     choice: str = ""  # as in the policies: continue, reseed, skip
     by: str = ""
     at_ms: int = 0

@@ -58,7 +58,7 @@ class FlowDriver:
         """Do what is due. Raises FlowTaken when another driver has the flow."""
         self.hold.hear()
         if not self.ending:
-            self._lookout.look()
+            self._lookout.look(self.hold.decisions)
         now = self.situation()
         match decide_step(now):
             case Step.START:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.lease import Take, check_lease, decide_lease, keep_lease
-from replication.model import Desired
-from replication.state import Control, FlowStatus, Intent, status_topic
+from replication.model import Choice, Desired, TopicPartition
+from replication.state import Control, Decision, FlowStatus, Intent, status_topic
 from spark_jobs.identity import holder_of, new_status
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Hold:
     def __init__(self, flow: Flow, store: StateStore) -> None:
         self.status = new_status(flow.name)
         self.desired = Desired.RUN
+        self.decisions: dict[TopicPartition, Choice] = {}
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
@@ -39,6 +40,8 @@ class Hold:
     def prepare(self) -> None:
         """Make the state topics. Raises ClusterUnavailable."""
         self._store.ensure_topics(self._flow.source)
+        if self._flow.policies.dead_letters:
+            self._store.ensure_letters(self._flow.source)
 
     def take(self) -> None:
         """Take the lease. Raises FlowTaken; waits for some seconds if another may be alive."""
@@ -109,6 +112,9 @@ class Hold:
                 statuses.append(each)
             elif isinstance(each, Intent) and each.flow == self._flow.name:
                 self.desired = Desired(each.desired)
+            elif isinstance(each, Decision) and each.flow == self._flow.name:
+                where = TopicPartition(each.topic, each.partition)
+                self.decisions[where] = Choice(each.state, each.position, each.choice)
         return statuses
 
 

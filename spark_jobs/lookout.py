@@ -13,11 +13,11 @@ from replication.errors import ReplicationError
 from spark_jobs.source import write_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
     from replication.config.model import Flow
-    from replication.model import PartitionPlan, TopicPartition
+    from replication.model import Choice, PartitionPlan, TopicPartition
     from spark_jobs.appdir import FlowDir
     from spark_jobs.planning import FlowPlan
 
@@ -40,10 +40,17 @@ class Lookout:
         self._planner = planner
         self._looking: Future[FlowPlan] | None = None
         self._look_at = 0.0
+        self._decisions: dict[TopicPartition, Choice] = {}
         self._first: frozenset[TopicPartition] | None = None  # what the first plan held
 
-    def look(self) -> None:
-        """Begin to look when it is time; take in what was found. Never waits."""
+    def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
+        """Begin to look when it is time; take in what was found. Never waits.
+
+        ``decisions`` are a person's answers to states of partitions.
+        """
+        if decisions != self._decisions:
+            self._decisions = dict(decisions)
+            self._take(self.partitions)
         if self._looking is None:
             if time.monotonic() >= self._look_at:
                 self._looking = self._planner()
@@ -71,12 +78,17 @@ class Lookout:
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
+        first = self._first
+        self._take(replace(each, born_later=each.source not in first) for each in plan.partitions)
+
+    def _take(self, planned: Iterable[PartitionPlan]) -> None:
+        """Make ``planned`` the plan, with the decisions in it, unless it is the plan already."""
         partitions = tuple(
-            replace(each, born_later=each.source not in self._first) for each in plan.partitions
+            replace(each, decision=self._decisions.get(each.source)) for each in planned
         )
-        if not self.number or partitions != self.partitions:
+        if self._first is not None and (not self.number or partitions != self.partitions):
             self.number += 1
             self.partitions = partitions
             self.tell(run=True)
-            count = len(plan.partitions)
+            count = len(partitions)
             log.info("plan", flow=self._flow.name, number=self.number, partitions=count)

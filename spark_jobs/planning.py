@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.apply import apply_plan
 from replication.explain import explain_action
 from replication.gaps import gap
+from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
 from replication.topics import CreateTopic, GrowTopic, Refuse, WantedTopic, plan_topics
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.apply import Outcome
-    from replication.config.model import Flow
+    from replication.config.model import CopySettings, Flow
     from replication.ports import Cluster, TopicInfo
     from replication.selection import TopicSelector
 
@@ -58,11 +59,25 @@ def plan_flow(flow: Flow, selector: TopicSelector, source: Cluster, target: Clus
         told = _prepare(flow, selector, chosen, (source, target))
         ours = target.topics()
     return FlowPlan(
-        tuple(_pairs(selector, chosen, ours)),
+        tuple(_with_settings(flow.copying, _pairs(selector, chosen, ours))),
         tuple(each.text for each in told),
         gap(selector, theirs),
         "; ".join(each.text for each in told if each.refused),
     )
+
+
+def _with_settings(
+    copying: CopySettings, plans: Iterable[PartitionPlan]
+) -> Iterator[PartitionPlan]:
+    """Add what the flow's settings say of single topics and partitions."""
+    first = compile_rules(copying.priority_topics)
+    for each in plans:
+        topic, partition = each.source
+        yield replace(
+            each,
+            first=any(rule.matches(topic) for rule in first),
+            start=copying.start_offsets.get(topic, {}).get(partition),
+        )
 
 
 class _Told(NamedTuple):

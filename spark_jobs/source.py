@@ -25,7 +25,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from replication.assignment import plan_units
 from replication.copier.spec import Policies, UnitReport, UnitSpec
-from replication.model import PartitionPlan, TopicPartition
+from replication.model import Choice, PartitionPlan, TopicPartition
 from spark_jobs.appdir import FlowDir, read_json, write_json
 from spark_jobs.unit import COPIER, guarded
 
@@ -141,10 +141,14 @@ def _rest(plan: PartitionPlan) -> tuple[Any, ...]:
 
 
 def _partitions(plan: Mapping[str, Any]) -> list[PartitionPlan]:
-    return [
-        PartitionPlan(TopicPartition(*row[0:2]), TopicPartition(*row[2:4]), *row[4:])
-        for row in plan["partitions"]
-    ]
+    return [_partition(row) for row in plan["partitions"]]
+
+
+def _partition(row: Sequence[Any]) -> PartitionPlan:
+    *rest, decision = row[4:]
+    choice = Choice(*decision) if decision else None
+    ends = TopicPartition(*row[0:2]), TopicPartition(*row[2:4])
+    return replace(PartitionPlan(*ends, *rest), decision=choice)
 
 
 def _load_template(text: str) -> UnitSpec:

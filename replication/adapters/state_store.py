@@ -12,7 +12,14 @@ from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.state import PRODUCERS_TOPIC, Stored, anchors_topic, parse, status_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Stored,
+    anchors_topic,
+    letters_topic,
+    parse,
+    status_topic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +38,11 @@ _CONFIGS = {
     "min.cleanable.dirty.ratio": "0.1",
     "min.compaction.lag.ms": "60000",
     "delete.retention.ms": "600000",
+}
+_LETTERS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",  # they are the only copy
+    "max.message.bytes": str(64 << 20),  # what is too large elsewhere finds room here
 }
 
 
@@ -120,10 +132,16 @@ class StateStore:
         names = (anchors_topic(source), status_topic(source), PRODUCERS_TOPIC)
         missing = sorted(set(names) - set(self._admin.topics()))
         if missing:
-            replicas = max(1, min(self._replication_factor, self._admin.broker_count()))
+            replicas = self._replicas()
             for name in missing:
-                self._create(name, replicas)
+                self._create(name, replicas, _CONFIGS)
         self._await_leaders({TopicPartition(name, 0) for name in names})
+
+    def ensure_letters(self, source: str) -> None:
+        """Create the dead-letter topic of ``source`` unless it is there."""
+        name = letters_topic(source)
+        if name not in self._admin.topics():
+            self._create(name, self._replicas(), _LETTERS)
 
     def read(self, topic: str) -> dict[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""
@@ -213,9 +231,12 @@ class StateStore:
             )
         return self._producer
 
-    def _create(self, name: str, replicas: int) -> None:
+    def _replicas(self) -> int:
+        return max(1, min(self._replication_factor, self._admin.broker_count()))
+
+    def _create(self, name: str, replicas: int, configs: Mapping[str, str]) -> None:
         try:
-            self._admin.create_topic(name, 1, replicas, _CONFIGS)
+            self._admin.create_topic(name, 1, replicas, configs)
         except ClusterRejected:
             if name not in self._admin.topics():  # else another driver was faster
                 raise

@@ -11,12 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.copier.mending import split_refused
 from replication.copier.outcomes import (
     OUT_OF_ORDER,
     TOO_LARGE,
     Remedy,
     Trouble,
     append_trouble,
+    refused_record,
     target_reset,
 )
 
@@ -97,8 +99,6 @@ class Appending:
                 lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
             elif ack.error == 0:
                 self._appended(lane, piece, ack.base)
-            elif ack.error == OUT_OF_ORDER and self._was_held_up(lane, piece):
-                piece.denied = True  # the batch before it is to be sent again, this one after it
             else:
                 self._refused(lane, piece, ack)
             self.settle(lane)
@@ -114,20 +114,25 @@ class Appending:
 
     def _refused(self, lane: Lane, piece: Piece, ack: Ack) -> None:
         trouble = append_trouble(ack.error, ack.message)
-        piece.denied = trouble.remedy is Remedy.PARK
-        if piece.merged and ack.error == TOO_LARGE:  # that was our doing: fetch the parts again
-            lane.merges = False
-            trouble = Trouble(Remedy.TAKE_OVER, trouble.reason)
+        held_up = lane.trouble is not None and lane.on_wire[0] is not piece
+        says_no = trouble.remedy in {Remedy.SPLIT, Remedy.JUDGE}
+        piece.denied = says_no or (held_up and ack.error == OUT_OF_ORDER)
+        if held_up and piece.denied:
+            return  # the batch before it is dealt with first; this one is sent again after it
+        if ack.error == TOO_LARGE:
+            lane.largest = len(piece.batch) - 1
+        if trouble.remedy is Remedy.SPLIT and piece.count == 1:
+            trouble = refused_record(trouble, piece.before, piece.after)
         lane.suffer(trouble)
-
-    def _was_held_up(self, lane: Lane, piece: Piece) -> bool:
-        return lane.trouble is not None and lane.on_wire[0] is not piece
 
     def settle(self, lane: Lane) -> None:
         """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
         if lane.trouble is None:
             self.offer(lane)
         elif lane.answers_due == 0:
+            if lane.trouble.remedy is Remedy.SPLIT and split_refused(lane):
+                self.offer(lane)
+                return
             if lane.trouble.remedy is Remedy.RETRY:
                 lane.reason = lane.trouble.reason
                 self._failures[lane] += 1

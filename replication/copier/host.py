@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.copier.ends import Clusters, clusters
 from replication.copier.spec import UnitReport
-from replication.copier.starting import Clusters, clusters
 from replication.copier.unit import Unit
 from replication.errors import ReplicationError
 

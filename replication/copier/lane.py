@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
-from replication.copier.pieces import Piece, merge_small
+from replication.copier.pieces import Piece, halves, merge_small
 from replication.copier.watched import Watched
 from replication.model import PartitionState, TopicPartition
 from replication.progress import Position
@@ -39,7 +39,7 @@ class Lane(Watched):
     proven: bool = False  # the target has acked an append of this producer epoch
     unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
-    merges: bool = True  # until the target finds a merged batch too large
+    largest: int | None = None  # bytes of a batch that the target may take; None: it refused none
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
     answers_due: int = 0
@@ -47,6 +47,7 @@ class Lane(Watched):
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     records: int = 0
     bytes: int = 0
+    lost: int = 0  # source offsets that were passed over by policy
     source_end: int = 0
     last_timestamp: int = 0
     caught_up_ms: int = 0
@@ -104,7 +105,7 @@ class Lane(Watched):
             self.position = batch.last + 1
             self.taken = (self.position, epoch)
             if piece is None:
-                self._pass_over()
+                self.pass_over()
             else:
                 piece.epochs = before if piece.before == at else -1, epoch
                 self.waiting.append(piece)
@@ -120,16 +121,17 @@ class Lane(Watched):
         after = batch.last + 1
         if whole and not self.skip and batch.passes_as_bytes:
             frame.hold()
-            return Piece(batch.view, batch.count, batch.base, after, batch.max_timestamp, frame)
+            whole_range = range(batch.base, after)
+            return Piece(batch.view, after, batch.max_timestamp, frame, whole_range)
         rest = reshape(batch, start=self.position, skip=self.skip, where=self.source)
         self.skip -= rest.skipped
         if rest.batch is None:
             return None
         frame.hold()  # not for its memory: so that read-ahead stays bounded
         view = memoryview(rest.batch)
-        return Piece(view, rest.count, rest.first, after, batch.max_timestamp, frame)
+        return Piece(view, after, batch.max_timestamp, frame, rest.offsets)
 
-    def _pass_over(self) -> None:
+    def pass_over(self) -> None:
         """Note that what was fetched last needs no append: markers, aborted, already there."""
         if self.skip:
             return  # the anchor stays until counting has been used up
@@ -138,14 +140,16 @@ class Lane(Watched):
             last.after, last.epochs = self.position, (last.epochs[0], self.last_epoch)
         elif self.acked is not None:
             self.done = self.taken
-            self._moved(Position(self.position, max(self.acked.target, self.counted)))
+            self.moved_to(Position(self.position, max(self.acked.target, self.counted)))
 
     def next_piece(self) -> Piece:
         """Move the next piece onto the wire, stamped, and return it."""
-        if self.merges:
+        if self.largest is None:
             merge_small(self.waiting, self.source)
         piece = self.waiting.popleft()
         if not piece.stamped:
+            piece = self._small_enough(piece)
+            piece.sequence = self.sequence
             restamp(piece.batch, *self.producer, self.sequence)
             self.sequence = next_sequence(self.sequence, piece.count)
             piece.stamped = True
@@ -154,19 +158,26 @@ class Lane(Watched):
         self.answers_due += 1
         return piece
 
+    def _small_enough(self, piece: Piece) -> Piece:
+        """Return the first part of ``piece`` that the target takes; the rest waits."""
+        while self.largest is not None and len(piece.batch) > self.largest and piece.count > 1:
+            piece, rest = halves(piece, self.source)
+            self.waiting.appendleft(rest)
+        return piece
+
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
         piece.base, self.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
             self.done = done.after, done.epochs[1]
-            self._moved(Position(done.after, (done.base or 0) + done.count))
+            self.moved_to(Position(done.after, (done.base or 0) + done.count))
             self.records += done.count
             self.bytes += len(done.batch)
             self.last_timestamp = done.timestamp
             done.let_go()
 
-    def _moved(self, to: Position) -> None:
+    def moved_to(self, to: Position) -> None:
         """Take an exact position. What was counted is behind it, and whatever was stuck as well.
 
         Not sooner: an anchor that still asks for counting would count the same records again.
@@ -188,7 +199,7 @@ class Lane(Watched):
         Only when no answer is due: until then the connection may still read the bytes.
         """
         self.trouble, self.retry_at = None, until
-        while self.waiting and not self.waiting[-1].stamped:
+        while self.waiting and not self.waiting[-1].stamped and not self.waiting[-1].split:
             piece = self.waiting.pop()
             self.position = piece.before
             self.taken = piece.before, piece.epochs[0]
@@ -250,4 +261,5 @@ class Lane(Watched):
             source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
+            lost=self.lost,
         )

@@ -96,21 +96,27 @@ class StateLog:
         if records:
             await asyncio.shield(asyncio.create_task(self._append_in_turn(records)))
 
+    async def append_batch(self, batch: bytearray) -> None:
+        """Append a batch of any records, as ``append`` does with ours."""
+        async with self._turn:
+            await asyncio.shield(asyncio.create_task(self._append(batch)))
+
     async def _append_in_turn(self, records: Sequence[Stored]) -> None:
+        now = int(time.time() * 1000)
         async with self._turn:
             for some in _slices(records):
-                await self._append(some)
+                listed = [plain_record(now, key, value) for key, value in some]
+                await self._append(encode(listed))
 
-    async def _append(self, records: Sequence[KeyValue]) -> None:
-        now = int(time.time() * 1000)
-        batch = encode([plain_record(now, key, value) for key, value in records])
+    async def _append(self, batch: bytearray) -> None:
+        count = next(walk(memoryview(batch), self.topic)).count
         sequence = self._sequence if self.producer[0] >= 0 else -1
         restamp(batch, *self.producer, sequence)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             ack, error = await self._produce(memoryview(batch))
             if ack is not None and ack.error in {0, 46}:
-                self._sequence = next_sequence(self._sequence, len(records))
+                self._sequence = next_sequence(self._sequence, count)
                 return
             if ack is not None and ack.error in _FENCED:
                 raise Fenced(f"writing {self.topic}: another appender has fenced us")

@@ -19,8 +19,9 @@ class Remedy(IntEnum):
     """What to do, in order of weight."""
 
     RETRY = 1  # the same bytes with the same sequence, in order
-    TAKE_OVER = 2  # fence and count: what happened is not known
-    PARK = 3  # a person must act; the other partitions go on
+    SPLIT = 2  # a batch was refused for one of its records: send its halves
+    TAKE_OVER = 3  # fence and count: what happened is not known
+    JUDGE = 4  # the policy says whether it goes on; the other partitions do
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,17 @@ class Trouble:
     remedy: Remedy
     reason: str
     state: PartitionState = PartitionState.WAITING
+    lost: tuple[int, int] | None = None  # source offsets that are missing if it goes on
+    resume: int | None = None  # source offset at which it could go on
 
 
 _STUCK = {
     PartitionState.LOST_RANGE,
     PartitionState.SOURCE_TRUNCATED,
     PartitionState.TARGET_RESET,
+    PartitionState.TARGET_FOREIGN,
     PartitionState.REFUSED,
+    PartitionState.POSITION_LOST,
 }
 OUT_OF_ORDER = 45
 OFFSET_OUT_OF_RANGE = 1
@@ -60,14 +65,17 @@ _COUNT_AGAIN = {
     90: "another appender fenced us",
 }
 _REFUSED = {
-    TOO_LARGE: "a batch is larger than the target topic's max.message.bytes",
-    18: "a batch is larger than the target topic's segment.bytes",
-    29: "not authorized to write to the target topic",
-    31: "not authorized to write idempotently to the target cluster",
-    32: "a timestamp is outside the target topic's message.timestamp.before/after.max.ms",
-    44: "a policy of the target refuses the records",
+    TOO_LARGE: "it is larger than the target topic's max.message.bytes",
+    18: "it is larger than the target topic's segment.bytes",
+    32: "its timestamp is outside the target topic's message.timestamp.before/after.max.ms",
+    44: "a policy of the target refuses the record",
+    87: "the target finds the record invalid: a compacted topic refuses records without a key",
+}
+_FORBIDDEN = {
+    29: "not authorized to write to the target topic: it needs WRITE",
+    31: "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE",
+    53: "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE",
     76: "the target does not know the compression codec",
-    87: "the target finds a record invalid: a compacted topic refuses records without a key",
 }
 _FETCH_LATER = {
     3: "the source has no such topic or partition",
@@ -90,9 +98,22 @@ def append_trouble(code: int, message: str = "") -> Trouble:
         return Trouble(Remedy.RETRY, _APPEND_LATER[code])
     if code in _COUNT_AGAIN:
         return Trouble(Remedy.TAKE_OVER, _COUNT_AGAIN[code])
-    reason = _REFUSED.get(code, f"the target refuses a batch with error {code}")
     detail = f" ({message})" if message else ""
-    return Trouble(Remedy.PARK, reason + detail, PartitionState.REFUSED)
+    if code in _REFUSED:
+        return Trouble(Remedy.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
+    reason = _FORBIDDEN.get(code, f"the target refuses a batch with error {code}")
+    return Trouble(Remedy.JUDGE, reason + detail, PartitionState.REFUSED)
+
+
+def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
+    """Return what to make of a single record that the target refuses."""
+    return Trouble(
+        Remedy.JUDGE,
+        f"the target refuses the record at offset {offset}: {why.reason}",
+        PartitionState.REFUSED,
+        lost=(offset, offset + 1),
+        resume=after,
+    )
 
 
 def fetch_trouble(code: int) -> Trouble:
@@ -101,25 +122,27 @@ def fetch_trouble(code: int) -> Trouble:
         return Trouble(Remedy.RETRY, _FETCH_LATER[code])
     if code == 29:
         reason = "not authorized to read the source topic"
-        return Trouble(Remedy.PARK, reason, PartitionState.REFUSED)
+        return Trouble(Remedy.JUDGE, reason, PartitionState.REFUSED)
     return Trouble(Remedy.RETRY, f"the source answers with error {code}")
 
 
 def target_reset(end: int, ours: int) -> Trouble:
     """Return what to make of a target that ends before what was acked there."""
     reason = f"the target ends at {end}, our last record is at {ours - 1}: emptied or made anew"
-    return Trouble(Remedy.PARK, reason, PartitionState.TARGET_RESET)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.TARGET_RESET)
 
 
 def out_of_range(position: int, log_start: int, end: int) -> Trouble:
     """Return what to make of a position that the source's log does not hold."""
     if position < log_start:
         reason = f"the source no longer has offsets [{position}, {log_start})"
-        return Trouble(Remedy.PARK, reason, PartitionState.LOST_RANGE)
+        lost = (position, log_start)
+        return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
         return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
     reason = f"the source ends at {end}, before our position {position}"
-    return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)
+    lost = (end, position)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
 
 
 def diverged(position: int, end: int) -> Trouble:
@@ -131,7 +154,7 @@ def diverged(position: int, end: int) -> Trouble:
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
         "them became leader; the target holds records that the source has not"
     )
-    return Trouble(Remedy.PARK, reason, PartitionState.SOURCE_TRUNCATED)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, (end, position), end)
 
 
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:

@@ -7,10 +7,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from replication.batches import CODEC_MASK, walk
-from replication.records import coalesce
+from replication.records import coalesce, split
 
 if TYPE_CHECKING:
     from collections import deque
+    from collections.abc import Sequence
 
     from replication.copier.network import Frame
     from replication.model import TopicPartition
@@ -25,16 +26,26 @@ class Piece:
     """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
 
     batch: memoryview
-    count: int
-    before: int  # source offset from which it is fetched again
     after: int  # source offset after it and after what is not delivered behind it
     timestamp: int  # ms, of its latest record
     frame: Frame | None  # held until this is acked; None: let go of
+    offsets: Sequence[int]  # of its records at the source
     merged: bool = False  # of several of the source's batches
+    split: bool = False  # a part of one of the source's batches: it cannot be fetched again alone
     stamped: bool = False
+    sequence: int = -1  # as stamped
     denied: bool = False  # the target said no: it surely did not land
     epochs: tuple[int, int] = (-1, -1)  # source leader epochs before ``before`` and ``after``
     base: int | None = None  # target offset of its first record, once acked
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def before(self) -> int:
+        """The source offset from which it is fetched again."""
+        return self.offsets[0]
 
     def let_go(self) -> None:
         """Give the frame back; the bytes are not needed any more."""
@@ -63,11 +74,10 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
     batches = [next(walk(piece.batch, where)) for piece in small]
     merged = Piece(
         memoryview(coalesce(batches, where)),
-        sum(piece.count for piece in small),
-        small[0].before,
         small[-1].after,
         max(piece.timestamp for piece in small),
         small[-1].frame,  # not for its memory: so that read-ahead stays bounded
+        tuple(offset for piece in small for offset in piece.offsets),
         merged=True,
         epochs=(small[0].epochs[0], small[-1].epochs[1]),
     )
@@ -77,5 +87,19 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
     waiting.appendleft(merged)
 
 
+def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
+    """Return two pieces with the records of one that has several; it is not to be used again."""
+    one, other = split(next(walk(piece.batch, where)), where)
+    half, frame = len(piece.offsets) // 2, piece.frame
+    piece.frame = None  # the second half holds it, so that read-ahead stays bounded
+    first, second = piece.offsets[:half], piece.offsets[half:]
+    before, epoch = piece.epochs
+    sooner = Piece(memoryview(one), second[0], piece.timestamp, None, first, split=True)
+    later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
+    sooner.epochs, later.epochs = (before, epoch), (epoch, epoch)
+    return sooner, later
+
+
 def _is_small(piece: Piece) -> bool:
-    return not piece.stamped and not piece.merged and len(piece.batch) <= _SMALL
+    ready = not piece.stamped and not piece.merged and not piece.split
+    return ready and len(piece.batch) <= _SMALL

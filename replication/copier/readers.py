@@ -17,9 +17,9 @@ from replication.copier.wishes import Wishes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
-    from replication.copier.starting import Clusters
 
 _MOST_FETCHED = 4 << 20  # of one partition in one answer
 

@@ -5,46 +5,23 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.lane import Lane
-from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
-from replication.copier.replicas import Replicas
-from replication.copier.takeover import Takeover
-from replication.errors import ReplicationError
-from replication.model import PartitionState
-from replication.progress import Claimant
-from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic, status_topic
+from replication.copier.placing import Placing
+from replication.progress import Claimant, Position
+from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic, status_topic
 
 if TYPE_CHECKING:
-    from replication.copier.network import Network
-    from replication.copier.session import FetchSession
-    from replication.copier.spec import UnitSpec
-    from replication.model import PartitionPlan
+    from collections.abc import Mapping
 
-_EARLIEST, _LATEST = -2, -1
+    from replication.copier.ends import Clusters
+    from replication.copier.lane import Lane
+    from replication.copier.network import Network
+    from replication.copier.spec import UnitSpec
+
 _TRIES = 10
 _PARTITION_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """Both ends of a flow, and what this process has read of the flow's anchors so far."""
-
-    source: Network
-    target: Network
-    takeover: Takeover
-    sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by place
-    replicas: Replicas = field(default_factory=Replicas)
-
-
-def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:
-    """Return both ends with nothing read yet."""
-    anchors = StateLog(target, anchors_topic(source_alias))
-    registry = StateLog(target, PRODUCERS_TOPIC)
-    return Clusters(source, target, Takeover(flow, target, anchors, registry))
 
 
 async def start(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], int]:
@@ -82,81 +59,42 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
     await ends.takeover.read_anchors()
     me = await claimant(spec, ends.target)
     await ends.takeover.anchors.own((me.producer_id, me.epoch))
+    placing = Placing(spec, ends, await _copied_before(spec, ends))
     await ends.takeover.register(me, ends.source.cluster_id)
-    lanes = list(await asyncio.gather(*(_lane(spec, each, ends) for each in spec.partitions)))
-    ready = [each for each in lanes if each.topic_id]
-    counted = await ends.takeover.take(ready, me)
+    lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
+    await ends.takeover.anchors.append(placing.losses)
+    counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
+    await _begin_again(placing.restarts, ends)
     return me, lanes, counted
+
+
+async def _copied_before(spec: UnitSpec, ends: Clusters) -> bool:
+    """Say whether the registry knows an earlier appender of a flow that has no anchor at all."""
+    if ends.takeover.seen:
+        return False
+    return any(
+        isinstance(each, ProducerEntry)
+        and each.flow == spec.flow
+        and each.generation != spec.generation
+        for each in await ends.takeover.registry.read_on()
+    )
+
+
+async def _begin_again(restarts: Mapping[Lane, int], ends: Clusters) -> None:
+    """Set lanes whose source topic is another one to its start, and say so in their anchors.
+
+    Not sooner: what was counted on the target is of the old topic. Not later: what is appended
+    from now on must be counted from here.
+    """
+    for lane, begin in restarts.items():
+        target = max(lane.counted, lane.acked.target if lane.acked else 0)
+        lane.moved_to(Position(begin, target))
+        lane.position, lane.skip = begin, 0
+    now = int(time.time() * 1000)
+    await ends.takeover.anchors.append([each.anchor(now) for each in restarts])
 
 
 async def claimant(spec: UnitSpec, target: Network) -> Claimant:
     """Get a new epoch of the unit's producer id: whoever had the unit before is older now."""
     producer_id, epoch = await target.init_producer_id(spec.transactional_id)
     return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)
-
-
-async def _lane(spec: UnitSpec, plan: PartitionPlan, ends: Clusters) -> Lane:
-    """Return a lane at its last anchor, or at the place where a new partition begins.
-
-    A lane without ``topic_id`` cannot be taken over now; its state says why.
-    """
-    topic_id = ends.source.topic_id(plan.source.topic) or b""
-    target_id = (ends.target.topic_id(plan.target.topic) or b"").hex()
-    known = ends.takeover.seen.get(plan.source)
-    lane = Lane(spec.flow, plan, topic_id, known or _unknown(spec.flow, plan))
-    if not topic_id:
-        lane.park(PartitionState.WAITING, "the source does not know the topic")
-    elif known is None or known.source is None or known.target_topic != plan.target.topic:
-        await _begin_anew(lane, spec, ends)
-    elif known.source_topic_id not in {"", topic_id.hex()}:
-        lane.topic_id = b""
-        lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
-    elif ends.target.leader(plan.target) is None:
-        lane.topic_id = b""
-        lane.park(PartitionState.WAITING, "the target has no such partition, or it has no leader")
-    elif known.target_topic_id not in {"", target_id}:
-        lane.topic_id = b""
-        lane.park(PartitionState.TARGET_RESET, "the target topic was deleted and made anew")
-    if lane.topic_id:
-        lane.claimed = replace(lane.claimed, target_topic_id=target_id)
-    return lane
-
-
-def _skips_history(plan: PartitionPlan, spec: UnitSpec, ends: Clusters) -> bool:
-    """Say whether the flow is to begin at the end of a partition that it has not copied before.
-
-    Only on its very first start: what is born later is copied from its first record.
-    """
-    copied_before = any(each.generation < spec.generation for each in ends.takeover.seen.values())
-    return spec.start == "latest" and not plan.born_later and not copied_before
-
-
-async def _begin_anew(lane: Lane, spec: UnitSpec, ends: Clusters) -> None:
-    """Find the place where a partition that was never copied begins, if its ends answer."""
-    plan, at = lane.plan, _LATEST if _skips_history(lane.plan, spec, ends) else _EARLIEST
-    try:
-        async with asyncio.timeout(_PARTITION_PATIENCE_S):
-            begin, end = await asyncio.gather(
-                ends.source.offset_at(plan.source, at), ends.target.offset_at(plan.target, _LATEST)
-            )
-    except (TimeoutError, ReplicationError) as problem:
-        lane.topic_id = b""
-        reason = str(problem) or "the source or target partition has no leader"
-        lane.park(PartitionState.WAITING, reason)
-        return
-    lane.claimed = replace(
-        _unknown(spec.flow, plan), source=begin, target=end, generation=spec.generation
-    )
-
-
-def _unknown(flow: str, plan: PartitionPlan) -> Anchor:
-    """Return the anchor of a partition to which nobody has appended yet."""
-    return Anchor(
-        flow=flow,
-        topic=plan.source.topic,
-        partition=plan.source.partition,
-        target_topic=plan.target.topic,
-        source=None,
-        target=None,
-        clean=True,
-    )

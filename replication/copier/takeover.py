@@ -67,8 +67,9 @@ class Takeover:
         mine = (me.transactional_id, me.producer_id)
         if any(mine in each.appenders for each in self.seen.values()):
             return
+        now = int(time.time() * 1000)
         entry = ProducerEntry(
-            me.producer_id, self.flow, origin, me.transactional_id, int(time.time() * 1000)
+            me.producer_id, self.flow, origin, me.transactional_id, now, me.generation
         )
         await self.registry.append([entry])
 
@@ -164,7 +165,7 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
     lane.proven = lane.unsure = False
     lane.counted, lane.found = 0, (0, 0)
-    lane.records, lane.bytes = anchor.records, anchor.bytes
+    lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
     lane.trouble = None if exact else _COUNTING

@@ -12,16 +12,17 @@ from replication.copier.network import Fenced
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.readers import Readers
 from replication.copier.starting import claimant
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from replication.copier.appending import Appending
+    from replication.copier.ends import Clusters
+    from replication.copier.judging import Judge
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
-    from replication.copier.starting import Clusters
     from replication.progress import Claimant
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back
@@ -36,6 +37,7 @@ class Tending:
     lanes: Sequence[Lane]
     me: Claimant
     appending: Appending
+    judge: Judge
     takeovers: int = 0
     _readers: Readers = field(init=False)
     _alarm: asyncio.Event = field(default_factory=asyncio.Event)
@@ -74,7 +76,7 @@ class Tending:
         """Ask for leaders, then apply each troubled lane's remedy."""
         await self._refresh(self._troubled)
         await self._arrange(list(self._troubled))
-        self._park(self._asking_for(Remedy.PARK))
+        await self._judge(self._asking_for(Remedy.JUDGE))
         target = self.ends.target
         uncounted = self._asking_for(Remedy.TAKE_OVER)
         await self._take_over([each for each in uncounted if target.leader(each.target)])
@@ -98,11 +100,19 @@ class Tending:
             if each.trouble is not None and each.trouble.remedy is remedy
         ]
 
-    def _park(self, lanes: Iterable[Lane]) -> None:
+    async def _judge(self, lanes: Iterable[Lane]) -> None:
         for lane in lanes:
-            if lane.trouble is not None:
-                lane.park(lane.trouble.state, lane.trouble.reason)
+            if (trouble := lane.trouble) is None:
+                continue
+            try:
+                await self.judge.judge(lane, trouble)
+            except Fenced:
+                raise
+            except ClusterRejected as problem:
+                lane.park(trouble.state, f"{trouble.reason}; {problem}")
             self._troubled.discard(lane)
+            self.appending.offer(lane)
+        self.appending.pump()
 
     async def _take_over(self, lanes: Sequence[Lane]) -> None:
         """Fence and count: what happened to the last appends is not known."""

@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.copier.appending import Appending
+from replication.copier.judging import Judge
+from replication.copier.letters import DeadLetters
 from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
 from replication.copier.starting import start
 from replication.copier.tending import Tending
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
-from replication.state import Control, FlowStatus, status_topic
+from replication.state import Control, FlowStatus, letters_topic, status_topic
 
 if TYPE_CHECKING:
+    from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
-    from replication.copier.starting import Clusters
     from replication.progress import Claimant
     from replication.state import Anchor, Stored
 
@@ -87,7 +89,8 @@ class Unit:
             lane.news = self._news
             self._news.add(lane)
         appending = Appending(self.ends.target)
-        tending = Tending(self.spec, self.ends, self.lanes, me, appending)
+        judge = Judge(self.spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
+        tending = Tending(self.spec, self.ends, self.lanes, me, appending, judge)
         appending.on_trouble = tending.on_trouble
         tasks = [asyncio.create_task(each) for each in (tending.run(), self._keep_anchors(tending))]
         try:
@@ -105,6 +108,11 @@ class Unit:
             await tending.stop()
             self.takeovers += tending.takeovers
         await self._end_cleanly(tending)
+
+    def _letters(self) -> StateLog | None:
+        if not self.spec.policies.dead_letters:
+            return None
+        return StateLog(self.ends.target, letters_topic(self.spec.source_alias))
 
     async def _begin(self) -> tuple[Claimant, list[Lane], int]:
         """Start; what is out of reach for a moment shall not cost the epoch."""

@@ -14,10 +14,11 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourceType,
 )
-from copying import Flow, copy
+from copying import Flow, copy, kill, start_unit
 
-from replication.model import TopicPartition
-from replication.state import Anchor, anchors_topic
+from replication.copier.spec import Policies
+from replication.model import Choice, PartitionPlan, TopicPartition
+from replication.state import Anchor, Loss, anchors_topic, letters_topic
 
 pytestmark = pytest.mark.integration
 
@@ -76,9 +77,31 @@ def told(flow: Flow) -> list[str]:
     return [each for each, before in zip(states, [None, *states], strict=False) if each != before]
 
 
-def short(flow: Flow, epoch: int):
+def short(flow: Flow, epoch: int, **more):
     """Run a short epoch."""
-    return copy(flow.spec(epoch=epoch, epoch_s=2.5))
+    return copy(flow.spec(epoch=epoch, epoch_s=2.5, **more))
+
+
+def losses(flow: Flow) -> list[tuple]:
+    found = flow.store.read(anchors_topic(flow.alias)).values()
+    return sorted(
+        (each.partition, each.state, each.first, each.next)
+        for each in found
+        if isinstance(each, Loss)
+    )
+
+
+def lose(flow: Flow, before: int) -> None:
+    """Delete the source's records before an offset, as retention does."""
+    client = admin(flow.here)  # its calls end with it
+    gone = ClientPartition(the(flow), 0, before)
+    for answer in client.delete_records([gone]).values():
+        answer.result(20)
+
+
+def decide(flow: Flow, state: str, position: int, choice: str) -> tuple[PartitionPlan, ...]:
+    answer = Choice(state, position, choice)
+    return tuple(PartitionPlan(each, each, decision=answer) for each in flow.partitions)
 
 
 def test_a_source_topic_that_was_made_anew_is_not_copied_over_the_old_one(flow):
@@ -110,12 +133,9 @@ def test_a_lost_range_is_named_and_stays_so_until_a_person_acts(flow):
     feed(one, *[b"%d" % each for each in range(10)])
     one.copy_all()
     feed(one, *[b"%d" % each for each in range(10, 20)])
-    gone = ClientPartition(the(one), 0, 15)
-    client = admin(one.here)  # its calls end with it
-    for answer in client.delete_records([gone]).values():
-        answer.result(20)
+    lose(one, 15)
     for epoch in (1, 2):
-        assert short(one, epoch).not_running == 1
+        assert short(one, epoch, policies=Policies(lost_range="stop")).not_running == 1
         assert state(one) == ("LOST_RANGE", "the source no longer has offsets [10, 15)")
     assert told(one)[-2:] == ["RUNNING", "LOST_RANGE"]  # not a moment of RUNNING in epoch 2
     assert values(one.to, the(one)) == [b"%d" % each for each in range(10)]
@@ -195,3 +215,162 @@ def test_a_topic_with_a_small_limit_gets_its_small_batches_unmerged(flow):
     report = one.copy_all()
     assert (report.outcome, report.not_running) == ("clean", 0)
     one.assert_equal()
+
+
+def test_a_lost_range_is_passed_over_and_recorded_where_the_policy_says_so(flow):
+    one = flow(2)
+    feed(one, b"a", b"b")
+    feed(one, b"elsewhere", partition=1)
+    one.copy_all()
+    feed(one, *[b"%d" % each for each in range(10)])
+    lose(one, 7)
+    report = one.copy_all(epoch=1)
+    assert (report.not_running, report.takeovers) == (0, 0)
+    assert losses(one) == [(0, "LOST_RANGE", 2, 7)]
+    assert [one.anchors()[each].lost for each in one.partitions] == [5, 0]
+    kept = [b"a", b"b", *(b"%d" % each for each in range(5, 10))]
+    assert [e for e in values(one.to, the(one)) if e != b"elsewhere"] == kept
+
+
+def test_a_person_can_let_a_lost_range_pass_that_the_policy_stops_at(flow):
+    one, policies = flow(), Policies(lost_range="stop")
+    feed(one, b"a", b"b")
+    one.copy_all()
+    feed(one, b"c", b"d", b"e")
+    lose(one, 4)
+    assert short(one, 1, policies=policies).not_running == 1
+    other = decide(one, "LOST_RANGE", 1, "continue")  # an answer to another event
+    assert short(one, 2, policies=policies, partitions=other).not_running == 1
+    answer = decide(one, "LOST_RANGE", 2, "continue")
+    one.copy_all(epoch=3, policies=policies, partitions=answer)
+    assert losses(one) == [(0, "LOST_RANGE", 2, 4)]
+    assert values(one.to, the(one)) == [b"a", b"b", b"e"]
+
+
+def test_records_copied_before_they_were_removed_are_no_loss(flow):
+    one = flow()
+    feed(one, b"a", b"b")
+    one.copy_all()
+    lose(one, 2)
+    feed(one, b"c")
+    one.copy_all(epoch=1)
+    assert losses(one) == []
+    assert values(one.to, the(one)) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, tmp_path, clean):
+    one = flow()
+    feed(one, b"old 1", b"old 2")
+    if clean:
+        one.copy_all()
+    else:
+        process = start_unit(one.spec(), tmp_path)
+        one.wait_copied()
+        kill(process)
+    recreate(one.here, the(one))
+    feed(one, *[b"new %d" % each for each in range(5)])
+    policies = Policies(source_recreated="continue")
+    one.copy_all(epoch=1, policies=policies)
+    one.copy_all(epoch=2, policies=policies)
+    assert losses(one) == [(0, "SOURCE_RECREATED", 2, 2)]
+    wanted = [b"old 1", b"old 2", *(b"new %d" % each for each in range(5))]
+    assert values(one.to, the(one)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted", "lost"),
+    [
+        ("reseed", [b"a", b"b", b"c"], []),
+        ("continue", [b"c"], [(0, "TARGET_RESET", 0, 2)]),
+    ],
+)
+def test_a_target_topic_made_anew_is_filled_as_the_policy_says(flow, choice, wanted, lost):
+    one = flow()
+    feed(one, b"a", b"b")
+    one.copy_all()
+    recreate(one.to, the(one))
+    feed(one, b"c")
+    one.copy_all(epoch=1, policies=Policies(target_reset=choice))
+    one.copy_all(epoch=2, policies=Policies(target_reset="stop"))
+    assert values(one.to, the(one)) == wanted
+    assert losses(one) == lost
+
+
+def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
+    one = flow(1, LIMIT)
+    one.store.ensure_letters(one.alias)
+    batch = {"linger.ms": 200}  # all of them in one batch
+    listed = [(0, b"k", each) for each in (b"a", LARGE, b"b", b"c", LARGE, b"d")]
+    support.produce(one.here, the(one), listed, batch)
+    one.copy_all(policies=Policies(refused="skip", dead_letters=True))
+    assert values(one.to, the(one)) == [b"a", b"b", b"c", b"d"]
+    assert losses(one) == [(0, "REFUSED", 1, 2), (0, "REFUSED", 4, 5)]
+    letters = support.consume_all(one.to, letters_topic(one.alias))
+    assert [each.value for each in letters] == [LARGE, LARGE]
+    told = dict(letters[1].headers)
+    assert (told["isthmus.topic"], told["isthmus.offset"]) == (the(one).encode(), b"4")
+    assert b"max.message.bytes" in told["isthmus.reason"]
+
+
+def test_records_before_a_refused_one_of_the_same_batch_are_copied(flow):
+    one = flow(1, LIMIT)
+    listed = [(0, b"k", each) for each in (b"a", b"b", LARGE, b"c")]
+    support.produce(one.here, the(one), listed, {"linger.ms": 200})
+    assert short(one, 0).not_running == 1
+    assert values(one.to, the(one)) == [b"a", b"b"]
+    assert state(one)[0] == "REFUSED"
+    assert "record at offset 2" in state(one)[1]
+    allow(one)
+    assert short(one, 1).takeovers == 0
+    one.assert_equal()
+
+
+def test_a_record_without_a_key_stops_a_compacted_target_with_its_offset_and_the_reason(flow):
+    one = flow(1, {"cleanup.policy": "compact"})
+    support.produce(one.here, the(one), [(0, b"k", b"a"), (0, None, b"b"), (0, b"k", b"c")])
+    assert short(one, 0).not_running == 1
+    assert values(one.to, the(one)) == [b"a"]
+    reason = state(one)[1]
+    assert "record at offset 1" in reason
+    assert "without" in reason
+    one.copy_all(epoch=1, policies=Policies(refused="skip"))
+    assert values(one.to, the(one)) == [b"a", b"c"]
+
+
+def test_anchors_that_are_gone_lead_to_a_question_and_not_to_a_second_copy(flow):
+    one = flow()
+    feed(one, b"a", b"b")
+    one.copy_all()
+    client, topic = admin(one.to), anchors_topic(one.alias)
+    client.delete_topics([topic])[topic].result(20)
+    one.store.ensure_topics(one.alias)
+    feed(one, b"c")
+    for generation in (2, 3):
+        assert short(one, 1, generation=generation).not_running == 1
+        assert state(one)[0] == "POSITION_LOST"
+    assert values(one.to, the(one)) == [b"a", b"b"]
+    answer = decide(one, "POSITION_LOST", -1, "reseed")
+    one.copy_all(generation=4, partitions=answer)
+    assert values(one.to, the(one)) == [b"a", b"b", b"a", b"b", b"c"]
+
+
+def test_a_flow_may_begin_at_a_moment_or_at_named_offsets(flow):
+    one, other, named = flow(), flow(), flow(2)
+    for each in (one, other):
+        listed = [(0, b"k", b"%d" % n, [], 1_700_000_000_000 + n * 1000) for n in range(10)]
+        support.produce(each.here, the(each), listed)
+    one.copy_all(start="1700000006000")
+    assert values(one.to, the(one)) == [b"6", b"7", b"8", b"9"]
+    other.copy_all(start="1800000000000")  # later than all there is: at the end
+    feed(other, b"new")
+    other.copy_all(epoch=1)
+    assert values(other.to, the(other)) == [b"new"]
+    for partition in range(2):
+        feed(named, *[b"%d" % n for n in range(4)], partition=partition)
+    plans = tuple(
+        PartitionPlan(each, each, start=3 if each.partition == 0 else None)
+        for each in named.partitions
+    )
+    named.copy_all(partitions=plans)
+    assert sorted(values(named.to, the(named))) == [b"0", b"1", b"2", b"3", b"3"]

@@ -142,7 +142,7 @@ def test_a_refused_lane_is_to_be_parked_and_the_others_go_on():
     bad, good = fill(a_lane(a_start(0)), 1), fill(a_lane(a_start(1)), 7)
     wire = Wire(bad, good)
     wire.answer(TOO_LARGE, 0)
-    assert (bad.trouble.remedy, bad.trouble.state) == (Remedy.PARK, PartitionState.REFUSED)
+    assert (bad.trouble.remedy, bad.trouble.state) == (Remedy.JUDGE, PartitionState.REFUSED)
     assert wire.troubled == [bad]
     assert good.trouble is None
     for base in range(1, 7):

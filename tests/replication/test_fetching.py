@@ -306,7 +306,7 @@ def test_a_position_that_is_there_again_is_tried_again():
     ("ends", "remedy", "asked"),
     [
         pytest.param([0, 500, 1500], Remedy.RETRY, 2, id="two answers that were too low"),
-        pytest.param([500, 500, 500], Remedy.PARK, 2, id="it stays so"),
+        pytest.param([500, 500, 500], Remedy.JUDGE, 2, id="it stays so"),
         pytest.param([1500], Remedy.RETRY, 0, id="believed at once"),
     ],
 )

@@ -60,11 +60,11 @@ def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_k
 
 def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
     lane, _ = a_queue([(PLAIN, 1)] * 6)
-    lane.merges, lane.proven = False, True
+    lane.largest, lane.proven = 1 << 20, True
     sent = [bytes(lane.next_piece().batch) for _ in range(2)]
     lane.answers_due = 0
     lane.back_off(0.0)
-    lane.merges, lane.retry_at = True, None
+    lane.largest = lane.retry_at = None
     log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))
     lane.take(fetch(log, [], lane.position, 9), Frame())
     again = [lane.next_piece() for _ in range(3)]

@@ -1,0 +1,88 @@
+"""What becomes of a lane that needs an answer: it is parked, or goes on and the loss is written.
+
+Nothing is passed over in silence: the loss stands on the target before the position moves.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from replication.copier.mending import drop_refused, go_back, jump, without_refused
+from replication.model import PartitionState
+from replication.policies import STOP, choose
+from replication.state import Anchor, Loss
+
+if TYPE_CHECKING:
+    from replication.copier.lane import Lane
+    from replication.copier.letters import DeadLetters
+    from replication.copier.logs import StateLog
+    from replication.copier.outcomes import Trouble
+    from replication.copier.spec import UnitSpec
+
+
+@dataclass(slots=True)
+class Judge:
+    """Applies the flow's policies, and what a person decided, to the lanes of a unit."""
+
+    spec: UnitSpec
+    anchors: StateLog
+    letters: DeadLetters
+
+    async def judge(self, lane: Lane, trouble: Trouble) -> bool:
+        """Park ``lane`` or let it go on; say which. Only when no answer is due.
+
+        Raises ClusterUnavailable or ClusterRejected, and then nothing has changed.
+        """
+        position = lane.acked.source if lane.acked else None
+        choice = choose(trouble.state, position, self.spec.policies, lane.plan.decision)
+        if choice == STOP or trouble.resume is None or trouble.lost is None:
+            lane.park(trouble.state, trouble.reason)
+            return False
+        if trouble.state is PartitionState.REFUSED:
+            await self._skip(lane, trouble)
+        else:
+            await self.anchors.append([loss_of(lane, trouble)])
+            lane.lost += _count(trouble)
+            forward = trouble.resume >= lane.position
+            (jump if forward else go_back)(lane, trouble.resume)
+        lane.trouble = None
+        return True
+
+    async def _skip(self, lane: Lane, trouble: Trouble) -> None:
+        """Leave a refused record out.
+
+        The anchor is past it before anything else is appended: a later takeover counts records
+        that are on the target, and this one is not (C).
+        """
+        to, lost = without_refused(lane), lane.lost + _count(trouble)
+        await self.letters.send(lane, trouble.reason)
+        anchor = replace(_anchor(lane), source=to.source, target=to.target, lost=lost)
+        await self.anchors.append([loss_of(lane, trouble), anchor])
+        drop_refused(lane)
+        lane.lost = lost
+
+
+def loss_of(lane: Lane, trouble: Trouble) -> Loss:
+    """Return the record of what ``trouble`` takes from the copy."""
+    first, after = trouble.lost or (0, 0)
+    return Loss(
+        lane.flow,
+        *lane.source,
+        lane.topic_id.hex(),
+        first,
+        trouble.state,
+        after,
+        trouble.reason,
+        int(time.time() * 1000),
+    )
+
+
+def _count(trouble: Trouble) -> int:
+    first, after = trouble.lost or (0, 0)
+    return after - first
+
+
+def _anchor(lane: Lane) -> Anchor:
+    return lane.anchor(int(time.time() * 1000))

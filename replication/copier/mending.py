@@ -1,0 +1,71 @@
+"""Take back what surely did not land, and go on in another way. No I/O.
+
+A refused batch used up no sequence: the broker checks what is in it before it notes the producer's
+sequence. So what was refused, and what was out of order because of it, may be sent in another shape
+from the refused one's sequence on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.pieces import halves
+from replication.progress import Position
+
+if TYPE_CHECKING:
+    from replication.copier.lane import Lane
+
+
+def split_refused(lane: Lane) -> bool:
+    """Put the halves of the refused batch in its place; False: counting is needed first.
+
+    Only when no answer is due.
+    """
+    refused = lane.on_wire[0]
+    if not lane.settled or not refused.denied or refused.count == 1:
+        reason = lane.trouble.reason if lane.trouble else ""
+        lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
+        return False
+    take_back(lane)
+    lane.waiting.extendleft(reversed(halves(lane.waiting.popleft(), lane.source)))
+    lane.trouble = None
+    return True
+
+
+def take_back(lane: Lane) -> None:
+    """Move what is on the wire back to what waits. Only when it surely did not land."""
+    if lane.on_wire:
+        lane.sequence = lane.on_wire[0].sequence
+    lane.waiting.extendleft(reversed(lane.on_wire))
+    lane.on_wire.clear()
+    for piece in lane.waiting:
+        piece.stamped = piece.denied = False
+
+
+def without_refused(lane: Lane) -> Position:
+    """Return the position behind the refused record in front; nothing is changed."""
+    at = lane.acked or Position(0, 0)
+    return Position(lane.on_wire[0].after, max(at.target, lane.counted))
+
+
+def drop_refused(lane: Lane) -> None:
+    """Leave the refused record in front out; what follows is sent next."""
+    to = without_refused(lane)
+    take_back(lane)
+    lane.waiting.popleft().let_go()
+    lane.moved_to(to)
+
+
+def jump(lane: Lane, to: int) -> None:
+    """Go on reading at ``to``, a source offset ahead; what was read before is still sent."""
+    lane.position, lane.skip = to, 0
+    lane.pass_over()
+
+
+def go_back(lane: Lane, to: int) -> None:
+    """Go on reading at ``to``, a source offset behind: what was read from there on is dropped."""
+    at = lane.acked or Position(0, 0)
+    lane.forget()
+    lane.position, lane.skip = min(to, at.source), 0
+    lane.moved_to(Position(min(to, at.source), max(at.target, lane.counted)))

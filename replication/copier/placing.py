@@ -1,0 +1,185 @@
+"""Where each partition of a unit goes on: at its anchor, at a start, or nowhere before an answer.
+
+What happened to a topic while nobody copied it is seen here: another topic of the same name has
+another id. The flow's policy, or a person, says whether such a partition goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from replication.copier.lane import Lane
+from replication.errors import ReplicationError
+from replication.model import PartitionState
+from replication.policies import RESEED, STOP, choose
+from replication.state import Anchor, Loss
+
+if TYPE_CHECKING:
+    from replication.copier.ends import Clusters
+    from replication.copier.spec import UnitSpec
+    from replication.model import PartitionPlan
+
+EARLIEST, LATEST = -2, -1
+_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
+_RECREATED = "the source topic was deleted and made anew"
+_RESET = "the target topic was deleted and made anew"
+_NO_ANCHORS = (
+    "this flow has copied before, the registry of producer ids says, but its anchors are gone: "
+    "where it stood is not known, and copying all of it again would double the target"
+)
+
+
+@dataclass(slots=True)
+class Placing:
+    """Places the lanes of one unit at an epoch's start."""
+
+    spec: UnitSpec
+    ends: Clusters
+    copied_before: bool  # although the flow has no anchor at all
+    losses: list[Loss] = field(default_factory=list)  # to be written before anything is copied
+    restarts: dict[Lane, int] = field(default_factory=dict)  # lanes of another source topic
+
+    async def place(self, plan: PartitionPlan) -> Lane:
+        """Return a lane that is ready to be taken over, or without ``topic_id`` and parked."""
+        lane = self._lane(plan)
+        known, topic_id, target_id = lane.claimed, lane.topic_id.hex(), self._target_id(plan)
+        if not lane.topic_id:
+            lane.park(PartitionState.WAITING, "the source does not know the topic")
+        elif self._position_is_lost(known):
+            await self._without_anchor(lane)
+        elif known.source is None or known.target_topic != plan.target.topic:
+            await self._anew(lane)
+        elif known.source_topic_id not in {"", topic_id}:
+            await self._of_another_source_topic(lane)
+        elif self.ends.target.leader(plan.target) is None:
+            _put_off(lane, "the target has no such partition, or it has no leader")
+        elif known.target_topic_id not in {"", target_id}:
+            await self._on_another_target_topic(lane)
+        if lane.topic_id:
+            lane.claimed = replace(lane.claimed, target_topic_id=target_id)
+        return lane
+
+    def _lane(self, plan: PartitionPlan) -> Lane:
+        topic_id = self.ends.source.topic_id(plan.source.topic) or b""
+        known = self.ends.takeover.seen.get(plan.source)
+        return Lane(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
+
+    def _target_id(self, plan: PartitionPlan) -> str:
+        return (self.ends.target.topic_id(plan.target.topic) or b"").hex()
+
+    def _position_is_lost(self, known: Anchor) -> bool:
+        asked = known.source is None and known.state == PartitionState.POSITION_LOST
+        return self.copied_before or asked
+
+    async def _without_anchor(self, lane: Lane) -> None:
+        end = await self._offset(lane, LATEST, of_target=True)
+        if end is None:
+            return
+        choice = self._choice(lane, PartitionState.POSITION_LOST)
+        if end == 0:
+            await self._anew(lane)  # nothing was copied yet that could be doubled
+        elif choice == STOP:
+            _park(lane, PartitionState.POSITION_LOST, _NO_ANCHORS)
+        else:
+            await self._anew(lane, EARLIEST if choice == RESEED else LATEST)
+
+    async def _of_another_source_topic(self, lane: Lane) -> None:
+        """Go on with all of the new topic; what the old one still held is lost."""
+        if self._choice(lane, PartitionState.SOURCE_RECREATED) == STOP:
+            _park(lane, PartitionState.SOURCE_RECREATED, _RECREATED)
+        elif (begin := await self._offset(lane, EARLIEST)) is not None:
+            at = lane.claimed.source or 0
+            self._note(lane, (at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
+            self.restarts[lane] = begin
+
+    async def _on_another_target_topic(self, lane: Lane) -> None:
+        """Go on where the source stands, or copy all of it again."""
+        choice = self._choice(lane, PartitionState.TARGET_RESET)
+        if choice == STOP:
+            _park(lane, PartitionState.TARGET_RESET, _RESET)
+        elif choice == RESEED:
+            await self._anew(lane, EARLIEST)
+        else:
+            at = lane.claimed.source or 0
+            self._note(lane, (0, at), PartitionState.TARGET_RESET, _RESET)
+            lane.claimed = replace(lane.claimed, target=0)
+
+    async def _anew(self, lane: Lane, begin: int | None = None) -> None:
+        """Begin a partition at ``begin``, or where the flow says that new ones begin."""
+        at = self._begin(lane.plan) if begin is None else begin
+        source = await self._offset(lane, at)
+        target = None if source is None else await self._offset(lane, LATEST, of_target=True)
+        if source is None or target is None:
+            return
+        if lane.plan.start is not None and begin is None:
+            source = max(source, lane.plan.start)
+        known, same = lane.claimed, lane.claimed.target_topic == lane.target.topic
+        lane.claimed = replace(
+            unknown(self.spec.flow, lane.plan),
+            source=source,
+            target=target,
+            generation=self.spec.generation,
+            clean=known.clean or not same,
+            appenders=known.appenders if same else (),  # who may still append is fenced
+        )
+
+    def _begin(self, plan: PartitionPlan) -> int:
+        """Return what to ask the source for: a moment in ms, its end, or its start.
+
+        A flow that copied before has seen all partitions that were there: what comes later is new,
+        and new ones are copied from their first record.
+        """
+        anchors = self.ends.takeover.seen.values()
+        copied = any(each.generation < self.spec.generation for each in anchors)
+        if plan.start is not None or plan.born_later or copied or self.spec.start == "earliest":
+            return EARLIEST
+        return LATEST if self.spec.start == "latest" else int(self.spec.start)
+
+    async def _offset(self, lane: Lane, at: int, *, of_target: bool = False) -> int | None:
+        """Ask one end of a lane; None, and the lane put off, when it does not answer."""
+        end = self.ends.target if of_target else self.ends.source
+        partition = lane.target if of_target else lane.source
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                found = await end.offset_at(partition, at)
+                return found if found >= 0 else await end.offset_at(partition, LATEST)
+        except (TimeoutError, ReplicationError) as problem:
+            _put_off(lane, str(problem) or "the source or target partition has no leader")
+            return None
+
+    def _choice(self, lane: Lane, state: PartitionState) -> str:
+        decision = lane.plan.decision
+        return choose(state, lane.claimed.source, self.spec.policies, decision)
+
+    def _note(self, lane: Lane, lost: tuple[int, int], state: PartitionState, why: str) -> None:
+        first, after = lost
+        now = int(time.time() * 1000)
+        topic_id = lane.claimed.source_topic_id
+        self.losses.append(Loss(lane.flow, *lane.source, topic_id, first, state, after, why, now))
+        lane.claimed = replace(lane.claimed, lost=lane.claimed.lost + after - first)
+
+
+def unknown(flow: str, plan: PartitionPlan) -> Anchor:
+    """Return the anchor of a partition to which nobody has appended yet."""
+    return Anchor(
+        flow=flow,
+        topic=plan.source.topic,
+        partition=plan.source.partition,
+        target_topic=plan.target.topic,
+        source=None,
+        target=None,
+        clean=True,
+    )
+
+
+def _park(lane: Lane, state: PartitionState, reason: str) -> None:
+    """Leave the partition as it stands; ``lane`` is not taken over."""
+    lane.topic_id = b""
+    lane.park(state, reason)
+
+
+def _put_off(lane: Lane, reason: str) -> None:
+    _park(lane, PartitionState.WAITING, reason)

@@ -1,0 +1,47 @@
+"""What is done about an event that needs an answer: a person's decision, else the flow's policy.
+
+Pure. ``stop`` parks the partition; each other choice lets it go on, and what is lost is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from replication.copier.spec import Policies
+    from replication.model import Choice
+
+STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
+
+# What a person may choose in each state, besides waiting for the cause to go.
+CHOICES: dict[str, tuple[str, ...]] = {
+    PartitionState.LOST_RANGE: (CONTINUE,),
+    PartitionState.SOURCE_RECREATED: (CONTINUE,),
+    PartitionState.SOURCE_TRUNCATED: (CONTINUE,),
+    PartitionState.TARGET_RESET: (CONTINUE, RESEED),
+    PartitionState.TARGET_FOREIGN: (CONTINUE,),
+    PartitionState.REFUSED: (SKIP,),
+    PartitionState.POSITION_LOST: (CONTINUE, RESEED),
+}
+
+
+def choose(
+    state: PartitionState, position: int | None, policies: Policies, decision: Choice | None
+) -> str:
+    """Return the choice for a partition that got into ``state``.
+
+    ``position`` is the source offset of its anchor, None when it has none. A person's decision
+    holds for the one event that it names.
+    """
+    at = -1 if position is None else position
+    if decision is not None and (decision.state, decision.position) == (state, at):
+        return decision.choice
+    return str(getattr(policies, state.lower(), STOP))
+
+
+def what_to_do(state: str) -> str:
+    """Return a sentence with the choices that a person has; empty when there are none."""
+    choices = CHOICES.get(state)
+    return f"choose with `isthmus resolve`: {' or '.join(choices)}" if choices else ""

@@ -1,0 +1,109 @@
+"""What a target refuses for one of its records is split until only that record is left."""
+
+from __future__ import annotations
+
+from batch_bytes import a_batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lanes import LARGE, a_lane, a_start, fetch
+from memory_cluster import Log
+from test_appending import Wire
+
+from replication.batches import walk
+from replication.copier.mending import drop_refused, go_back, jump
+from replication.copier.network import Frame
+from replication.copier.outcomes import Remedy
+from replication.records import decode, key_and_value
+
+TOO_LARGE, INVALID = 10, 87
+
+
+class Picky(Log):
+    """A target that refuses batches over a limit, and those with a record it does not like."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def append(self, batch: bytes) -> tuple[int, int]:
+        if len(batch) > self.limit:
+            return TOO_LARGE, -1
+        (found,) = walk(memoryview(batch))
+        if any(key_and_value(each)[1] == b"bad" for each in decode(found)):
+            return INVALID, -1
+        return super().append(batch)
+
+
+def serve(wire: Wire, log: Log) -> None:
+    (_, _, batch) = wire.open[0][1][0]
+    error, base = log.append(batch)
+    wire.answer(error, base=base)
+
+
+def skip_or_stop(wire: Wire, lane, skipped: list[int]) -> None:
+    trouble = lane.trouble
+    assert trouble.remedy is Remedy.JUDGE
+    skipped.append(trouble.lost[0])
+    drop_refused(lane)
+    lane.trouble = None
+    wire.appending.offer(lane)
+    wire.appending.pump()
+
+
+values = st.sampled_from([b"bad", b"", b"a", b"x" * 150, b"y" * 500])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.lists(values, min_size=1, max_size=6), min_size=1, max_size=8))
+def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
+    offset, source, wanted, bad = 0, b"", [], []
+    for content in batches:
+        source += a_batch(offset, content)
+        wanted += [each for each in content if each != b"bad" and len(each) < 500]
+        bad += [offset + n for n, e in enumerate(content) if e == b"bad" or len(e) == 500]
+        offset += len(content)
+    lane, log, skipped = a_lane(a_start()), Picky(300), []
+    lane.take(fetch(source, [], 0, 99), Frame())
+    wire = Wire(lane, proven=False)
+    for _ in range(400):
+        if wire.open:
+            serve(wire, log)
+        elif lane.trouble is not None:
+            skip_or_stop(wire, lane, skipped)
+        else:
+            break
+    assert log.values() == wanted
+    assert skipped == bad
+    assert lane.acked == (offset, len(wanted))
+
+
+def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
+    lane, log = a_lane(a_start()), Picky(9000)
+    source = b"".join(a_batch(2 * n, [LARGE] * 2) for n in range(3))
+    lane.take(fetch(source, [], 0, 9), Frame())
+    wire, sent = Wire(lane, proven=False), 0
+    while wire.open:
+        serve(wire, log)
+        sent += 1
+    assert (sent, len(log.values())) == (1 + 6, 6)
+
+
+def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it():
+    lane, log = a_lane(a_start()), Picky(9999)
+    lane.take(fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), Frame())
+    jump(lane, 10)
+    assert (lane.position, lane.acked) == (10, (0, 0))
+    wire = Wire(lane)
+    serve(wire, log)
+    assert (log.values(), lane.acked) == ([b"a", b"b"], (10, 2))
+
+
+def test_a_source_that_ends_before_our_position_is_read_from_its_end():
+    lane = a_lane(a_start())
+    lane.take(fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
+    go_back(lane, 1)
+    assert (lane.position, lane.acked, list(lane.waiting)) == (0, (0, 0), [])
+    lane.moved_to(lane.acked._replace(source=7, target=9))
+    lane.position = 7
+    go_back(lane, 5)
+    assert (lane.position, lane.acked) == (5, (5, 9))
