@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _DRAIN_S = 5.0  # how long a clean end waits for the last answers
 _LAST_WORD_S = 5.0  # and how long it tries to say so
+_START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
 _STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
 _CONTROL_WAIT_MS = 500
 _RETRY_S = 0.5
@@ -56,19 +57,21 @@ class Unit:
         watching = asyncio.create_task(self._watch(until))
         try:
             me = await self._begin_before(watching, until)
-            if me is not None:
-                await self._copy(me, watching, until)
+            await self._copy(me, watching, until)
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
             self.ends.target.drop(status_topic(self.spec.source_alias))
 
-    async def _begin_before(self, watching: asyncio.Task[None], until: float) -> Claimant | None:
+    async def _begin_before(self, watching: asyncio.Task[None], until: float) -> Claimant:
         """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
         begin = asyncio.create_task(self._begin())
         left = max(0.0, until - time.monotonic())
         try:
             await asyncio.wait({begin, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()  # another driver may be at work
+                await asyncio.wait({begin}, timeout=_START_GRACE_S)
         finally:
             if not begin.done():
                 begin.cancel()
@@ -76,9 +79,6 @@ class Unit:
         if not begin.cancelled():
             me, self.lanes, self.takeovers = begin.result()
             return me
-        if watching.done():
-            watching.result()
-            return None
         raise ClusterUnavailable(
             f"{self.spec.flow}: the clusters did not answer before the epoch's end"
         )

@@ -16,6 +16,9 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from replication.adapters.wire.dial import Line
 
 CALL_S = 30.0
 COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
@@ -116,10 +119,12 @@ class Lines:
             if node not in self.brokers:
                 raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
             host, port = self.brokers[node]
-            loop = asyncio.get_running_loop()
-            line = await loop.run_in_executor(
-                self._threads, dial, host, port, self._config, _DIAL_S
-            )
+            opening = self._threads.submit(dial, host, port, self._config, _DIAL_S)
+            try:
+                line = await asyncio.wrap_future(opening)
+            except asyncio.CancelledError:
+                opening.add_done_callback(_hang_up)  # the thread goes on
+                raise
             self._channels[node, purpose] = channel = Channel(line, f"{host}:{port}")
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
@@ -158,6 +163,12 @@ async def attempts() -> AsyncIterator[int]:
             return
         await asyncio.sleep(pause)
         pause = min(pause * 2, 1.0)
+
+
+def _hang_up(opening: Future[Line]) -> None:
+    """Close a connection that nobody waits for any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().sock.close()
 
 
 def _address(text: str) -> tuple[str, int]:
