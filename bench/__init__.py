@@ -1,7 +1,10 @@
 """Isthmus beside MirrorMaker 2: the same records, the same brokers, the same run.
 
 __main__   the command ``python -m bench``
-rounds     one tool's visit: start it, warm it, measure it, stop it
+rounds     one tool's visit: start it, warm it, measure it, stop it; and the floor
+running    a tool that runs
+takeover   a unit is killed in the middle of much traffic
+far        a round trip of 100 ms between the tool and its brokers
 tools      how each tool is configured and started
 gate       records that are all there but unreadable until the clock starts
 loader     the process that writes them

@@ -6,6 +6,7 @@ import signal
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -15,9 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import brokers
-from bench.figures import Figures, as_json, medians, rows
+from bench.far import far_rate
+from bench.figures import Figures, as_json, derived, medians, rows
 from bench.gate import BenchFailed
-from bench.rounds import PARTITIONS, QUICK, Amounts, floor, visit
+from bench.rounds import QUICK, Amounts, floor, visit
+from bench.running import PARTITIONS
+from bench.takeover import takeover
 from bench.tools import ISTHMUS, MM2, Tool
 from replication.errors import ReplicationError
 
@@ -25,18 +29,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TOOLS = {tool.name: tool for tool in (ISTHMUS, MM2)}
+_MEASURES = ("copy", "latency", "idle", "takeover", "far")
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-_console = Console(highlight=False, width=100)
+_console = Console(highlight=False, width=120)
 
 
 def bench(
     rounds: Annotated[int, typer.Option(min=1, help="how often each tool is measured")] = 3,
     quick: Annotated[bool, typer.Option(help="one round of a fifth of the records")] = False,  # noqa: FBT002 - typer's way
     only: Annotated[list[str] | None, typer.Option(help="isthmus or mm2; may be repeated")] = None,
+    measures: Annotated[str, typer.Option(help="some of these")] = ",".join(_MEASURES),
 ) -> None:
     """Measure Isthmus beside MirrorMaker 2 on two brokers of this machine."""
     if unknown := set(only or ()) - _TOOLS.keys():
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_TOOLS)}")
+    wanted = frozenset(measures.split(","))
+    if unknown := wanted - set(_MEASURES):
+        raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_MEASURES)}")
     tools = [_TOOLS[name] for name in only or _TOOLS]
     amounts, rounds = (QUICK, 1) if quick else (Amounts(), rounds)
     for number in _INTERRUPTS:
@@ -44,29 +53,51 @@ def bench(
     _header(tools, amounts, rounds)
     try:
         with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as directory:
-            taken = _run(tools, Path(directory), amounts, rounds)
+            plan = Plan(tools, Path(directory), amounts, rounds, wanted)
+            taken = _run(plan)
     except (BenchFailed, ReplicationError, KafkaException) as error:
         sys.exit(f"bench: {error}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted; all that it started has ended")
-    _print(medians(taken))
+    _print(derived(medians(taken)))
 
 
-def _run(
-    tools: Sequence[Tool], directory: Path, amounts: Amounts, rounds: int
-) -> dict[str, list[Figures]]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured, and where."""
+
+    tools: Sequence[Tool]
+    directory: Path
+    amounts: Amounts
+    rounds: int
+    measures: frozenset[str]
+
+
+def _run(plan: Plan) -> dict[str, list[Figures]]:
     """Measure the tools in turn, in an order that changes from round to round."""
-    taken: dict[str, list[Figures]] = {name: [] for name in (*_TOOLS, "relay")}
-    with brokers.running(directory / "clusters") as pair:
-        for number in range(rounds):
-            for tool in tools if number % 2 == 0 else tools[::-1]:
-                began, place = time.monotonic(), directory / tool.name / str(number + 1)
-                found = visit(tool, pair, place, amounts, compare=number == 0)
-                taken[tool.name].append(found)
-                print(_line(number + 1, tool.title, found, time.monotonic() - began), flush=True)
-            taken["relay"].append(floor(pair, number + 1, amounts))
-            print(_line(number + 1, "relay", taken["relay"][-1], 0), flush=True)
+    taken: dict[str, list[Figures]] = {name: [] for name in (*_TOOLS, "floor")}
+    with brokers.running(plan.directory / "clusters") as pair:
+        for number in range(1, plan.rounds + 1):
+            for tool in plan.tools if number % 2 else plan.tools[::-1]:
+                began = time.monotonic()
+                taken[tool.name].append(_measured(plan, tool, pair, number))
+                lasted = time.monotonic() - began
+                print(_line(number, tool.title, taken[tool.name][-1], lasted), flush=True)
+            taken["floor"].append(floor(pair, number, plan.amounts, plan.measures))
+            print(_line(number, "floor", taken["floor"][-1], 0), flush=True)
     return taken
+
+
+def _measured(plan: Plan, tool: Tool, pair: brokers.Brokers, number: int) -> Figures:
+    """Take all measures of a tool once. The rarer ones have visits of their own."""
+    place, found = plan.directory / tool.name / str(number), Figures()
+    if plan.measures & {"copy", "latency", "idle"}:
+        found |= visit(tool, pair, place, plan.amounts, plan.measures)
+    if "takeover" in plan.measures and tool is ISTHMUS:
+        found |= takeover(tool, pair, place.with_name(f"{number}t"), plan.amounts.takeover)
+    if "far" in plan.measures:
+        found |= far_rate(tool, pair, place.with_name(f"{number}f"), plan.amounts.far)
+    return found
 
 
 def _header(tools: Sequence[Tool], amounts: Amounts, rounds: int) -> None:
@@ -84,8 +115,8 @@ def _line(number: int, title: str, found: Figures, seconds: float) -> str:
 
 
 def _print(result: Figures) -> None:
-    table = Table("median", ISTHMUS.title, MM2.title, "times better")
-    for column in table.columns[1:]:
+    table = Table("median", ISTHMUS.title, MM2.title, "times better", "target", "")
+    for column in table.columns[1:4]:
         column.justify = "right"
     for row in rows(result):
         table.add_row(*row)

@@ -11,13 +11,16 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from bench.tools import SOURCE, TARGET
+from chaos.proxy import Proxy
 from replication.adapters.local_kafka import LocalCluster
+from replication.adapters.local_network import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _HEAP = "1g"
+_HOST = "127.0.0.1"
 _PASSING = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
@@ -32,11 +35,20 @@ def _is_passing(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Source and target, a broker each."""
+    """Source and target, a broker each; ``_proxies`` stand before their second listeners."""
 
     source: str
     target: str
     _admins: tuple[AdminClient, AdminClient]
+    _proxies: tuple[Proxy, Proxy]
+
+    @contextlib.contextmanager
+    def far(self, one_way_s: float) -> Iterator[tuple[str, str]]:
+        """Yield addresses of source and target at which they are so far away."""
+        for each in self._proxies:
+            each.weather.delay_s = one_way_s
+        source, target = (f"{host}:{port}" for host, port in (p.address for p in self._proxies))
+        yield source, target
 
     def create(self, topics: Iterable[str], partitions: int) -> None:
         """Create topics on the source."""
@@ -73,13 +85,20 @@ class Brokers:
 @contextlib.contextmanager
 def running(directory: Path) -> Iterator[Brokers]:
     """Run two clusters with warm-running JVMs; both are gone afterwards."""
-    found = [LocalCluster(name, directory, heap=_HEAP, quick=False) for name in (SOURCE, TARGET)]
     with contextlib.ExitStack() as stack:
-        for cluster in found:
+        addresses, proxies = [], []
+        for name, outside in zip((SOURCE, TARGET), free_ports(2), strict=True):
+            proxy = Proxy((_HOST, outside))
+            stack.callback(proxy.close)
+            front = (outside, proxy.address[1])
+            cluster = LocalCluster(name, directory, heap=_HEAP, quick=False, fronts=(front,))
             stack.callback(cluster.destroy)
             cluster.start()
-        source, target = (cluster.bootstrap_servers for cluster in found)
-        yield Brokers(source, target, (_admin(source), _admin(target)))
+            proxies.append(proxy)
+            addresses.append(cluster.bootstrap_servers)
+        source, target = addresses
+        admins = (_admin(source), _admin(target))
+        yield Brokers(source, target, admins, (proxies[0], proxies[1]))
 
 
 def _admin(bootstrap: str) -> AdminClient:

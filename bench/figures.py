@@ -13,29 +13,45 @@ if TYPE_CHECKING:
 Figures = dict[str, float]
 MM2_SUFFIX = "_mm2"
 _SUFFIXES = {"isthmus": "", "mm2": MM2_SUFFIX}
+_SETTLED = 0.95
+_WORDS = {True: "met", False: "missed", None: ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A row of the table: a figure that both tools have."""
+    """A row of the table. ``bound`` is the least ratio to MM2's figure, or the figure's limit."""
 
     key: str
     label: str
     digits: int
     more_is_better: bool = False
+    bound: float | None = None  # None: shown, not judged
+    alone: bool = False  # the figure itself is judged, not its ratio to MM2's
 
 
 MEASURES = (
-    Measure("rps_1k", "records/s, 1 KB", 0, more_is_better=True),
+    Measure("rps_1k", "records/s, 1 KB", 0, more_is_better=True, bound=2.5),
     Measure("mbs_1k", "MB/s, 1 KB", 1, more_is_better=True),
-    Measure("cpu_us_1k", "CPU µs a record, 1 KB", 3),
+    Measure("cpu_us_1k", "CPU µs a record, 1 KB", 3, bound=10),
+    Measure("relay_times", "CPU in times the bare relay's", 2, bound=3, alone=True),
+    Measure(
+        "wire_gb_cpu_s", "GB on the wire a CPU second", 2, more_is_better=True, bound=1, alone=True
+    ),
     Measure("rps_100", "records/s, 100 B", 0, more_is_better=True),
     Measure("mbs_100", "MB/s, 100 B", 1, more_is_better=True),
-    Measure("cpu_us_100", "CPU µs a record, 100 B", 3),
-    Measure("p50_ms", "latency p50, ms, 1,000 records/s", 1),
-    Measure("p99_ms", "latency p99, ms, 1,000 records/s", 1),
-    Measure("rss_mb", "resident memory, MB", 0),
-    Measure("idle_cpu_pct", "CPU when idle, % of a core", 2),
+    Measure("cpu_us_100", "CPU µs a record, 100 B", 3, bound=50),
+    Measure("p50_ms", "latency p50, ms, 1,000 records/s", 1, bound=2),
+    Measure("p99_ms", "latency p99, ms, 1,000 records/s", 1, bound=1),
+    Measure("max_ms", "latency at most, ms", 1),
+    Measure("live_cpu_pct", "CPU at 1,000 records/s, % of a core", 2, bound=1),
+    Measure("idle_cpu_pct", "CPU when idle, % of a core", 2, bound=1),
+    Measure("rss_mb", "resident memory, MB", 0, bound=1),
+    Measure("takeover_s", "takeover after SIGKILL, s", 2, bound=1, alone=True),
+    Measure(
+        "takeover_mbs", "MB/s when it was killed", 0, more_is_better=True, bound=100, alone=True
+    ),
+    Measure("far_rps", "records/s of a partition, 100 ms away", 0, more_is_better=True, bound=3),
+    Measure("far_cpu_us", "CPU µs a record, 100 ms away", 2),
 )
 
 
@@ -81,16 +97,49 @@ def ratio(measure: Measure, result: Figures) -> float | None:
     return ours / theirs if measure.more_is_better else theirs / ours
 
 
-def rows(result: Figures) -> list[tuple[str, str, str, str]]:
-    """Return the table: measure, Isthmus, MM2, how many times better."""
+def has_settled(costs: Sequence[float]) -> bool:
+    """Say whether the last of some equal works cost about as much as the one before it."""
+    return len(costs) > 1 and costs[-1] > _SETTLED * costs[-2]
+
+
+def derived(result: Figures) -> Figures:
+    """Return ``result`` with the figures that follow from others."""
+    found = dict(result)
+    cost, relay = result.get("cpu_us_1k"), result.get("cpu_us_1k_relay")
+    if cost and relay:
+        found["relay_times"] = cost / relay
+    if cost and "wire_bytes_1k" in result:
+        found["wire_gb_cpu_s"] = result["wire_bytes_1k"] / cost / 1e3
+    return found
+
+
+def verdict(measure: Measure, result: Figures) -> tuple[str, bool | None]:
+    """Return the target in words, and whether it was met; None: not to be judged."""
+    if measure.bound is None:
+        return "", None
+    if not measure.alone:
+        better = ratio(measure, result)
+        return f"{measure.bound:g} times MM2", None if better is None else better >= measure.bound
+    found, word = result.get(measure.key), "at least" if measure.more_is_better else "at most"
+    if found is None:
+        return f"{word} {measure.bound:g}", None
+    met = found >= measure.bound if measure.more_is_better else found <= measure.bound
+    return f"{word} {measure.bound:g}", met
+
+
+def rows(result: Figures) -> list[tuple[str, ...]]:
+    """Return the table: measure, Isthmus, MM2, how many times better, the target, met or not."""
     return [
         (
             measure.label,
             _shown(result.get(measure.key), measure.digits),
             _shown(result.get(measure.key + MM2_SUFFIX), measure.digits),
             _shown(ratio(measure, result), 2),
+            target,
+            _WORDS[met],
         )
         for measure in MEASURES
+        for target, met in [verdict(measure, result)]
         if measure.key in result or measure.key + MM2_SUFFIX in result
     ]
 

@@ -57,17 +57,18 @@ class Reading:
             at = end
 
 
-def relay_cpu(source: str, topic: str, partitions: int, records: int) -> float:
-    """Relay ``records`` of a topic from its start; return the CPU seconds that it took."""
+def relay_cost(source: str, topic: str, partitions: int, records: int) -> tuple[float, int]:
+    """Relay ``records`` of a topic from its start; return CPU seconds and bytes."""
     with _sink() as sink, _connected(source) as broker:
         began = time.thread_time()  # of this thread alone: the bench's clients do not count
-        _relay(broker, sink, Reading(topic.encode(), dict.fromkeys(range(partitions), 0)), records)
-        return time.thread_time() - began
+        reading = Reading(topic.encode(), dict.fromkeys(range(partitions), 0))
+        size = _relay(broker, sink, reading, records)
+        return time.thread_time() - began, size
 
 
-def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records: int) -> None:
+def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records: int) -> int:
     buffers = [memoryview(bytearray(_room(reading))) for _ in range(2)]
-    turn = 0
+    turn = size = 0
     broker.sendall(reading.request())
     while records > 0:
         answer = _receive(broker, buffers[turn])
@@ -78,6 +79,8 @@ def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records
             struct.pack_into(">I", batch, _CRC_FROM - 4, crc32c(batch[_CRC_FROM:]))
             sink.sendall(batch)
             records -= count
+            size += len(batch)
+    return size
 
 
 def _room(reading: Reading) -> int:

@@ -30,7 +30,7 @@ class Usage:
 def usage(session: int) -> Usage:
     """Return what the processes of a session have used."""
     cpu, rss = 0.0, 0
-    for process in _members(session):
+    for process in members(session):
         with contextlib.suppress(psutil.NoSuchProcess), process.oneshot():
             times = process.cpu_times()
             cpu += times.user + times.system + times.children_user + times.children_system
@@ -53,14 +53,15 @@ def end(session: int, grace_s: float = 20.0) -> None:
 
 def _alive(session: int) -> list[psutil.Process]:
     found = []
-    for process in _members(session):
+    for process in members(session):
         with contextlib.suppress(psutil.NoSuchProcess):
             if process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 
 
-def _members(session: int) -> Iterator[psutil.Process]:
+def members(session: int) -> Iterator[psutil.Process]:
+    """Yield the processes of a session that are there now."""
     for pid in psutil.pids():
         with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
             if os.getsid(pid) == session:

@@ -6,7 +6,18 @@ import json
 
 import pytest
 
-from bench.figures import MEASURES, Copy, as_json, medians, percentile, ratio, rows
+from bench.figures import (
+    MEASURES,
+    Copy,
+    as_json,
+    derived,
+    has_settled,
+    medians,
+    percentile,
+    ratio,
+    rows,
+    verdict,
+)
 
 ROUNDS = {
     "isthmus": [{"rps_1k": 500.0}, {"rps_1k": 700.0}, {"rps_1k": 510.0}],
@@ -42,7 +53,43 @@ def test_a_ratio_above_one_always_means_that_isthmus_is_better(key, ours, theirs
 
 
 def test_a_row_shows_a_dash_for_what_was_not_measured():
-    assert rows({"rps_1k_mm2": 250_000.0}) == [("records/s, 1 KB", "-", "250,000", "-")]
+    (row,) = rows({"rps_1k_mm2": 250_000.0})
+    assert row == ("records/s, 1 KB", "-", "250,000", "-", "2.5 times MM2", "")
+
+
+@pytest.mark.parametrize(
+    ("result", "key", "told"),
+    [
+        pytest.param({"cpu_us_1k": 0.5, "cpu_us_1k_mm2": 5.0}, "cpu_us_1k", True, id="as often"),
+        pytest.param({"cpu_us_1k": 0.6, "cpu_us_1k_mm2": 5.0}, "cpu_us_1k", False, id="too seldom"),
+        pytest.param({"cpu_us_1k": 0.6}, "cpu_us_1k", None, id="nothing to compare with"),
+        pytest.param({"takeover_s": 1.0}, "takeover_s", True, id="at the limit"),
+        pytest.param({"takeover_s": 1.1}, "takeover_s", False, id="above the limit"),
+        pytest.param({"wire_gb_cpu_s": 0.9}, "wire_gb_cpu_s", False, id="below what is asked"),
+        pytest.param({"mbs_1k": 1.0, "mbs_1k_mm2": 2.0}, "mbs_1k", None, id="not judged"),
+    ],
+)
+def test_a_target_is_met_at_its_bound_and_missed_beyond(result, key, told):
+    assert verdict(BY_KEY[key], result)[1] is told
+
+
+def test_the_relay_gives_the_cost_in_relays_and_the_bytes_a_cpu_second():
+    found = derived({"cpu_us_1k": 0.5, "cpu_us_1k_relay": 0.25, "wire_bytes_1k": 600.0})
+    assert (found["relay_times"], found["wire_gb_cpu_s"]) == (2, 1.2)
+
+
+@pytest.mark.parametrize(
+    ("costs", "settled"),
+    [
+        pytest.param([], False, id="nothing yet"),
+        pytest.param([9.0], False, id="once is no trend"),
+        pytest.param([9.0, 8.0], False, id="still falling"),
+        pytest.param([9.0, 8.0, 7.9], True, id="no longer falling"),
+        pytest.param([8.0, 9.0], True, id="risen"),
+    ],
+)
+def test_a_tool_is_warm_when_its_cost_no_longer_falls(costs, settled):
+    assert has_settled(costs) is settled
 
 
 def test_the_table_has_no_row_that_nobody_measured():

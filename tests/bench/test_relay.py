@@ -6,7 +6,7 @@ import pytest
 
 from bench import brokers
 from bench.gate import Dataset, closed_gate
-from bench.relay import relay_cpu
+from bench.relay import relay_cost
 
 pytestmark = pytest.mark.integration
 
@@ -17,4 +17,6 @@ def test_the_relay_ends_when_every_record_has_passed(tmp_path):
         pair.create([data.topic], data.partitions)
         with closed_gate(pair.source, data) as gate:
             gate.open()
-        assert 0 < relay_cpu(pair.source, data.topic, data.partitions, data.records) < 5
+        spent, size = relay_cost(pair.source, data.topic, data.partitions, data.records)
+    assert 0 < spent < 5
+    assert 0.4 < size / data.records / data.size < 0.7

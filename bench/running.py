@@ -1,0 +1,97 @@
+"""A tool that runs: started, waited for, timed while it copies, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.figures import Copy
+from bench.gate import BenchFailed
+from bench.tools import SOURCE, Tool, command
+from bench.usage import end, usage
+from replication.adapters import processes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from bench.brokers import Brokers
+    from bench.gate import Gate
+
+PARTITIONS = 4
+_POLL_S = 0.02
+_START_S = 120.0
+_COPY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A running tool, its log and the brokers."""
+
+    tool: Tool
+    brokers: Brokers
+    process: processes.Process
+    log: Path
+
+    def wait(self, done: Callable[[], bool], what: str, limit_s: float) -> None:
+        """Wait until ``done``. Raises BenchFailed with the end of the tool's log."""
+        deadline = time.monotonic() + limit_s
+        while not done():
+            if not self.process.alive():
+                raise self._failed(f"{what}: its process ended")
+            if time.monotonic() > deadline:
+                raise self._failed(f"{what}: not done in {limit_s:.0f} s")
+            time.sleep(_POLL_S)
+
+    def _failed(self, why: str) -> BenchFailed:
+        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+        return BenchFailed(f"{self.tool.title}, {why}; the end of its log:\n{tail}")
+
+    def copy(self, gate: Gate) -> Copy:
+        """Open the gate and time the copying of what stands behind it."""
+        data, target = gate.data, copy_of(gate.data.topic)
+        total = data.records + self.copied(target, data.partitions)
+        before, began = usage(self.process.pid).cpu_s, time.monotonic()
+        gate.open()
+        self.wait_for(target, data.partitions, total)
+        seconds = time.monotonic() - began
+        return Copy(data.records, data.size, seconds, usage(self.process.pid).cpu_s - before)
+
+    def copied(self, target: str, partitions: int) -> int:
+        """Return how many offsets the copy holds."""
+        return self.brokers.copied(target, partitions)
+
+    def wait_for(self, target: str, partitions: int, total: int) -> None:
+        """Wait until the copy holds ``total`` offsets."""
+        self.wait(lambda: self.copied(target, partitions) >= total, f"copying {target}", _COPY_S)
+
+
+@contextlib.contextmanager
+def started(
+    tool: Tool,
+    brokers: Brokers,
+    place: Path,
+    topics: Sequence[str],
+    servers: tuple[str, str] | None = None,
+) -> Iterator[Running]:
+    """Run a tool until its copies of ``topics`` are there, and until the context ends.
+
+    ``servers`` says where it finds source and target, when that is not where the brokers are.
+    """
+    log = place / f"{tool.name}.log"
+    source, target = servers or (brokers.source, brokers.target)
+    process = processes.spawn(command(tool, place, source, target), log)
+    try:
+        here = Running(tool, brokers, process, log)
+        copies = [copy_of(each) for each in topics]
+        here.wait(lambda: all(map(brokers.has_copy, copies)), "creating topics", _START_S)
+        yield here
+    finally:
+        end(process.pid)
+
+
+def copy_of(topic: str) -> str:
+    """Return what both tools call the topic's copy."""
+    return f"{SOURCE}.{topic}"

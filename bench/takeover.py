@@ -1,0 +1,72 @@
+"""How long a unit that was killed in the middle of much traffic stands still."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+
+from bench.gate import BenchFailed, Dataset, closed_gate
+from bench.running import PARTITIONS, copy_of, started
+from bench.usage import members
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.brokers import Brokers
+    from bench.figures import Figures
+    from bench.tools import Tool
+
+_WORKER = "spark_jobs.daemon"
+_BEFORE = 0.25  # of the records are copied before the kill
+_SETTLE_S = 3.0
+_ON_THE_WAY_S = 0.02  # what the brokers had received already is appended by then
+_MORE_THAN_MARKERS = 1000  # offsets: the fence markers of a takeover are a few
+
+
+def takeover(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures:
+    """Kill the worker at full speed; return the seconds until its successor's records stand.
+
+    That is later than the moment when the position is found, and includes all of it: Spark
+    notices, starts the task in another process, which fences, counts and fetches.
+    """
+    topic = f"bench-{tool.name}-{place.name}-takeover"
+    target = copy_of(topic)
+    brokers.create([topic], PARTITIONS)
+    try:
+        with (
+            started(tool, brokers, place, [topic]) as here,
+            closed_gate(brokers.source, Dataset(topic, PARTITIONS, records, 1000)) as gate,
+        ):
+            time.sleep(_SETTLE_S)
+            gate.open()
+            began = time.monotonic()
+            here.wait_for(target, PARTITIONS, int(records * _BEFORE))
+            rate = here.copied(target, PARTITIONS) * 1000 / (time.monotonic() - began)
+            killed = _kill_worker(here.process.pid)
+            time.sleep(_ON_THE_WAY_S)
+            there = here.copied(target, PARTITIONS)
+            here.wait_for(target, PARTITIONS, there + _MORE_THAN_MARKERS)
+            stood_s = time.monotonic() - killed
+            here.wait_for(target, PARTITIONS, records)
+    finally:
+        brokers.delete(topic)
+    return {"takeover_s": stood_s, "takeover_mbs": rate / 1e6}
+
+
+def _kill_worker(session: int) -> float:
+    """Kill the Python worker that has used the most CPU time; return when."""
+    found = []
+    for process in members(session):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            parent = process.parent()
+            if _WORKER in process.cmdline() and parent and _WORKER in parent.cmdline():
+                found.append((process.cpu_times().user, process.pid))
+    if not found:
+        raise BenchFailed("takeover: there is no worker to kill")
+    os.kill(max(found)[1], signal.SIGKILL)
+    return time.monotonic()
