@@ -32,6 +32,7 @@ HEADER_SIZE = HEADER.size  # 61
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
+_BASE_AND_LENGTH = struct.Struct(">qi")
 _LEADER_EPOCH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
@@ -88,15 +89,26 @@ def walk(records: memoryview, where: object = "record batches") -> Iterator[Batc
 
     ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not a
     format 2 batch with a right checksum: a wrong copy would get a fresh, right checksum from us.
+    The checksum does not cover offsets and length: offsets must rise, and the first batch be whole.
     """
-    position, end = 0, len(records)
-    while end - position >= _PREFIX:
-        base, length = struct.unpack_from(">qi", records, position)
+    position, end, following = 0, len(records), 0
+    while position < end:
+        whole = end - position >= _PREFIX
+        base, length = (
+            _BASE_AND_LENGTH.unpack_from(records, position) if whole else (following, end)
+        )
         stop = position + _PREFIX + length
         if stop > end and length >= 0:
-            return
-        yield _read(records[position:stop], base, length, where)
-        position = stop
+            if position:
+                return
+            raise CorruptBatch(
+                f"reading {where} at offset {base}: a batch of {length} bytes, {end} are there"
+            )
+        if base < following:
+            raise CorruptBatch(f"reading {where} at offset {base}: it follows {following - 1}")
+        batch = _read(records[position:stop], base, length, where)
+        yield batch
+        position, following = stop, batch.last + 1
 
 
 def _read(view: memoryview, base: int, length: int, where: object) -> Batch:

@@ -14,6 +14,9 @@ from replication.errors import CorruptBatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MOST = 128 << 20  # bytes of one batch, unpacked; only batches that must be taken apart meet it
+_FIRST_ROOM = 64 << 10
+_NO_ROOM = "whole buffer"  # how cramjam says that the output does not fit; it has no other sign
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
@@ -27,10 +30,13 @@ _DAMAGED = (
 )
 
 
-def decompress(codec: int, data: bytes | memoryview) -> bytes:
-    """Return the records of a batch. Raises CorruptBatch for damaged data or an unknown code."""
+def decompress(codec: int, data: bytes | memoryview, most: int = MOST) -> bytes | bytearray:
+    """Return the records of a batch, at most ``most`` bytes, whatever the data claims to hold.
+
+    Raises CorruptBatch for damaged data, data that unpacks to more, or an unknown code.
+    """
     try:
-        return _DECOMPRESS[codec](data)
+        return _DECOMPRESS[codec](data, most)
     except KeyError:
         raise CorruptBatch(f"unknown compression code {codec}") from None
     except _DAMAGED as error:
@@ -42,8 +48,24 @@ def compress(codec: int, data: bytes) -> bytes:
     return _COMPRESS[codec](data)
 
 
-def _gunzip(data: bytes | memoryview) -> bytes:
-    return zlib.decompress(data, wbits=31)
+def _too_much(most: int) -> ValueError:
+    return ValueError(f"it unpacks to more than {most} bytes")
+
+
+def _plain(data: bytes | memoryview, most: int) -> bytes:
+    if len(data) > most:
+        raise _too_much(most)
+    return bytes(data)
+
+
+def _gunzip(data: bytes | memoryview, most: int) -> bytes:
+    worker = zlib.decompressobj(wbits=31)
+    found = worker.decompress(data, most + 1)
+    if len(found) > most:
+        raise _too_much(most)
+    if not worker.eof:
+        raise ValueError("it ends too early")
+    return found
 
 
 def _gzip(data: bytes) -> bytes:
@@ -56,20 +78,54 @@ def _lz4(data: bytes) -> bytes:
     return bytes(lz4.frame.compress(data, block_linked=False, store_size=False))
 
 
-def _unsnappy(data: bytes | memoryview) -> bytes:
+def _unlz4(data: bytes | memoryview, most: int) -> bytes:
+    worker = lz4.frame.LZ4FrameDecompressor()
+    found: bytes = worker.decompress(bytes(data), max_length=most + 1)
+    if len(found) > most:
+        raise _too_much(most)
+    if not worker.eof:
+        raise ValueError("it ends too early")
+    return found
+
+
+def _unzstd(data: bytes | memoryview, most: int) -> bytearray:
+    """Unpack into room that grows: frames of the Java client do not say how large they are."""
+    size = min(max(_FIRST_ROOM, 8 * len(data)), most)
+    while True:
+        room = bytearray(size)
+        try:
+            del room[cramjam.zstd.decompress_into(data, room) :]
+        except cramjam.DecompressionError as error:
+            if _NO_ROOM not in str(error):
+                raise
+            if size == most:
+                raise _too_much(most) from None
+            size = min(4 * size, most)
+        else:
+            return room
+
+
+def _unsnappy(data: bytes | memoryview, most: int) -> bytes:
     """Read raw snappy (librdkafka) and the framing of the Java library (xerial)."""
     whole = bytes(data)
     if not whole.startswith(_XERIAL_MAGIC):
-        return bytes(cramjam.snappy.decompress_raw(whole))
+        return _snappy_block(whole, most)
     position, blocks = len(_XERIAL_HEADER), []
     while position < len(whole):
         (size,) = struct.unpack_from(">i", whole, position)
         position += 4
         if not 0 < size <= len(whole) - position:
             raise ValueError(f"a block of {size} bytes where {len(whole) - position} are left")
-        blocks.append(bytes(cramjam.snappy.decompress_raw(whole[position : position + size])))
+        blocks.append(_snappy_block(whole[position : position + size], most))
+        most -= len(blocks[-1])
         position += size
     return b"".join(blocks)
+
+
+def _snappy_block(block: bytes, most: int) -> bytes:
+    if cramjam.snappy.decompress_raw_len(block) > most:
+        raise _too_much(most)
+    return bytes(cramjam.snappy.decompress_raw(block))
 
 
 def _snappy(data: bytes) -> bytes:
@@ -80,12 +136,12 @@ def _snappy(data: bytes) -> bytes:
     return b"".join(blocks)
 
 
-_DECOMPRESS: dict[int, Callable[[bytes | memoryview], bytes]] = {
-    0: bytes,
+_DECOMPRESS: dict[int, Callable[[bytes | memoryview, int], bytes | bytearray]] = {
+    0: _plain,
     1: _gunzip,
     2: _unsnappy,
-    3: lambda data: bytes(lz4.frame.decompress(bytes(data))),
-    4: lambda data: bytes(cramjam.zstd.decompress(bytes(data))),
+    3: _unlz4,
+    4: _unzstd,
 }
 _COMPRESS: dict[int, Callable[[bytes], bytes]] = {
     0: bytes,

@@ -19,6 +19,9 @@ from replication.errors import CorruptBatch
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_SMALLEST = 7  # bytes of a record: a length, six fields of one byte each, nothing else
+_FAR = 1 << 62  # ms; the distance of two timestamps must fit into 64 bits
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -38,26 +41,35 @@ def decode(batch: Batch, where: object = "record batch") -> list[Record]:
     try:
         data = decompress(batch.attributes & CODEC_MASK, batch.view[HEADER_SIZE:])
         return list(_records(batch, memoryview(data)))
-    except (CorruptBatch, IndexError, struct.error) as error:
-        raise CorruptBatch(f"reading {where} at offset {batch.base}: {error}") from error
+    except (CorruptBatch, IndexError) as error:
+        told = error if isinstance(error, CorruptBatch) else "it ends within a record"
+        raise CorruptBatch(f"reading {where} at offset {batch.base}: {told}") from error
 
 
 def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
-    position = 0
+    """Yield the records. What a damaged batch claims is checked before anything is built on it."""
+    if batch.count * _SMALLEST > len(data):
+        raise CorruptBatch(f"{batch.count} records in {len(data)} bytes")
+    position, following = 0, batch.base
     for _ in range(batch.count):
         length, position = read_varint(data, position)
         end = position + length
         if length < 1 or end > len(data):
             raise CorruptBatch(f"a record of {length} bytes")
         timestamp, after = read_varint(data, position + 1)  # past the attributes, always 0
-        offset, after = read_varint(data, after)
+        delta, after = read_varint(data, after)
+        offset = batch.base + delta
         stamp = (
             batch.max_timestamp
             if batch.attributes & LOG_APPEND_TIME
             else (batch.base_timestamp + timestamp)
         )
-        yield Record(batch.base + offset, stamp, bytes(data[after:end]))
-        position = end
+        if after > end or not following <= offset <= batch.last or abs(stamp) >= _FAR:
+            raise CorruptBatch(f"a record at {offset} of {length} bytes, timestamp {stamp}")
+        yield Record(offset, stamp, bytes(data[after:end]))
+        position, following = end, offset + 1
+    if position != len(data):
+        raise CorruptBatch(f"{len(data) - position} bytes after the last record")
 
 
 def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
@@ -147,10 +159,13 @@ def with_headers(rest: bytes, more: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:
-    """Return the key and the value of a record; None where it has none."""
+    """Return the key and the value of a record; None where it has none. Raises CorruptBatch."""
     data = memoryview(record.rest)
-    key, position = _take(data, 0)
-    value, _ = _take(data, position)
+    try:
+        key, position = _take(data, 0)
+        value, _ = _take(data, position)
+    except IndexError as error:
+        raise CorruptBatch(f"reading a record of {len(data)} bytes: {error}") from error
     return key, value
 
 
@@ -158,6 +173,8 @@ def _take(data: memoryview, position: int) -> tuple[bytes | None, int]:
     size, position = read_varint(data, position)
     if size < 0:
         return None, position
+    if size > len(data) - position:
+        raise CorruptBatch(f"{size} bytes where {len(data) - position} are left")
     return bytes(data[position : position + size]), position + size
 
 

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from replication.batches import CODEC_MASK, walk
+from replication.errors import CorruptBatch
 from replication.records import coalesce, split
 
 if TYPE_CHECKING:
@@ -72,8 +73,12 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
     if len(small) < 2:
         return
     batches = [next(walk(piece.batch, where)) for piece in small]
+    try:
+        together = coalesce(batches, where)
+    except CorruptBatch:  # damaged before its checksum was made: the target is to judge it
+        return
     merged = Piece(
-        memoryview(coalesce(batches, where)),
+        memoryview(together),
         small[-1].after,
         max(piece.timestamp for piece in small),
         small[-1].frame,  # not for its memory: so that read-ahead stays bounded
