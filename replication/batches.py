@@ -43,6 +43,7 @@ LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
+ABORT, COMMIT = 0, 1  # types of a marker
 SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
 
 
@@ -143,16 +144,23 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
     )
 
 
-def restamp(view: memoryview | bytearray, producer_id: int, epoch: int, sequence: int) -> None:
-    """Make the batch in ``view`` an idempotent, non-transactional append of ours, in place.
+def restamp(
+    view: memoryview | bytearray,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    transactional: int = 0,
+) -> None:
+    """Make the batch in ``view`` an idempotent append of ours, in place.
 
     Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise, error
-    87), the leader epoch -1, the transactional bit is cleared; records, timestamps and count stay.
+    87), the leader epoch -1, the transactional bit becomes ``transactional`` (0 or TRANSACTIONAL);
+    records, timestamps and count stay.
     """
     _BASE_AND_REST.pack_into(view, 0, 0)
     _LEADER_EPOCH.pack_into(view, 12, -1)
     (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
-    _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL)
+    _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)
     _WRITER.pack_into(view, 43, producer_id, epoch, sequence)
     _CRC.pack_into(view, 17, crc32c(memoryview(view)[_CRC_START:]))
 

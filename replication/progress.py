@@ -82,6 +82,8 @@ def missing_appenders(theirs: Anchor, mine: Anchor) -> tuple[tuple[str, int], ..
 class OwnRecords:
     """Counts, batch by batch, what we appended between the anchor and our fence markers.
 
+    What is part of a transaction is not counted: its anchor is committed with it.
+
     ``markers`` says for each fenced producer id the epoch that its marker has at least. Feed the
     target's batches in order, from the anchor's target offset on, until ``complete``.
     """
@@ -109,6 +111,6 @@ class OwnRecords:
             epoch = self._waiting.get(batch.producer_id)
             if epoch is not None and batch.producer_epoch >= epoch:
                 del self._waiting[batch.producer_id]
-        elif batch.producer_id in self._own:
+        elif batch.producer_id in self._own and not batch.is_transactional:
             self.records += batch.count
             self.bytes += len(batch.view)

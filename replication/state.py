@@ -4,7 +4,8 @@
 topic (one partition each, compacted)     holds
 ========================================  =====================================================
 ``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
-                                          and a :class:`Loss` for what was not copied
+                                          a :class:`Claim` of whoever may append to it, and a
+                                          :class:`Loss` for what was not copied
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F),
                                           a :class:`Probe` a target cluster
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
@@ -89,7 +90,7 @@ class Anchor(_Stored):
     target_topic: str
     source: int | None  # next source offset to copy; None: nothing known yet
     target: int | None  # where counting begins: next target offset after our last acked record
-    appenders: tuple[tuple[str, int], ...] = ()  # (transactional id, producer id) that may append
+    appenders: tuple[tuple[str, int], ...] = ()  # (transactional id or "", producer id): may append
     generation: int = 0  # of the driver that wrote this
     epoch: int = 0  # producer epoch of the writer
     clean: bool = False  # all acked and nobody appending (invariant G)
@@ -106,6 +107,25 @@ class Anchor(_Stored):
     isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
     source_epoch: int = -1  # leader epoch of the last copied batch at the source; -1: not known
     lost: int = 0  # source offsets that were passed over, see Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(_Stored):
+    """Who may append to a partition from here on; the position stays with the anchor.
+
+    It has a key of its own: a claim is written before it is known what the former appender
+    committed last, so it must never stand in for a position.
+    """
+
+    KIND: ClassVar[str] = "claim"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    appenders: tuple[tuple[str, int], ...] = ()  # as in the anchor, the writer last
+    generation: int = 0
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +242,10 @@ class Probe(_Stored):
     at_ms: int = 0
 
 
-Stored = Anchor | Loss | ProducerEntry | Probe | FlowStatus | Intent | Control | Decision
+Stored = Anchor | Claim | Loss | ProducerEntry | Probe | FlowStatus | Intent | Control | Decision
 _KINDS: dict[str, type[Stored]] = {
     each.KIND: each
-    for each in (Anchor, Loss, ProducerEntry, Probe, FlowStatus, Intent, Control, Decision)
+    for each in (Anchor, Claim, Loss, ProducerEntry, Probe, FlowStatus, Intent, Control, Decision)
 }
 
 
@@ -250,7 +270,7 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
             f"reading a {kind.KIND} record of version {decoded.get('v')}: this Isthmus knows "
             f"version {VERSION}; run the newer release that wrote it"
         )
-    if kind is Anchor:
+    if kind in (Anchor, Claim):
         decoded["appenders"] = tuple((t, p) for t, p in decoded.get("appenders", ()))
     return kind.parse(decoded_key, decoded)
 

@@ -111,7 +111,7 @@ class MemoryCluster:
     def _log(self, names, entry) -> Log:
         return self.logs[TopicPartition(names.get(entry.topic_id, ""), entry.partition)]
 
-    def produce(self, node, batches, answer) -> None:
+    def produce(self, node, batches, answer, transactional_id="") -> None:
         acks = []
         for topic, partition, batch in batches:
             error, base = self.refuse(topic, batch), -1

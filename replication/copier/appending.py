@@ -1,11 +1,13 @@
 """Send lanes' pieces to the target's brokers and deal with the answers.
 
-Invariant A: appends are idempotent and not transactional, by a producer id that was obtained with
-the unit's transactional id. A retry sends the same bytes with the same sequence, in order.
+Invariant A: appends are idempotent, and outside of transactions unless the unit is
+transactional, by a producer id that was obtained with the unit's transactional id. A retry sends
+the same bytes with the same sequence, in order.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -41,6 +43,9 @@ class Appending:
 
     network: Network
     on_trouble: Callable[[Lane], None] = lambda _: None  # a lane needs help; no answer is due
+    on_held: Callable[[Lane], None] = lambda _: None  # it has something that it may not send yet
+    transactional_id: str = ""  # everything is part of its transactions
+    answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
     lead: dict[Lane, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
@@ -52,6 +57,8 @@ class Appending:
         node = self.lead.get(lane)
         if node is not None and lane.sends:
             self._ready[node][lane] = None
+        elif lane.waiting:
+            self.on_held(lane)
 
     def pump(self) -> None:
         """Send as much as may be open."""
@@ -80,7 +87,10 @@ class Appending:
         batches = [(lane.target.topic, lane.target.partition, p.batch) for lane, p in chosen]
         self._open[node] += 1
         self.network.produce(
-            node, batches, lambda acks, error: self._answered(node, chosen, acks, error)
+            node,
+            batches,
+            lambda acks, error: self._answered(node, chosen, acks, error),
+            self.transactional_id,
         )
 
     def _answered(
@@ -102,6 +112,7 @@ class Appending:
             else:
                 self._refused(lane, piece, ack)
             self.settle(lane)
+        self.answered.set()
         self.pump()
 
     def _appended(self, lane: Lane, piece: Piece, base: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
 from replication.copier.pieces import Piece, halves, merge_small
 from replication.copier.watched import Watched
-from replication.model import PartitionState, TopicPartition
+from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import Position
 from replication.records import reshape
 from replication.state import Anchor
@@ -25,6 +25,9 @@ MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a pro
 @dataclass(slots=True, eq=False)
 class Lane(Watched):
     """The copy of one partition. ``acked`` is what an anchor may say (invariant D)."""
+
+    mode: ClassVar[str] = Mode.APPEND
+    bits: ClassVar[int] = 0  # attributes of a batch that only this mode sets
 
     flow: str
     plan: PartitionPlan
@@ -150,7 +153,7 @@ class Lane(Watched):
         if not piece.stamped:
             piece = self._small_enough(piece)
             piece.sequence = self.sequence
-            restamp(piece.batch, *self.producer, self.sequence)
+            restamp(piece.batch, *self.producer, self.sequence, self.bits)
             self.sequence = next_sequence(self.sequence, piece.count)
             piece.stamped = True
         piece.denied = False
@@ -258,6 +261,8 @@ class Lane(Watched):
             source_topic_id=self.topic_id.hex(),
             target_topic_id=base.target_topic_id,
             source_end=self.source_end,
+            mode=self.mode if self.exact else base.mode,
+            isolation=base.isolation,
             source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,

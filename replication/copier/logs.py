@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.batches import next_sequence, restamp, walk
+from replication.batches import COMMIT, TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.copier.network import Ack, Network
+    from replication.records import Record
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
-_FENCED = {47, 90}
+_NO_TRANSACTION = 48  # none of ours is open, or one is although this append is not part of it
+_FENCED = {47, _NO_TRANSACTION, 90}
+_MARKER_PAUSE_S = 0.005
 _AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
 
 
@@ -30,13 +33,18 @@ KeyValue = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class StateLog:
-    """Partition 0 of a state topic: a tail that reads on from where it was, and appends."""
+    """Partition 0 of a state topic: a tail that reads on from where it was, and appends.
+
+    It reads what is not committed too, so that no open transaction of somebody else holds it up,
+    and keeps such records back until it sees how their transaction ended.
+    """
 
     network: Network
     topic: str
     position: int = -1  # next offset to read; -1: not yet known
     producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
+    _undecided: dict[int, list[Stored]] = field(default_factory=dict)  # by producer id
     _sequence: int = 0
     _frame: Frame = field(default_factory=Frame)
     _kept: list[Stored] = field(default_factory=list)
@@ -87,37 +95,46 @@ class StateLog:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
 
-    async def append(self, records: Sequence[Stored]) -> None:
+    async def append(self, records: Sequence[Stored], transactional_id: str = "") -> None:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
+
+        With a ``transactional_id`` as part of its open transaction, which this topic has joined.
 
         Raises Fenced when the producer was fenced, ClusterRejected when the broker says no. Being
         cancelled does not stop it: the next append has to know how this one ended.
         """
         if records:
-            await asyncio.shield(asyncio.create_task(self._append_in_turn(records)))
+            await asyncio.shield(
+                asyncio.create_task(self._append_in_turn(records, transactional_id))
+            )
 
     async def append_batch(self, batch: bytearray) -> None:
         """Append a batch of any records, as ``append`` does with ours."""
         async with self._turn:
-            await asyncio.shield(asyncio.create_task(self._append(batch)))
+            await asyncio.shield(asyncio.create_task(self._append(batch, "")))
 
-    async def _append_in_turn(self, records: Sequence[Stored]) -> None:
+    async def _append_in_turn(self, records: Sequence[Stored], transactional_id: str) -> None:
         now = int(time.time() * 1000)
         async with self._turn:
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
-                await self._append(encode(listed))
+                await self._append(encode(listed), transactional_id)
 
-    async def _append(self, batch: bytearray) -> None:
+    async def _append(self, batch: bytearray, transactional_id: str) -> None:
         count = next(walk(memoryview(batch), self.topic)).count
         sequence = self._sequence if self.producer[0] >= 0 else -1
-        restamp(batch, *self.producer, sequence)
+        bits = TRANSACTIONAL if transactional_id else 0
+        restamp(batch, *self.producer, sequence, bits)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
-            ack, error = await self._produce(memoryview(batch))
+            ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in {0, 46}:
                 self._sequence = next_sequence(self._sequence, count)
                 return
+            if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
+                await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
+                if time.monotonic() < deadline:
+                    continue
             if ack is not None and ack.error in _FENCED:
                 raise Fenced(f"writing {self.topic}: another appender has fenced us")
             if ack is not None and ack.error not in _AGAIN:
@@ -127,7 +144,9 @@ class StateLog:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])
 
-    async def _produce(self, batch: memoryview) -> tuple[Ack | None, Exception | None]:
+    async def _produce(
+        self, batch: memoryview, transactional_id: str
+    ) -> tuple[Ack | None, Exception | None]:
         answered: asyncio.Future[tuple[Ack | None, Exception | None]]
         answered = asyncio.get_running_loop().create_future()
 
@@ -142,7 +161,7 @@ class StateLog:
             await self.network.ready(leader.node)
         except ClusterUnavailable as problem:
             return None, problem
-        self.network.produce(leader.node, [(self.topic, 0, batch)], on_answer)
+        self.network.produce(leader.node, [(self.topic, 0, batch)], on_answer, transactional_id)
         return await answered
 
     async def _poll(self, options: FetchOptions) -> tuple[list[Stored], int]:
@@ -175,16 +194,33 @@ class StateLog:
             if batch.last < self.position:
                 continue
             if batch.is_control:
-                self.markers[batch.producer_id] = batch.producer_epoch
+                records += self._decided(batch)
+            elif batch.is_transactional:
+                self._undecided.setdefault(batch.producer_id, []).extend(self._stored(batch))
             else:
-                records += [
-                    stored
-                    for record in decode(batch, self.topic)
-                    if record.offset >= self.position
-                    and (stored := parse(*key_and_value(record))) is not None
-                ]
+                records += self._stored(batch)
             self.position = batch.last + 1
         return records
+
+    def _decided(self, marker: Batch) -> list[Stored]:
+        """Return what a marker commits; what it aborts is dropped."""
+        self.markers[marker.producer_id] = marker.producer_epoch
+        held = self._undecided.pop(marker.producer_id, [])
+        return held if any(_is_commit(each) for each in decode(marker, self.topic)) else []
+
+    def _stored(self, batch: Batch) -> list[Stored]:
+        return [
+            stored
+            for record in decode(batch, self.topic)
+            if record.offset >= self.position
+            and (stored := parse(*key_and_value(record))) is not None
+        ]
+
+
+def _is_commit(record: Record) -> bool:
+    """Say what a marker's record says: its key is a version and a type, two bytes each."""
+    key, _ = key_and_value(record)
+    return key is not None and len(key) >= 4 and int.from_bytes(key[2:4], "big") == COMMIT
 
 
 def _slices(records: Sequence[Stored]) -> Iterator[list[KeyValue]]:

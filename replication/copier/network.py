@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from replication.copier.session import FetchSession
     from replication.model import TopicPartition
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 class Fenced(ClusterRejected):
     """Somebody has got a newer epoch of the producer id."""
+
+
+class NotGranted(ClusterRejected):
+    """The cluster gives us no producer id of the kind that was asked for."""
 
 
 class SessionLost(ClusterUnavailable):
@@ -144,8 +148,11 @@ class Network(Protocol):
         node: int,
         batches: Sequence[tuple[str, int, memoryview]],
         answer: Callable[[list[Ack] | None, Exception | None], None],
+        transactional_id: str = "",
     ) -> None:
         """Append batches, one a partition, those of a topic together; acks=all.
+
+        With a ``transactional_id`` all of them are part of its open transaction.
 
         The batches must stay as they are until ``answer(acks, None)`` or ``answer(None, error)``.
         """
@@ -154,7 +161,17 @@ class Network(Protocol):
         """Return the offset at ``timestamp`` (ms), -1: the log's end, -2: its start."""
 
     async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
-        """Return (producer id, epoch); whoever had the id before has an older epoch."""
+        """Return (producer id, epoch); whoever had the id before has an older epoch.
+
+        A transaction of theirs that was open is aborted, one that was decided is completed first.
+        Raises NotGranted where the cluster gives no transactional ids.
+        """
+
+    async def plain_producer_id(self) -> tuple[int, int]:
+        """Return (producer id, epoch) of a new producer that nobody can fence.
+
+        Raises NotGranted.
+        """
 
     async def fence(
         self,
@@ -166,6 +183,22 @@ class Network(Protocol):
 
         The markers are written after this returns: wait for them by reading (invariant B).
         """
+
+    async def add_to_transaction(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+    ) -> Mapping[TopicPartition, int]:
+        """Begin a transaction unless one is open, and let ``partitions`` take part.
+
+        Returns the error codes of those that may not; then none of the others was added either.
+        """
+
+    async def end_transaction(
+        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+    ) -> None:
+        """End the open transaction. Once it is decided, asking again gets the same answer."""
 
     def drop(self, line: str) -> None:
         """Close the connections called ``line`` on which an answer is still awaited."""

@@ -61,8 +61,10 @@ _COUNT_AGAIN = {
     OUT_OF_ORDER: "the target lost track of our sequence",
     46: "the target had the batch already",
     47: "another appender fenced us",
+    48: "the target has no such transaction of ours",
     59: "the target forgot our producer id",
     90: "another appender fenced us",
+    120: "the target asks us to abort the transaction",
 }
 _REFUSED = {
     TOO_LARGE: "it is larger than the target topic's max.message.bytes",
@@ -114,6 +116,18 @@ def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
         lost=(offset, offset + 1),
         resume=after,
     )
+
+
+def join_trouble(code: int) -> Trouble | None:
+    """Return what to make of a partition that may not take part in a transaction.
+
+    None: it may, but another one of the same request may not.
+    """
+    if code in {0, 55}:
+        return None
+    if code == 3:
+        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
+    return append_trouble(code)
 
 
 def fetch_trouble(code: int) -> Trouble:

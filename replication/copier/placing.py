@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.lane import Lane
+from replication.copier.transactional import TransactionalLane
 from replication.errors import ReplicationError
 from replication.model import PartitionState
 from replication.policies import RESEED, STOP, choose
@@ -65,7 +66,8 @@ class Placing:
     def _lane(self, plan: PartitionPlan) -> Lane:
         topic_id = self.ends.source.topic_id(plan.source.topic) or b""
         known = self.ends.takeover.seen.get(plan.source)
-        return Lane(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
+        kind = TransactionalLane if self.spec.is_transactional else Lane
+        return kind(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
 
     def _target_id(self, plan: PartitionPlan) -> str:
         return (self.ends.target.topic_id(plan.target.topic) or b"").hex()
@@ -133,7 +135,8 @@ class Placing:
         and new ones are copied from their first record.
         """
         anchors = self.ends.takeover.seen.values()
-        copied = any(each.generation < self.spec.generation for each in anchors)
+        before = (each for each in anchors if each.source is not None)
+        copied = any(each.generation < self.spec.generation for each in before)
         if plan.start is not None or plan.born_later or copied or self.spec.start == "earliest":
             return EARLIEST
         return LATEST if self.spec.start == "latest" else int(self.spec.start)

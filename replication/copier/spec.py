@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from replication.model import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +54,29 @@ class UnitSpec:
     @property
     def transactional_id(self) -> str:
         """The name under which the brokers fence this unit (invariant A)."""
-        return f"isthmus.{self.flow}.{self.unit}"
+        return f"isthmus.{self.flow}.{self.unit}{'.txn' if self.is_transactional else ''}"
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether records and anchors go into transactions; a group has one mode for all."""
+        return any(each.mode == Mode.TRANSACTIONAL for each in self.partitions)
+
+    def groups(self) -> tuple[UnitSpec, ...]:
+        """Return what is appended and what is transactional apart: each has its own producer."""
+        split = [
+            [each for each in self.partitions if (each.mode == Mode.TRANSACTIONAL) is transactional]
+            for transactional in (False, True)
+        ]
+        parts = [tuple(each) for each in split if each] or [()]
+        return tuple(
+            replace(
+                self,
+                partitions=each,
+                buffer_bytes=self.buffer_bytes // len(parts),
+                bytes_per_second=-(-self.bytes_per_second // len(parts)),
+            )
+            for each in parts
+        )
 
 
 @dataclass(frozen=True, slots=True)

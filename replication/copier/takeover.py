@@ -3,6 +3,8 @@
 B  After an unclean end nothing about the target is believed before our own fence marker stands in
    the partition. Taking over is: a new producer epoch, an empty transaction on the target
    partitions, its abort. From the marker on the broker refuses the former appender.
+T  A transactional unit's position is its committed anchor: from the marker in the anchors topic on
+   no transaction of a former appender can be committed any more, so nothing is counted.
 F  A producer id is in the registry on the target, acked, before its first append.
 G  A clean end needs no marker: the next owner only takes a new epoch.
 """
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 from replication.copier.counting import count_own, may_append
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.errors import ClusterRejected, FlowTaken
-from replication.model import PartitionState, TopicPartition
+from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import (
     Claimant,
     Position,
@@ -25,7 +27,7 @@ from replication.progress import (
     missing_appenders,
     outranks,
 )
-from replication.state import Anchor, ProducerEntry
+from replication.state import Anchor, Claim, ProducerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
+_POSITION = ("source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost")
 _MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
 
@@ -47,17 +50,33 @@ class Takeover:
     target: Network
     anchors: StateLog
     registry: StateLog
-    seen: dict[TopicPartition, Anchor] = field(default_factory=dict)
+    seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
     async def read_anchors(self) -> list[Anchor]:
         """Read on to the end of the anchors; return those of the flow that came."""
-        came = [
-            each
+        return [
+            self._see(each)
             for each in await self.anchors.read_on()
-            if isinstance(each, Anchor) and each.flow == self.flow
+            if isinstance(each, Anchor | Claim) and each.flow == self.flow
         ]
-        self.seen.update({TopicPartition(each.topic, each.partition): each for each in came})
-        return came
+
+    def _see(self, record: Anchor | Claim) -> Anchor:
+        """Remember a partition's anchor; a claim changes who may append, not the position."""
+        key = TopicPartition(record.topic, record.partition)
+        if isinstance(record, Claim):
+            known = self.seen.get(key) or Anchor(
+                record.flow, record.topic, record.partition, "", None, None
+            )
+            record = replace(
+                known,
+                appenders=record.appenders,
+                generation=record.generation,
+                epoch=record.epoch,
+                clean=False,
+            )
+        self.seen[key] = record
+        return record
 
     async def register(self, me: Claimant, origin: str) -> None:
         """Write the producer id to the registry unless an anchor shows that it is there (F).
@@ -89,7 +108,17 @@ class Takeover:
         if unclean:
             await self._fence_and_count(sorted(unclean, key=lambda each: each.target), me)
             await self._claim(lanes, me, again=False)  # in case a late anchor covered a claim
+        now = int(time.time() * 1000)
+        await self.anchors.append([each.anchor(now) for each in lanes if self._lacks_anchor(each)])
         return len(unclean)
+
+    def _lacks_anchor(self, lane: Lane) -> bool:
+        """Say whether the log must be told an exact position before the first append.
+
+        The next owner would else not know how what follows was copied, or where that began.
+        """
+        seen = self.seen.get(lane.source)
+        return lane.exact and (seen is None or seen.source is None or seen.mode != lane.mode)
 
     async def _claim(self, lanes: Sequence[Lane], me: Claimant, *, again: bool = True) -> set[Lane]:
         """Write the claims until no stranger's claim stands between them and the log's end.
@@ -101,7 +130,7 @@ class Takeover:
         met: set[Lane] = set()
         to_write = set(lanes) if again else set()
         for _ in range(_MOST_CLAIMS):
-            await self.anchors.append([each.claimed for each in to_write])
+            await self.anchors.append([_to_write(each) for each in to_write])
             to_write = await self.heed(lanes, me)
             met |= to_write
             if not to_write:
@@ -149,7 +178,26 @@ class Takeover:
             # former producer id, but none of its requests can be on its way any longer after this.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
         await self.anchors.wait_for_markers(dict(producers.values()))
-        await count_own(self.target, lanes, producers)
+        await self._claim(lanes, me, again=False)  # reads what was committed before our marker
+        committed = [each for each in lanes if self._is_committed(each)]
+        for lane in committed:
+            lane.claimed = replace(
+                lane.claimed, **{name: getattr(self.seen[lane.source], name) for name in _POSITION}
+            )
+            _begin(lane, me, exact=True)
+        await count_own(self.target, [each for each in lanes if each not in committed], producers)
+
+    def _is_committed(self, lane: Lane) -> bool:
+        """Say whether the last anchor was committed with the records before it (T).
+
+        Not if it is of another topic, because one of the two was made anew.
+        """
+        seen = self.seen.get(lane.source)
+        if seen is None or seen.source is None or seen.mode != Mode.TRANSACTIONAL:
+            return False
+        return seen.source_topic_id in {"", lane.topic_id.hex()} and (
+            seen.target_topic_id in {"", lane.claimed.target_topic_id}
+        )
 
 
 def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
@@ -169,6 +217,26 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
     lane.trouble = None if exact else _COUNTING
+
+
+def _to_write(lane: Lane) -> Anchor | Claim:
+    """Return the record of a lane's claim.
+
+    Where transactions are at work it must not hold a position: what it is based on may be older
+    than what a former appender commits in this moment. A lagging anchor is right only where the
+    rest is counted (D).
+    """
+    claimed = lane.claimed
+    if Mode.TRANSACTIONAL not in (claimed.mode, lane.mode):
+        return claimed
+    return Claim(
+        claimed.flow,
+        claimed.topic,
+        claimed.partition,
+        claimed.appenders,
+        claimed.generation,
+        claimed.epoch,
+    )
 
 
 def _is_mine(anchor: Anchor, me: Claimant) -> bool:

@@ -76,7 +76,8 @@ class Tending:
         """Ask for leaders, then apply each troubled lane's remedy."""
         await self._refresh(self._troubled)
         await self._arrange(list(self._troubled))
-        await self._judge(self._asking_for(Remedy.JUDGE))
+        async with self.ends.takeover.turn:
+            await self._judge(self._asking_for(Remedy.JUDGE))
         target = self.ends.target
         uncounted = self._asking_for(Remedy.TAKE_OVER)
         await self._take_over([each for each in uncounted if target.leader(each.target)])
@@ -121,8 +122,9 @@ class Tending:
         for lane in lanes:
             lane.reason = lane.trouble.reason if lane.trouble else ""
             lane.claimed = lane.anchor(int(time.time() * 1000))
-        await self.renew()
-        self.takeovers += await self.ends.takeover.take(lanes, self.me)
+        async with self.ends.takeover.turn:
+            await self.renew()
+            self.takeovers += await self.ends.takeover.take(lanes, self.me)
         for lane in lanes:
             self._troubled.discard(lane)
 

@@ -15,6 +15,7 @@ from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
 from replication.copier.starting import start
 from replication.copier.tending import Tending
+from replication.copier.transactions import Transactions
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
 from replication.state import Control, FlowStatus, letters_topic, status_topic
@@ -92,7 +93,12 @@ class Unit:
         judge = Judge(self.spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
         tending = Tending(self.spec, self.ends, self.lanes, me, appending, judge)
         appending.on_trouble = tending.on_trouble
-        tasks = [asyncio.create_task(each) for each in (tending.run(), self._keep_anchors(tending))]
+        work = [tending.run(), self._keep_anchors(tending)]
+        transactions = Transactions(self.ends, tending, appending, self._written.update)
+        if self.spec.is_transactional:
+            appending.transactional_id, appending.on_held = me.transactional_id, transactions.ask
+            work.append(transactions.run())
+        tasks = [asyncio.create_task(each) for each in work]
         try:
             left = max(0.0, until - time.monotonic())
             done, _ = await asyncio.wait(
@@ -101,6 +107,8 @@ class Unit:
             for task in done:
                 task.result()
         finally:
+            if self.spec.is_transactional:
+                await transactions.end()
             appending.stopped = True
             for task in tasks:
                 task.cancel()
@@ -142,9 +150,11 @@ class Unit:
         """Write anchors of lanes that moved, about every second (D)."""
         while True:
             try:
-                await self._write_anchors()
+                async with self.ends.takeover.turn:
+                    await self._write_anchors()
             except Fenced:  # by a sister unit that took over what was ours before, or by a driver
-                await tending.renew()
+                async with self.ends.takeover.turn:
+                    await tending.renew()
             await asyncio.sleep(self.spec.anchor_every_s)
 
     async def _write_anchors(self, *, clean: bool = False) -> None:

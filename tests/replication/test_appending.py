@@ -33,7 +33,7 @@ class Wire:
             self.appending.offer(lane)
         self.appending.pump()
 
-    def produce(self, node, batches, answer) -> None:
+    def produce(self, node, batches, answer, transactional_id="") -> None:
         self.open.append((node, [(t, p, bytes(b)) for t, p, b in batches], answer))
 
     def answer(self, *codes: int, base: int = 0) -> list:

@@ -22,12 +22,13 @@ _FETCH_HEAD = struct.Struct(">iiibii")
 _ENTRY = struct.Struct(">iiqiqiB")
 _PARTITION = struct.Struct(">ihqqq")
 _ABORTED = struct.Struct(">qqB")
-_PRODUCE_HEAD = struct.Struct(">Bhi")
+_PRODUCE_HEAD = struct.Struct(">hi")
 _ACK = struct.Struct(">ihqqq")
 _DIVERGING, _CURRENT_LEADER = 0, 1  # tags of a partition in a Fetch response
 _EPOCH_AND_END = struct.Struct(">iq")
 _LEADER = struct.Struct(">ii")
 _NO_TAGS = b"\0"
+_NULL = b"\0"  # a compact string that is not there
 MALFORMED = (struct.error, IndexError, ValueError)  # what parsing a damaged answer raises
 
 
@@ -159,15 +160,16 @@ def _tags(frame: memoryview, at: int) -> tuple[dict[int, memoryview], int]:
 
 
 def produce_request(
-    batches: Iterable[tuple[str, int, memoryview]], timeout_ms: int
+    batches: Iterable[tuple[str, int, memoryview]], timeout_ms: int, transactional_id: str = ""
 ) -> list[bytes | memoryview]:
-    """Return a Produce body (acks=all, no transaction) in pieces; the batches are not copied.
+    """Return a Produce body (acks=all) in pieces; the batches are not copied.
 
     ``batches`` of a topic stand together, one a partition.
     """
     topics = [(key, list(group)) for key, group in groupby(batches, key=lambda each: each[0])]
     pieces: list[bytes | memoryview] = []
-    head = bytearray(_PRODUCE_HEAD.pack(0, -1, timeout_ms) + uvarint(len(topics) + 1))
+    whose = compact(transactional_id) if transactional_id else _NULL
+    head = bytearray(whose + _PRODUCE_HEAD.pack(-1, timeout_ms) + uvarint(len(topics) + 1))
     for topic, listed in topics:
         head += compact(topic) + uvarint(len(listed) + 1)
         for _, partition, batch in listed:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
-from kafka.protocol.producer import (
-    AddPartitionsToTxnRequest,
-    EndTxnRequest,
-    InitProducerIdRequest,
-)
+from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
+from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.lines import (
     CALL_S,
-    COORDINATOR_MOVED,
-    TRY_AGAIN,
     Lines,
-    attempts,
 )
 from replication.adapters.wire.offsets import Offsets
 from replication.copier.network import (
     Ack,
-    Fenced,
     Fetched,
     FetchEntry,
     FetchOptions,
@@ -45,8 +36,6 @@ if TYPE_CHECKING:
 _FETCH_VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
 _PRODUCE_VERSION = 9
-_TRANSACTION_TIMEOUT_MS = 10_000
-_FENCED = {47, 90}
 
 
 class WireNetwork:
@@ -57,7 +46,7 @@ class WireNetwork:
         self._lines = Lines(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
-        self._coordinators: dict[str, int] = {}
+        self._coordination = Coordination(self._lines, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
 
     # -- leaders -----------------------------------------------------------------------------
@@ -159,6 +148,7 @@ class WireNetwork:
         node: int,
         batches: Sequence[tuple[str, int, memoryview]],
         answer: Callable[[list[Ack] | None, Exception | None], None],
+        transactional_id: str = "",
     ) -> None:
         channel = self._lines.ready(node, "produce")
         if channel is None:
@@ -173,26 +163,33 @@ class WireNetwork:
                 acks, error = None, _malformed(channel, malformed)
             answer(acks, error)
 
-        pieces = framing.produce_request(batches, int(CALL_S * 1000))
+        pieces = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
         framed = self._lines.framed(framing.PRODUCE, _PRODUCE_VERSION, pieces)
         channel.request(framed, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
         return await self._offsets.at(partition, timestamp)
 
-    # -- fencing -----------------------------------------------------------------------------
+    # -- producer ids and transactions -------------------------------------------------------
 
     async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
-        request = InitProducerIdRequest(
-            transactional_id=transactional_id,
-            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
-            producer_id=-1,
-            producer_epoch=-1,
-        )
-        answer = await self._coordinated(
-            transactional_id, request, 4, lambda each: {each.error_code}
-        )
-        return int(answer.producer_id), int(answer.producer_epoch)
+        return await self._coordination.init(transactional_id)
+
+    async def plain_producer_id(self) -> tuple[int, int]:
+        return await self._coordination.init_plain()
+
+    async def add_to_transaction(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+    ) -> Mapping[TopicPartition, int]:
+        return await self._coordination.add(transactional_id, producer, partitions)
+
+    async def end_transaction(
+        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+    ) -> None:
+        await self._coordination.end(transactional_id, producer, commit=commit)
 
     async def fence(
         self,
@@ -200,73 +197,11 @@ class WireNetwork:
         producer: tuple[int, int],
         partitions: Sequence[TopicPartition],
     ) -> None:
-        producer_id, epoch = producer
-        topic_of = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
-        listed = itertools.groupby(sorted(partitions), key=lambda each: each.topic)
-        begin = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=producer_id,
-            v3_and_below_producer_epoch=epoch,
-            v3_and_below_topics=[
-                topic_of(name=name, partitions=[each.partition for each in group])
-                for name, group in listed
-            ],
-        )
-        await self._coordinated(transactional_id, begin, 3, _partition_errors)
-        end = EndTxnRequest(
-            transactional_id=transactional_id,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            committed=False,
-        )
-        await self._coordinated(transactional_id, end, 3, lambda each: {each.error_code})
-
-    async def _coordinated(
-        self,
-        transactional_id: str,
-        request: Any,
-        highest: int,
-        errors_of: Callable[[Any], set[int]],
-    ) -> Any:
-        """Call the transactional id's coordinator until it has an answer that stays."""
-        doing = type(request).__name__.split("_")[0].removesuffix("Request")
-        errors: set[int] = set()
-        async for _ in attempts():
-            try:
-                node = await self._coordinator(transactional_id)
-                answer = await self._call(node, request, highest)
-            except ClusterUnavailable:
-                self._coordinators.pop(transactional_id, None)
-                continue
-            errors = errors_of(answer) - {0}
-            if not errors:
-                return answer
-            if errors - TRY_AGAIN:
-                break
-            if errors & COORDINATOR_MOVED:
-                self._coordinators.pop(transactional_id, None)
-        shown = ", ".join(map(str, sorted(errors))) or "no answer"
-        message = f"{doing} for {transactional_id}: error {shown}"
-        if errors & _FENCED:
-            raise Fenced(message)
-        if errors - TRY_AGAIN:
-            raise ClusterRejected(message)
-        raise ClusterUnavailable(message)
-
-    async def _coordinator(self, transactional_id: str) -> int:
-        known = self._coordinators.get(transactional_id)
-        if known is not None:
-            return known
-        request = FindCoordinatorRequest(
-            key=transactional_id, key_type=1, coordinator_keys=[transactional_id]
-        )
-        found = (await self._call(None, request, highest=4)).coordinators[0]
-        if found.error_code:
-            kind = ClusterUnavailable if found.error_code in TRY_AGAIN else ClusterRejected
-            raise kind(f"finding the coordinator of {transactional_id}: error {found.error_code}")
-        self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
-        self._coordinators[transactional_id] = found.node_id
-        return int(found.node_id)
+        refused = await self.add_to_transaction(transactional_id, producer, partitions)
+        if refused:
+            told = ", ".join(f"{each}: error {code}" for each, code in sorted(refused.items()))
+            raise ClusterRejected(f"fencing {transactional_id}: {told}")
+        await self.end_transaction(transactional_id, producer, commit=False)
 
     # -- connections -------------------------------------------------------------------------
 
@@ -301,11 +236,3 @@ def _fetch_problem(channel: Channel, error: int, options: FetchOptions) -> Clust
         options.session.refused()
         return SessionLost(message)
     return ClusterUnavailable(message)
-
-
-def _partition_errors(answer: Any) -> set[int]:
-    return {
-        each.partition_error_code
-        for topic in answer.results_by_topic_v3_and_below
-        for each in topic.results_by_partition
-    }

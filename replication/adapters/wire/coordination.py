@@ -1,0 +1,178 @@
+"""Producer ids and transactions, by the transactional id's coordinator."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.producer import (
+    AddPartitionsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+
+from replication.adapters.wire.lines import COORDINATOR_MOVED, TRY_AGAIN, attempts
+from replication.copier.network import Fenced, NotGranted
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from replication.adapters.wire.lines import Lines
+
+    Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
+
+_TRANSACTION_TIMEOUT_MS = 10_000
+_FENCED = {47, 90}
+_NOT_GRANTED = {31, 35, 53}  # cluster, version, transactional id
+_OF_PARTITIONS = {3, 29, 55}  # unknown, not authorized, left alone because of another one
+_ENDING, _ENDING_S, _ENDING_TRIES = 51, 0.002, 20  # the last transaction's markers are written
+_Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
+
+
+class Coordination:
+    """What one cluster's coordinators are asked. ``call`` asks a broker.
+
+    The versions are those in which a producer keeps its epoch from one transaction to the next
+    and plain appends of it are taken in between; brokers of transaction.version 2 still speak them.
+    """
+
+    def __init__(self, lines: Lines, call: Call) -> None:
+        self._lines = lines
+        self._call = call
+        self._coordinators: dict[str, int] = {}
+
+    async def init(self, transactional_id: str) -> tuple[int, int]:
+        """Return (producer id, new epoch). Raises NotGranted where the target gives none."""
+        request = InitProducerIdRequest(
+            transactional_id=transactional_id,
+            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        answer = await self._ask(transactional_id, request, 4, lambda each: {each.error_code})
+        return int(answer.producer_id), int(answer.producer_epoch)
+
+    async def init_plain(self) -> tuple[int, int]:
+        """Return a producer id of nobody's. Raises NotGranted where not even that is given."""
+        request = InitProducerIdRequest(
+            transactional_id=None,
+            transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        async for _ in attempts():
+            answer = await self._call(None, request, 4)
+            if answer.error_code == 0:
+                return int(answer.producer_id), int(answer.producer_epoch)
+            if answer.error_code not in TRY_AGAIN:
+                raise _problem("asking for a producer id", {answer.error_code})
+        raise ClusterUnavailable("asking for a producer id: no broker has one")
+
+    async def add(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Sequence[TopicPartition],
+    ) -> Mapping[TopicPartition, int]:
+        """Let partitions take part; return the error codes of those that may not."""
+        listed = itertools.groupby(sorted(partitions), key=lambda each: each.topic)
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer[0],
+            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_topics=[
+                _Topic(name=name, partitions=[each.partition for each in group])
+                for name, group in listed
+            ],
+        )
+        answer = await self._ask(
+            transactional_id, request, 3, lambda each: set(_errors(each).values()) - _OF_PARTITIONS
+        )
+        return {partition: code for partition, code in _errors(answer).items() if code}
+
+    async def end(self, transactional_id: str, producer: tuple[int, int], *, commit: bool) -> None:
+        request = EndTxnRequest(
+            transactional_id=transactional_id,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            committed=commit,
+        )
+        await self._ask(transactional_id, request, 3, lambda each: {each.error_code})
+
+    async def _ask(
+        self,
+        transactional_id: str,
+        request: Any,
+        highest: int,
+        errors_of: Callable[[Any], set[int]],
+    ) -> Any:
+        """Ask the coordinator until it has an answer that stays."""
+        errors: set[int] = set()
+        async for _ in attempts():
+            try:
+                answer = await self._at_once(transactional_id, request, highest, errors_of)
+            except ClusterUnavailable:
+                self._coordinators.pop(transactional_id, None)
+                continue
+            errors = errors_of(answer) - {0}
+            if not errors:
+                return answer
+            if errors - TRY_AGAIN:
+                break
+            if errors & COORDINATOR_MOVED:
+                self._coordinators.pop(transactional_id, None)
+        doing = type(request).__name__.split("_")[0].removesuffix("Request")
+        raise _problem(f"{doing} for {transactional_id}", errors)
+
+    async def _at_once(
+        self,
+        transactional_id: str,
+        request: Any,
+        highest: int,
+        errors_of: Callable[[Any], set[int]],
+    ) -> Any:
+        """Ask once; while only the last transaction's markers are missing, some more times."""
+        for _ in range(_ENDING_TRIES):
+            node = await self._coordinator(transactional_id)
+            answer = await self._call(node, request, highest)
+            if errors_of(answer) - {0} != {_ENDING}:
+                break
+            await asyncio.sleep(_ENDING_S)
+        return answer
+
+    async def _coordinator(self, transactional_id: str) -> int:
+        known = self._coordinators.get(transactional_id)
+        if known is not None:
+            return known
+        request = FindCoordinatorRequest(
+            key=transactional_id, key_type=1, coordinator_keys=[transactional_id]
+        )
+        found = (await self._call(None, request, 4)).coordinators[0]
+        if found.error_code:
+            raise _problem(f"finding the coordinator of {transactional_id}", {found.error_code})
+        self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
+        self._coordinators[transactional_id] = found.node_id
+        return int(found.node_id)
+
+
+def _problem(doing: str, errors: set[int]) -> ClusterRejected | ClusterUnavailable:
+    """Return what to raise for an answer of the coordinator that stays."""
+    shown = ", ".join(map(str, sorted(errors))) or "no answer"
+    message = f"{doing}: error {shown}"
+    if errors & _FENCED:
+        return Fenced(message)
+    if errors & _NOT_GRANTED:
+        return NotGranted(message)
+    return ClusterRejected(message) if errors - TRY_AGAIN else ClusterUnavailable(message)
+
+
+def _errors(answer: Any) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, each.partition_index): int(each.partition_error_code)
+        for topic in answer.results_by_topic_v3_and_below
+        for each in topic.results_by_partition
+    }

@@ -1,0 +1,116 @@
+"""A lane whose records and anchors are committed together. No I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from replication.batches import TRANSACTIONAL
+from replication.copier.lane import Lane
+from replication.copier.outcomes import Remedy
+from replication.model import Mode
+
+if TYPE_CHECKING:
+    from replication.copier.outcomes import Trouble
+    from replication.model import PartitionState
+    from replication.progress import Position
+    from replication.state import Anchor
+
+
+class Committed(NamedTuple):
+    """What was committed when a transaction began."""
+
+    acked: Position | None
+    exact: bool
+    found: tuple[int, int]
+    stuck: tuple[PartitionState, str] | None
+    records: int
+    bytes: int
+    done: tuple[int, int]
+
+
+@dataclass(eq=False)
+class TransactionalLane(Lane):
+    """Sends only while it takes part in the open transaction.
+
+    Until that is committed ``acked`` is a hope: an anchor on its own tells what is committed, and
+    so does the lane after the transaction was aborted.
+    """
+
+    mode: ClassVar[str] = Mode.TRANSACTIONAL
+    bits: ClassVar[int] = TRANSACTIONAL
+    sending: bool = False  # new pieces; what was sent may be sent again until the end
+    committed: Committed | None = None  # while it takes part
+    failed: bool = False  # the transaction it takes part in must be aborted
+
+    @property
+    def sends(self) -> bool:
+        again = self.committed is not None and bool(self.waiting) and self.waiting[0].stamped
+        return (self.sending or again) and super().sends
+
+    @property
+    def settled(self) -> bool:
+        return self.committed is None and super().settled
+
+    @property
+    def drained(self) -> bool:
+        """Whether it is known of all that was sent whether it is in the transaction.
+
+        A refused batch is not: what was acked before it is committed, then the lane is judged.
+        """
+        pieces = (*self.on_wire, *self.waiting)
+        return not self.answers_due and all(each.denied or not each.stamped for each in pieces)
+
+    def join(self, producer: tuple[int, int]) -> None:
+        """Take part in the transaction of ``producer`` that is open."""
+        if self.producer != producer:  # sequences begin anew with every epoch
+            self.producer, self.sequence, self.proven = producer, 0, False
+        self.committed = Committed(
+            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
+        )
+        self.sending, self.failed = True, False
+
+    @property
+    def moved(self) -> bool:
+        return self.committed is not None and self.acked != self.committed.acked
+
+    def commit(self) -> None:
+        """Note that the transaction is committed."""
+        self.committed, self.sending = None, False
+
+    def suffer(self, trouble: Trouble) -> None:
+        super().suffer(trouble)
+        if self.committed is not None and trouble.remedy is Remedy.TAKE_OVER:
+            self.failed = True
+
+    def forget(self) -> None:
+        """Drop what is under way, and what was appended in a transaction that will be aborted."""
+        super().forget()
+        if self.committed is None:
+            return
+        (
+            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
+        ) = self.committed  # fmt: skip
+        self.committed, self.sending, self.failed = None, False, False
+        if self.acked is not None:
+            self.position, self.skip = self.acked.source, self.found[0]
+
+    def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
+        """Return the anchor of what is committed."""
+        if self.committed is None or self.committed.acked is None:
+            return super().anchor(now_ms, clean=clean)
+        was, base = self.committed, self.claimed
+        return replace(
+            self.anchor_to_commit(now_ms),
+            source=self.committed.acked.source,
+            target=self.committed.acked.target,
+            appenders=base.appenders[-1:] if was.exact else base.appenders,
+            mode=self.mode if was.exact else base.mode,
+            records=was.records,
+            bytes=was.bytes,
+            source_epoch=was.done[1] if was.done[0] == self.committed.acked.source else -1,
+        )
+
+    def anchor_to_commit(self, now_ms: int) -> Anchor:
+        """Return the anchor that belongs into the transaction."""
+        return super().anchor(now_ms)

@@ -1,0 +1,182 @@
+"""Records and their anchors in one transaction of the target, for lanes that cannot be counted.
+
+Where compaction may have removed what would have to be counted, the position after a crash is the
+committed anchor. One transaction at a time: lanes that have something join it, send for a while,
+and when all of it is acked their anchors are appended and it is committed. When anything fails
+that the same bytes cannot mend, it is aborted, and its lanes begin again at what is committed.
+
+Readers that read committed never wait long: a transaction is open for some 50 ms. Of a unit that
+died it is aborted by the next owner, or else by the broker after 10 s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.outcomes import Remedy, Trouble, join_trouble
+from replication.copier.transactional import TransactionalLane
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from replication.copier.appending import Appending
+    from replication.copier.ends import Clusters
+    from replication.copier.lane import Lane
+    from replication.copier.tending import Tending
+    from replication.state import Anchor
+
+_OPEN_S = 0.05  # how long lanes send before a commit
+_RETRY_S = 4.0  # how long the same bytes are sent again before it is aborted
+_LOOK_S = 0.1
+_RENEW_PAUSE_S = 0.5
+_END_S = 5.0
+
+
+class _Aborted(ClusterRejected):
+    """Something in the transaction failed for good."""
+
+
+@dataclass(slots=True)
+class Transactions:
+    """Opens, fills and commits the transactions of one unit."""
+
+    ends: Clusters
+    tending: Tending
+    appending: Appending
+    on_written: Callable[[Mapping[Lane, Anchor]], None]  # anchors that were committed
+    _asking: dict[TransactionalLane, None] = field(default_factory=dict)
+    _members: dict[TransactionalLane, None] = field(default_factory=dict)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _closing: bool = False
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ask(self, lane: Lane) -> None:
+        """Let ``lane`` join: it has something to send."""
+        if isinstance(lane, TransactionalLane) and lane.fetches and lane.committed is None:
+            self._asking[lane] = None
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Copy in transactions until ``end``. Raises FlowTaken when another driver is at work."""
+        try:
+            while not self._closing:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._asking and not self._closing:
+                    async with self.ends.takeover.turn:
+                        await self._transact()
+        finally:
+            self._idle.set()
+        await asyncio.Event().wait()  # the unit ends its tasks together
+
+    async def end(self) -> None:
+        """Commit what is open and open nothing more."""
+        self._closing = True
+        self._wake.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await self._idle.wait()
+
+    async def _transact(self) -> None:
+        try:
+            await self._gather()
+            if self._members:
+                await self._drain()
+                await self._commit()
+        except FlowTaken:
+            raise
+        except (ClusterRejected, ClusterUnavailable) as problem:
+            await self._abort(str(problem))
+        for lane in list(self.tending.lanes):
+            self.appending.offer(lane)
+
+    async def _gather(self) -> None:
+        """Let whoever asks join and send, until it is time to commit."""
+        until = time.monotonic() + _OPEN_S
+        await self._join()
+        while self._members and not self._closing and (left := until - time.monotonic()) > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), left)
+            self._wake.clear()
+            await self._join()
+            if any(each.failed for each in self._members):
+                return
+
+    async def _join(self) -> None:
+        lanes = [each for each in self._asking if each.fetches and each.waiting]
+        self._asking.clear()
+        if not lanes:
+            return
+        me, anchors = self.tending.me, self.ends.takeover.anchors.partition
+        partitions = [anchors, *(each.target for each in lanes)]
+        producer = (me.producer_id, me.epoch)
+        refused = await self.ends.target.add_to_transaction(
+            me.transactional_id, producer, partitions
+        )
+        if anchors in refused and not any(each.target in refused for each in lanes):
+            raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
+        for lane in lanes:
+            if not refused:
+                lane.join(producer)
+                self._members[lane] = None
+            elif (trouble := join_trouble(refused.get(lane.target, 0))) is not None:
+                lane.suffer(trouble)
+                self.appending.settle(lane)
+            self.appending.offer(lane)  # one that was left out for another's sake asks again
+        self.appending.pump()
+
+    async def _drain(self) -> None:
+        """Send nothing new; wait until all that was sent is acked."""
+        for lane in self._members:
+            lane.sending = False
+        deadline = time.monotonic() + _RETRY_S
+        while True:
+            self.appending.answered.clear()
+            bad = [each for each in self._members if each.failed or each.committed is None]
+            if bad:
+                trouble = bad[0].trouble
+                raise _Aborted(trouble.reason if trouble else bad[0].reason)
+            if all(each.drained for each in self._members):
+                return
+            if time.monotonic() > deadline:
+                raise _Aborted("the target did not take all of a transaction in time")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.appending.answered.wait(), _LOOK_S)
+
+    async def _commit(self) -> None:
+        me, now = self.tending.me, int(time.time() * 1000)
+        anchors: dict[Lane, Anchor] = {
+            each: each.anchor_to_commit(now) for each in self._members if each.moved
+        }
+        log = self.ends.takeover.anchors
+        await log.append(list(anchors.values()), me.transactional_id)
+        producer = (me.producer_id, me.epoch)
+        await self.ends.target.end_transaction(me.transactional_id, producer, commit=True)
+        for lane in self._members:
+            lane.commit()
+        self._members.clear()
+        self.on_written(anchors)
+
+    async def _abort(self, reason: str) -> None:
+        """Abort, by a new epoch of our producer; nothing else may happen before that.
+
+        The lanes are taken over, for it may be unknown whether the commit was decided.
+        """
+        members = [each for each in self._members if each.committed is not None]
+        self._members.clear()
+        for lane in members:
+            lane.sending = False
+            lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
+        while True:
+            try:
+                await self.tending.renew()
+                break
+            except (ClusterRejected, ClusterUnavailable):
+                await asyncio.sleep(_RENEW_PAUSE_S)
+        for lane in members:
+            self.appending.settle(lane)

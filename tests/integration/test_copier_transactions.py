@@ -1,0 +1,123 @@
+"""Transactional units: compacted topics, copied once for whoever reads committed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+import support
+from copying import Flow, feeding, kill, report_of, start_unit
+
+from replication.model import Mode, PartitionPlan
+
+pytestmark = pytest.mark.integration
+
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.01",
+    "segment.ms": "500",
+    "segment.bytes": str(1 << 20),
+    "max.compaction.lag.ms": "500",
+}
+
+
+class Transactional(Flow):
+    """A flow whose partitions are copied in ``mode``."""
+
+    mode: str = Mode.TRANSACTIONAL
+
+    def spec(self, generation: int = 1, epoch: int = 0, **more: object):
+        plans = tuple(PartitionPlan(e, e, mode=self.mode) for e in self.partitions)
+        return replace(super().spec(generation, epoch), **{"partitions": plans, **more})
+
+    def assert_committed_equal(self) -> None:
+        for topic in self.topics:
+            wanted = support.consume_all(self.here, topic, "read_committed")
+            found = support.consume_all(self.to, topic, "read_committed")
+            assert [e.content for e in found] == [e.content for e in wanted]
+
+
+@pytest.fixture
+def flow(source_cluster, target_cluster, topic_name):
+    def make(partitions: int = 2, source=source_cluster, target=target_cluster, **configs):
+        topic = topic_name()
+        support.create_topic(source.bootstrap_servers, topic, partitions, **configs)
+        support.create_topic(target.bootstrap_servers, topic, partitions, **configs)
+        return Transactional(source, target, {topic: partitions})
+
+    return make
+
+
+def moved(flow: Flow, records: int) -> None:
+    """Wait until at least ``records`` more were copied."""
+    now = flow.wait_for(lambda _: True, "the anchors can be read")
+    before = sum(each.records for each in now.values())
+    flow.wait_for(
+        lambda anchors: sum(each.records for each in anchors.values()) >= before + records,
+        f"{records} more records are copied",
+    )
+
+
+def test_a_transactional_unit_copies_and_the_next_epoch_goes_on(flow):
+    one = flow()
+    (topic,) = one.topics
+    support.produce(one.here, topic, support.some_records(500, 2, seed=1))
+    assert one.copy_all().outcome == "clean"
+    support.produce(one.here, topic, support.some_records(500, 2, seed=2))
+    report = one.copy_all(epoch=1)
+    assert (report.outcome, report.records, report.takeovers) == ("clean", 500, 0)
+    assert {each.mode for each in one.anchors().values()} == {Mode.TRANSACTIONAL}
+    one.assert_committed_equal()
+
+
+def test_a_transactional_unit_may_be_killed_at_any_time(flow, tmp_path):
+    one = flow()
+    with feeding(one):
+        for generation in range(1, 5):
+            process = start_unit(one.spec(generation), tmp_path)
+            moved(one, 50)
+            kill(process)
+    report = one.copy_all(generation=9)
+    assert (report.outcome, report.takeovers) == ("clean", 2)
+    one.assert_committed_equal()
+
+
+def test_nothing_of_a_transactional_unit_that_slept_is_committed(flow, tmp_path):
+    one = flow()
+    with feeding(one):
+        sleeper = start_unit(one.spec(1), tmp_path)
+        moved(one, 50)
+        os.kill(sleeper.pid, signal.SIGSTOP)
+        with one.copying(one.spec(2)) as reports:
+            moved(one, 300)
+            os.kill(sleeper.pid, signal.SIGCONT)
+            told = report_of(sleeper)
+            moved(one, 100)
+    assert "taken" in told.outcome
+    assert reports[0].outcome == "clean"
+    one.copy_all(generation=2, epoch=1)
+    one.assert_committed_equal()
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_partition_changes_its_mode_between_epochs(flow, tmp_path, crash):
+    one = flow()
+    modes = [Mode.APPEND, Mode.TRANSACTIONAL, Mode.APPEND, Mode.TRANSACTIONAL]
+    with feeding(one):
+        for generation, mode in enumerate(modes, 1):
+            one.mode = mode
+            if crash:
+                process = start_unit(one.spec(generation), tmp_path)
+                moved(one, 100)
+                time.sleep(0.05 * generation)
+                kill(process)
+            else:
+                with one.copying(one.spec(generation)) as reports:
+                    moved(one, 100)
+                assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
+    one.copy_all(generation=9)
+    one.assert_committed_equal()
+    assert {each.mode for each in one.anchors().values()} == {modes[-1]}
