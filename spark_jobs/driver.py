@@ -20,6 +20,7 @@ from spark_jobs.flow import FlowDriver, template
 from spark_jobs.holding import Hold
 from spark_jobs.jvm import SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
+from spark_jobs.modes import Modes
 from spark_jobs.planning import FlowPlan, plan_flow
 from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import start_session, warm_workers
@@ -188,6 +189,7 @@ class Driver:
             plan_flow,
             flow,
             TopicSelector.for_flow(flow, self._config.clusters),
+            Modes(flow.copying.delivery),
             KafkaAdmin(to_librdkafka(flow.clients.source_admin)),
             KafkaAdmin(to_librdkafka(flow.clients.target_admin)),
         )

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from replication.copier.spec import Policies, UnitSpec
 from replication.model import FlowState
+from spark_jobs.modes import notice
 from spark_jobs.query import first_line
 from spark_jobs.states import Situation, Step, decide_step, flow_state
 
@@ -91,6 +92,7 @@ class FlowDriver:
             lacking=self.lacking,
             unplanned=self._lookout.trouble,
             gap=self._lookout.gap,
+            notice=notice(self._lookout.partitions),
             trouble=self._trouble,
         )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from replication.config.model import CopySettings, Flow
     from replication.ports import Cluster, TopicInfo
     from replication.selection import TopicSelector
+    from spark_jobs.modes import Modes
 
 # Set for the brokers of one cluster, or in the way of copies that keep their timestamps.
 _NOT_COPIED = frozenset(
@@ -45,7 +46,9 @@ class FlowPlan:
     refused: str = ""  # why something that is selected cannot be copied
 
 
-def plan_flow(flow: Flow, selector: TopicSelector, source: Cluster, target: Cluster) -> FlowPlan:
+def plan_flow(
+    flow: Flow, selector: TopicSelector, modes: Modes, source: Cluster, target: Cluster
+) -> FlowPlan:
     """Return what ``flow`` is to copy; create or grow the target's topics if the flow may.
 
     Raises ClusterUnavailable or ClusterRejected for the cluster as a whole. One topic that
@@ -58,8 +61,11 @@ def plan_flow(flow: Flow, selector: TopicSelector, source: Cluster, target: Clus
     if any(_lacks(ours, selector.remote_topic(name), info) for name, info in chosen.items()):
         told = _prepare(flow, selector, chosen, (source, target))
         ours = target.topics()
+    pairs = list(_pairs(selector, chosen, ours))
+    known = modes.of({(e.source.topic, e.target.topic) for e in pairs}, source, target)
+    moded = (replace(e, mode=known[e.source.topic, e.target.topic]) for e in pairs)
     return FlowPlan(
-        tuple(_with_settings(flow.copying, _pairs(selector, chosen, ours))),
+        tuple(_with_settings(flow.copying, moded)),
         tuple(each.text for each in told),
         gap(selector, theirs),
         "; ".join(each.text for each in told if each.refused),

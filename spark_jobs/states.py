@@ -36,6 +36,7 @@ class Situation:
     lacking: str = ""  # why it cannot start: too few slots
     unplanned: str = ""  # why what to copy could not be looked up the last time
     gap: str = ""  # what is asked for and the source does not have
+    notice: str = ""  # what is promised for some partitions, where it is not the usual
     trouble: str = ""  # why the last query ended, or what its units say
 
     @property
@@ -63,7 +64,9 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     if now.query and now.begun:
         troubled = now.not_running or now.unplanned
         reason = now.trouble if now.not_running else now.unplanned
-        return (FlowState.DEGRADED, reason) if troubled else (FlowState.RUNNING, now.gap)
+        return (
+            (FlowState.DEGRADED, reason) if troubled else (FlowState.RUNNING, now.gap or now.notice)
+        )
     if now.query and now.planned and not now.partitions:
         nothing = now.gap or now.unplanned or "the target has none of the topics yet"
         return FlowState.DEGRADED, nothing

@@ -6,6 +6,7 @@ from replication.config.model import Flow, FlowClients, Selection, TopicCreation
 from replication.model import TopicPartition
 from replication.ports import TopicInfo
 from replication.selection import TopicSelector
+from spark_jobs.modes import Modes
 from spark_jobs.planning import plan_flow
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
@@ -47,7 +48,7 @@ def plan(source: MemoryCluster, target: MemoryCluster, **creation: object):
         creation=TopicCreation(**{"replication_factor": 1, **creation}),
         clients=CLIENTS,
     )
-    return plan_flow(flow, TopicSelector.for_flow(flow, ["A", "B"]), source, target)
+    return plan_flow(flow, TopicSelector.for_flow(flow, ["A", "B"]), Modes(), source, target)
 
 
 def test_missing_topics_are_made_and_every_partition_is_planned():

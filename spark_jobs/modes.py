@@ -1,0 +1,58 @@
+"""Which mode a topic is copied in: compaction takes away what would have to be counted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.model import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.model import PartitionPlan
+    from replication.ports import Cluster
+
+_LOOK_EVERY_S = 30.0  # a topic may become compacted at any time
+
+
+@dataclass(slots=True)
+class Modes:
+    """The modes of one flow's topics, by its ``copy.delivery``.
+
+    Configs are read when a topic is new and every 30 s: the plan is made every few seconds.
+    """
+
+    delivery: str = "auto"
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)
+    _look_at: float = 0.0
+
+    def of(
+        self, pairs: Iterable[tuple[str, str]], source: Cluster, target: Cluster
+    ) -> Mapping[tuple[str, str], str]:
+        """Return the mode of each (source topic, target topic)."""
+        wanted = set(pairs)
+        if self.delivery != "auto":
+            return dict.fromkeys(wanted, self.delivery)
+        if wanted - self._known.keys() or time.monotonic() >= self._look_at:
+            theirs = source.topic_configs({here for here, _ in wanted})
+            ours = target.topic_configs({there for _, there in wanted})
+            self._known = {
+                each: mode_for(theirs.get(each[0], {}), ours.get(each[1], {})) for each in wanted
+            }
+            self._look_at = time.monotonic() + _LOOK_EVERY_S
+        return self._known
+
+
+def mode_for(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
+    """Return the mode of a topic with these configs at the source and on the target. Pure."""
+    compacted = any("compact" in each.get("cleanup.policy", "") for each in (theirs, ours))
+    return Mode.TRANSACTIONAL if compacted else Mode.APPEND
+
+
+def notice(partitions: Iterable[PartitionPlan]) -> str:
+    """Return what people should know of how partitions are copied; empty: as usual. Pure."""
+    count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
+    what = "partition is" if count == 1 else "partitions are"
+    return f"{count} {what} transactional: once for readers of committed records" if count else ""

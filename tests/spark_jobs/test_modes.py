@@ -1,0 +1,68 @@
+"""Which mode a topic is copied in."""
+
+from __future__ import annotations
+
+import pytest
+
+from replication.model import Mode, PartitionPlan, TopicPartition
+from spark_jobs import modes
+from spark_jobs.modes import Modes, mode_for, notice
+
+
+class Configs:
+    """A cluster that only knows its topics' configs."""
+
+    def __init__(self, **policies: str) -> None:
+        self.policies = policies
+        self.asked = 0
+
+    def topic_configs(self, topics):
+        self.asked += 1
+        return {each: {"cleanup.policy": self.policies.get(each, "delete")} for each in topics}
+
+
+@pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete,compact"])
+@pytest.mark.parametrize("end", ["theirs", "ours"])
+def test_a_topic_that_is_compacted_at_either_end_is_transactional(policy, end):
+    assert mode_for(**{"theirs": {}, "ours": {}, end: {"cleanup.policy": policy}}) == (
+        Mode.TRANSACTIONAL
+    )
+
+
+@pytest.mark.parametrize("configs", [{}, {"cleanup.policy": "delete"}])
+def test_any_other_topic_is_appended_to(configs):
+    assert mode_for(configs, configs) == Mode.APPEND
+
+
+def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(modes.time, "monotonic", lambda: now[0])
+    source, target, known = Configs(), Configs(), Modes()
+    for _ in range(3):
+        known.of([("a", "A.a")], source, target)
+    assert source.asked == 1
+    known.of([("a", "A.a"), ("b", "A.b")], source, target)
+    assert source.asked == 2
+    target.policies["A.a"] = "compact"  # it becomes compacted later
+    now[0] += 31
+    found = known.of([("a", "A.a"), ("b", "A.b")], source, target)
+    assert found == {("a", "A.a"): Mode.TRANSACTIONAL, ("b", "A.b"): Mode.APPEND}
+
+
+def test_the_operator_may_choose_for_all_topics():
+    source = Configs(a="compact")
+    found = Modes("append").of([("a", "A.a")], source, source)
+    assert (found, source.asked) == ({("a", "A.a"): "append"}, 0)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, ""), (1, "1 partition is transactional"), (2, "2 partitions are tran")]
+)
+def test_what_is_transactional_is_counted_for_people(count, told):
+    plans = [PartitionPlan(TopicPartition("a", n), TopicPartition("a", n)) for n in range(2)]
+    plans += [
+        PartitionPlan(TopicPartition("c", n), TopicPartition("c", n), mode=Mode.TRANSACTIONAL)
+        for n in range(count)
+    ]
+    assert notice(plans).startswith(told)
+    assert bool(notice(plans)) is bool(count)
