@@ -7,7 +7,7 @@ import struct
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from replication.batches import CONTROL
+from replication.batches import ABORT, CONTROL
 
 PLAIN, GZIP = 0, 1
 
@@ -28,9 +28,11 @@ def a_batch(
     return bytes(_at(base, builder.build()))
 
 
-def a_marker(base: int, producer_id: int, epoch: int) -> bytes:
+def a_marker(base: int, producer_id: int, epoch: int, kind: int = ABORT) -> bytes:
     """Return a control batch at ``base``."""
-    batch = bytearray(a_batch(base, [b"marker"], (producer_id, epoch, 0), transactional=True))
+    builder = DefaultRecordBatchBuilder(2, PLAIN, True, producer_id, epoch, 0, 1 << 10)  # noqa: FBT003 -- not our signature
+    builder.append(0, 1000, struct.pack(">hh", 0, kind), b"marker", [])
+    batch = _at(base, builder.build())
     (attributes,) = struct.unpack_from(">h", batch, 21)
     struct.pack_into(">h", batch, 21, attributes | CONTROL)
     struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))

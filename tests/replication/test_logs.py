@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
+from batch_bytes import a_marker
+from hypothesis import given
+from hypothesis import strategies as st
 from lanes import a_start
 from memory_cluster import MemoryCluster
 
+from replication.batches import ABORT, COMMIT, TRANSACTIONAL, restamp
 from replication.copier.logs import StateLog
 from replication.model import TopicPartition
+from replication.records import encode, plain_record
 
 
 def test_anchors_of_thousands_of_partitions_go_out_in_batches_that_a_topic_takes():
@@ -18,3 +24,48 @@ def test_anchors_of_thousands_of_partitions_go_out_in_batches_that_a_topic_takes
     written = cluster.logs[TopicPartition("anchors", 0)]
     assert max(map(len, written.batches)) < 300_000
     assert [key for key, _ in written.records()] == [each.key() for each in anchors]
+
+
+def a_written(partition: int, producer: tuple[int, int], bits: int) -> bytes:
+    anchor = a_start(partition)
+    batch = encode([plain_record(0, anchor.key(), anchor.value())])
+    producer_id, sequence = producer
+    restamp(batch, producer_id, 0, sequence, bits)
+    return bytes(batch)
+
+
+steps = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from(["plain", "in", "in", "commit", "abort"])),
+    max_size=30,
+)
+
+
+@given(steps, st.data())
+def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_committed(steps, data):
+    cluster = MemoryCluster()
+    log, tail = cluster.logs[TopicPartition("anchors", 0)], StateLog(cluster, "anchors")
+    wanted: list[int] = []
+    found: list[int] = []
+    undecided: dict[int, list[int]] = {}
+    sent: Counter[int] = Counter()
+
+    async def play() -> None:
+        for number, (who, what) in enumerate(steps):
+            if what == "plain":
+                wanted.append(number)
+                log.append(a_written(number, (10, sent[10]), 0))
+                sent[10] += 1
+            elif what == "in":
+                undecided.setdefault(who, []).append(number)
+                log.append(a_written(number, (who, sent[who]), TRANSACTIONAL))
+                sent[who] += 1
+            else:
+                ended = undecided.pop(who, [])
+                wanted.extend(ended if what == "commit" else [])
+                log.append(a_marker(0, who, 0, COMMIT if what == "commit" else ABORT))
+            if data.draw(st.booleans()):
+                found.extend(each.partition for each in await tail.read_on())
+        found.extend(each.partition for each in await tail.read_on())
+
+    asyncio.run(play())
+    assert found == wanted
