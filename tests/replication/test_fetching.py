@@ -396,3 +396,37 @@ def test_buffers_fit_into_the_units_memory_and_each_broker_has_two(memory, broke
     assert count >= 2 * brokers
     assert size >= MB
     assert count * size <= max(memory, count * MB)
+
+
+def test_a_buffer_that_grew_for_a_large_record_is_given_back_to_the_system():
+    async def all_of_it():
+        frames = Frames(1, MB)
+        frame = await frames.take()
+        frame.view(10 * MB)
+        assert len(frame.memory) > 10 * MB
+        frame.release()
+        assert len(frame.memory) == 0
+        frame = await frames.take()
+        frame.view(MB)
+        frame.release()
+        assert len(frame.memory) >= MB  # an ordinary one is used again
+
+    asyncio.run(all_of_it())
+
+
+def test_a_parked_lane_gives_its_buffers_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+
+    def park(source) -> None:
+        if len(source.asked) == 4:
+            for lane in lanes:
+                lane.park(PartitionState.REFUSED, "for a person")
+
+    async def all_of_it():
+        source, frames = Source(*lanes), Frames(4)
+        await run_for(fetching(source, frames), 200, lambda: park(source))
+        taken = [frames.try_take() for _ in range(4)]
+        assert None not in taken
+        assert len(source.asked) == 4
+
+    asyncio.run(all_of_it())
