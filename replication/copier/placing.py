@@ -19,6 +19,8 @@ from replication.policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from replication.copier.ends import Clusters
     from replication.copier.spec import UnitSpec
     from replication.model import PartitionPlan
@@ -163,6 +165,26 @@ class Placing:
         topic_id = lane.claimed.source_topic_id
         self.losses.append(Loss(lane.flow, *lane.source, topic_id, first, state, after, why, now))
         lane.claimed = replace(lane.claimed, lost=lane.claimed.lost + after - first)
+
+
+def settle_isolation(lanes: Sequence[Lane], wanted: str) -> None:
+    """Let all lanes be copied under one isolation: ``wanted``, unless a former owner crashed.
+
+    What such a one appended is counted under the isolation that it copied under (E). So the unit
+    keeps to that for one epoch, whose clean end allows the change; a lane that crashed under
+    another one waits for the next.
+    """
+    bound = {each.claimed.isolation for each in lanes if _is_bound(each)} - {wanted}
+    used = min(bound, default=wanted)
+    for lane in [each for each in lanes if each.topic_id]:
+        if not _is_bound(lane):
+            lane.claimed = replace(lane.claimed, isolation=used)
+        elif lane.claimed.isolation != used:
+            _put_off(lane, f"this epoch is copied under {used}, to count what was copied so")
+
+
+def _is_bound(lane: Lane) -> bool:
+    return bool(lane.topic_id and lane.claimed.isolation and not lane.claimed.clean)
 
 
 def unknown(flow: str, plan: PartitionPlan) -> Anchor:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from replication.copier.network import Fenced
-from replication.copier.placing import Placing
+from replication.copier.placing import Placing, settle_isolation
 from replication.progress import Claimant, Position
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic, status_topic
 
@@ -62,6 +62,7 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
     placing = Placing(spec, ends, await _copied_before(spec, ends))
     await ends.takeover.register(me, ends.source.cluster_id)
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
+    settle_isolation(lanes, spec.isolation)
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)

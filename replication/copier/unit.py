@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.appending import Appending
@@ -86,6 +86,9 @@ class Unit:
 
     async def _copy(self, me: Claimant, watching: asyncio.Task[None], until: float) -> None:
         self._before = self._totals()
+        taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
+        if taken:  # what a crash left behind may ask for another one for this epoch (E)
+            self.spec = replace(self.spec, isolation=taken[0])
         for lane in self.lanes:
             lane.news = self._news
             self._news.add(lane)

@@ -112,6 +112,27 @@ def test_what_is_counted_after_a_crash_is_neither_repeated_nor_counted_twice(pai
     assert pair.target.logs[HERE].values() == [b"%d" % each for each in range(100)]
 
 
+def test_invariant_e_another_isolation_waits_for_a_clean_end(pair):
+    used: list[int] = []
+    fetch = pair.source.fetch
+
+    def noting(node, entries, options, into, line="fetch"):
+        used.append(options.isolation)
+        return fetch(node, entries, options, into, line)
+
+    pair.source.fetch = noting
+    pair.feed(b"a")
+    pair.copy(isolation="read_uncommitted")
+    pair.crash()
+    pair.copy(epoch=1, isolation="read_committed")
+    assert set(used) == {0}  # what is counted was deliverable under the former isolation
+    assert pair.anchors()[-1].isolation == "read_uncommitted"
+    used.clear()
+    pair.copy(epoch=2, isolation="read_committed")
+    assert set(used) == {1}
+    assert pair.target.logs[HERE].values() == [b"a"]
+
+
 def test_a_source_that_is_down_for_a_moment_costs_no_epoch(pair):
     pair.feed(b"a")
     refresh, calls = pair.source.refresh, []
