@@ -8,7 +8,7 @@ import dagster as dg
 from orchestration.alerts import Alert, is_worth_telling, send
 from orchestration.assets import stream_key
 from orchestration.observe import now_ms
-from orchestration.reports import HEALTH_CHECK, LAG_CHECK
+from orchestration.reports import CHECKS
 from orchestration.resources import Plant
 from orchestration.sensors import APPLICATION_TAG
 
@@ -83,7 +83,7 @@ def read_transitions(
     """
     now, alerts = {}, []
     for flow in flows:
-        for check in (LAG_CHECK, HEALTH_CHECK):
+        for check in CHECKS:
             key = dg.AssetCheckKey(stream_key(flow), check)
             record = instance.get_latest_asset_check_evaluation_record(key)
             evaluation = record and record.evaluation

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import dagster as dg
 
 from orchestration.assets import slug, stream_key
-from orchestration.reports import HEALTH_CHECK, LAG_CHECK, build_report, check_result
+from orchestration.reports import (
+    CHECKS,
+    HEALTH_CHECK,
+    LAG_CHECK,
+    LOSS_CHECK,
+    build_report,
+    check_result,
+)
 from orchestration.resources import Plant
 from replication.config.model import Flow
 from replication.errors import ClusterUnavailable
@@ -14,7 +21,7 @@ from replication.supervision import applications
 
 
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
-    """Return the checks of one flow: is it within its lag limit, and is it healthy."""
+    """Return the checks of one flow: within its lag limit, healthy, and complete."""
     key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
     specs = [
         dg.AssetCheckSpec(
@@ -22,6 +29,9 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
         ),
         dg.AssetCheckSpec(
             HEALTH_CHECK, asset=key, description="Both clusters answer, all partitions are copied."
+        ),
+        dg.AssetCheckSpec(
+            LOSS_CHECK, asset=key, description="No offset was passed over in the last hour."
         ),
     ]
 
@@ -33,6 +43,6 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
         if look is None:
             raise ClusterUnavailable(f"looking at {flow.name}: no answer in time")
         report = build_report(look, plant.lag(look), Sample())
-        yield from (check_result(report, each) for each in (LAG_CHECK, HEALTH_CHECK))
+        yield from (check_result(report, each) for each in CHECKS)
 
     return check

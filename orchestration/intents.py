@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 
 def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
     """Store the wish on the flow's target. Raises ClusterUnavailable."""
-    intent = Intent(flow.name, desired, f"{getpass.getuser()}@{socket.gethostname()}", now_ms())
+    intent = Intent(flow.name, desired, signature(), now_ms())
     store = clusters.store(flow)
     store.ensure_topics(flow.source)
     store.write(status_topic(flow.source), intent)
+
+
+def signature() -> str:
+    """Return who is asking, for the record."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def find_flow(config: Config, name: str) -> Flow:

@@ -16,7 +16,15 @@ from replication.errors import ReplicationError
 from replication.health import Health, Seen, flow_health
 from replication.lag import FlowLag, caught_up, flow_lag
 from replication.model import Desired, TopicPartition
-from replication.state import Anchor, FlowStatus, Intent, Stored, anchors_topic, status_topic
+from replication.state import (
+    Anchor,
+    FlowStatus,
+    Intent,
+    Loss,
+    Stored,
+    anchors_topic,
+    status_topic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -124,6 +132,7 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
         desired=next((Desired(each.desired) for each in stored if isinstance(each, Intent)), _RUN),
         status=next((each for each in stored if isinstance(each, FlowStatus)), None),
         anchors=anchors,
+        losses=_losses(stored),
         driver=driver,
         source_silence=source_silence,
         target_silence=target_silence,
@@ -146,6 +155,11 @@ def _read_target(flow: Flow, store: Store) -> list[Stored]:
 def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
     anchors = (each for each in stored if isinstance(each, Anchor))
     return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
+
+
+def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:
+    losses = (each for each in stored if isinstance(each, Loss))
+    return tuple(sorted(losses, key=lambda each: (each.at_ms, each.topic, each.partition)))
 
 
 def _read_source(

@@ -155,6 +155,8 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
                 "target": anchor.target,
                 "lag_records": lag.records,
                 "lag_s": lag.seconds,
+                "lost": anchor.lost,
+                "mode": anchor.mode,
                 "state": anchor.state,
                 "reason": anchor.reason,
             }

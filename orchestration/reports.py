@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import dagster as dg
 
 from orchestration.assets import stream_key
+from replication import losses
 from replication.lag import FlowLag, SlaVerdict, evaluate_sla
 from replication.model import FlowState
 from replication.rates import Rate, Sample, rate, sample
@@ -26,6 +27,8 @@ TABLE_ROWS = 50
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
 LAG_CHECK = "lag_sla"
 HEALTH_CHECK = "healthy"
+LOSS_CHECK = "nothing_lost"
+CHECKS = (LAG_CHECK, HEALTH_CHECK, LOSS_CHECK)
 
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
@@ -37,6 +40,7 @@ class Told:
     state: str = ""
     in_time: bool | None = None  # last verdict on the lag
     healthy: bool | None = None
+    complete: bool | None = None  # nothing was lost of late
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
@@ -92,6 +96,7 @@ def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
         state=health.state,
         healthy=health.healthy,
         in_time=report.verdict.passed,
+        complete=_answer(report, LOSS_CHECK)[0],
         sampled_ms=now_ms if due else told.sampled_ms,
         moved_ms=now_ms if moved else told.moved_ms,
         moved_records=report.counters.records if moved else told.moved_records,
@@ -104,6 +109,7 @@ def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
         (moved, lambda: dg.AssetMaterialization(key, metadata=_meta(report))),
         (due or moved or now.in_time != told.in_time, lambda: _evaluation(report, LAG_CHECK)),
         (due or moved or now.healthy != told.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
+        (due or moved or now.complete != told.complete, lambda: _evaluation(report, LOSS_CHECK)),
     ]
     return [make() for is_wanted, make in wanted if is_wanted], now
 
@@ -134,6 +140,8 @@ def _evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
 def _answer(report: Report, check: str) -> tuple[bool, str]:
     if check == LAG_CHECK:
         return report.verdict.passed, report.verdict.reason
+    if check == LOSS_CHECK:
+        return losses.told(report.look.seen.losses, report.look.seen.now_ms)
     health = report.look.health
     return health.healthy, f"{health.state}: {health.reason}"
 
@@ -154,6 +162,7 @@ def _meta(report: Report) -> dict[str, Any]:
         "state": str(health.state),  # Dagster stores plain strings only, no members of an enum
         "reason": health.reason,
         "records copied": report.counters.records,
+        "offsets lost": sum(each.lost for each in report.look.seen.anchors),
         "partitions": len(report.look.seen.anchors),
         **_figures(report),
         "topics": _table(report),

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.model import Desired, FlowState, PartitionState
+from replication.policies import what_to_do
 
 if TYPE_CHECKING:
-    from replication.state import Anchor, FlowStatus
+    from replication.state import Anchor, FlowStatus, Loss
 
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
 
@@ -36,6 +37,7 @@ class Seen:
     desired: Desired = Desired.RUN
     status: FlowStatus | None = None
     anchors: tuple[Anchor, ...] = ()
+    losses: tuple[Loss, ...] = ()  # of all times, the newest last
     driver: bool = False  # the driver's lock on the observer's host is held
     source_silence: str | None = None
     target_silence: str | None = None
@@ -98,4 +100,5 @@ _FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED})
 
 def _partition(anchor: Anchor) -> str:
     where = f"{anchor.topic}-{anchor.partition} is {anchor.state}"
-    return f"{where}: {anchor.reason}" if anchor.reason else where
+    parts = (f"{where}: {anchor.reason}" if anchor.reason else where, what_to_do(anchor.state))
+    return "; ".join(each for each in parts if each)

@@ -33,6 +33,8 @@ VERBS = {
     "pause": Verb("intents", "pause", "Stop copying a flow until it is resumed."),
     "resume": Verb("intents", "resume", "Let a paused or stopped flow copy again."),
     "stop": Verb("intents", "stop", "Stop a flow, and its Spark application when it is the last."),
+    "resolve": Verb("resolve", "resolve", "List partitions that wait for an answer, or answer."),
+    "losses": Verb("resolve", "losses", "List what was not copied, and why."),
     "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("run", "down", "End all that `isthmus run` started here."),
     "compare": Verb("compare", "compare", "Compare the records of source and target, one by one."),

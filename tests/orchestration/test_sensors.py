@@ -11,8 +11,9 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from orchestration.assets import stream_key
+from orchestration.observe import now_ms
 from orchestration.sensors import APPLICATION_TAG, supervisor
-from replication.state import Intent
+from replication.state import Intent, Loss, anchors_topic
 from tests.builders import a_config, a_flow
 from tests.orchestration.fakes import FakePlant, World
 
@@ -95,11 +96,23 @@ def test_a_flow_that_is_up_is_reported_once_and_then_only_when_it_changes(world,
         "AssetMaterialization",
         "AssetCheckEvaluation",
         "AssetCheckEvaluation",
+        "AssetCheckEvaluation",
     ]
     world.copy(records=150, end=150)
     second = tick(world, instance, first.cursor)
     assert kinds(second) == []
     assert second.skip_reason.skip_message.startswith("A->B RUNNING 0.0 s behind")
+
+
+def test_a_loss_makes_its_check_red_at_once(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    loss = Loss("A->B", "orders", 0, "", 3, "LOST_RANGE", 9, "gone", now_ms())
+    world.target.write(anchors_topic("A"), loss)
+    (event,) = tick(world, instance, first.cursor).asset_events
+    assert (event.check_name, event.passed) == ("nothing_lost", False)
+    assert "orders-0 offsets [3, 9) LOST_RANGE: gone" in event.description
 
 
 def test_an_idle_flow_is_not_materialized(world, instance):

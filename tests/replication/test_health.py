@@ -57,7 +57,7 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
                 anchors=(anchor("RUNNING"), anchor("REFUSED", "record of 9 MB is too large")),
             ),
             "DEGRADED",
-            "orders-3 is REFUSED: record of 9 MB is too large",
+            "orders-3 is REFUSED: record of 9 MB is too large; choose with `isthmus resolve`: skip",
             id="one partition is not copied",
         ),
         pytest.param(

@@ -1,0 +1,112 @@
+"""``isthmus resolve`` and ``losses``: what waits for an answer, and what was passed over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from orchestration.cli.status import Output
+from orchestration.clusters import KafkaClusters, read_config
+from orchestration.intents import find_flow, signature
+from orchestration.observe import look_at, now_ms
+from replication.errors import ClusterUnavailable
+from replication.losses import describe
+from replication.policies import CHOICES
+from replication.questions import answers, open_questions
+from replication.state import status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orchestration.observe import Clusters, FlowLook
+    from replication.config.model import Flow
+    from replication.state import Anchor
+
+File = Annotated[Path, typer.Argument(help="Properties file with the flows.")]
+Named = Annotated[
+    list[str] | None, typer.Option("--flow", "-f", help="A flow, such as 'A->B'; else all.")
+]
+
+
+def resolve(
+    file: File,
+    choice: Annotated[
+        str | None, typer.Argument(help="continue, reseed or skip; without it: list.")
+    ] = None,
+    *,
+    flow: Named = None,
+    topic: Annotated[str | None, typer.Option(help="Only this source topic.")] = None,
+    partition: Annotated[int | None, typer.Option(help="Only this partition.")] = None,
+) -> None:
+    """List partitions that wait for an answer, or answer: within seconds they go on.
+
+    An answer holds for the one event that was shown; the next one asks again.
+    """
+    clusters, waiting = KafkaClusters(), False
+    for each, look in _looks(file, flow, clusters):
+        asked = [
+            anchor
+            for anchor in open_questions(look.seen.anchors)
+            if topic in {None, anchor.topic} and partition in {None, anchor.partition}
+        ]
+        if choice is not None and asked:
+            asked = _answer(each, asked, choice, clusters)
+        waiting = waiting or bool(asked)
+        if asked:
+            Console().print(_questions(asked))
+    if not waiting:
+        typer.echo("no partition waits for an answer")
+
+
+def losses(
+    file: File,
+    *,
+    flow: Named = None,
+    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+) -> None:
+    """List what was not copied: the range, the time and why. Nothing is ever taken off the list."""
+    found = [each for _, look in _looks(file, flow, KafkaClusters()) for each in look.seen.losses]
+    if output is Output.json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+        return
+    for each in found:
+        typer.echo(f"{each.flow} {describe(each)}")
+    if not found:
+        typer.echo("nothing was lost")
+
+
+def _looks(
+    file: Path, names: list[str] | None, clusters: Clusters
+) -> Iterator[tuple[Flow, FlowLook]]:
+    config = read_config(file)
+    for name in names or [each.name for each in config.flows]:
+        flow = find_flow(config, name)
+        look = look_at(flow, clusters, driver=False)
+        if look.seen.target_silence is not None:
+            raise ClusterUnavailable(f"{name}: {look.seen.target_silence}")
+        yield flow, look
+
+
+def _answer(flow: Flow, asked: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:
+    """Write the answers down; return the questions that they do not fit."""
+    decisions, rest = answers(asked, choice, signature(), now_ms())
+    clusters.store(flow).write(status_topic(flow.source), *decisions)
+    for each in decisions:
+        typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
+    return list(rest)
+
+
+def _questions(asked: Iterable[Anchor]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("flow", "partition", "state", "choices", "why"):
+        table.add_column(name, overflow="fold")
+    for each in asked:
+        where, choices = f"{each.topic}-{each.partition}", " or ".join(CHOICES[each.state])
+        table.add_row(each.flow, where, each.state, choices, each.reason)
+    return table

@@ -1,0 +1,29 @@
+"""What was not copied, as people are told of it. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.state import Loss
+
+RECENT = timedelta(hours=1)  # so long a loss keeps the check red, so that nobody misses it
+
+
+def told(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
+    """Return whether nothing was lost of late, and a sentence. ``losses``: the newest last."""
+    recent = [each for each in losses if now_ms - each.at_ms < RECENT / timedelta(milliseconds=1)]
+    if not recent:
+        return True, f"nothing lost in the last hour; {len(losses)} losses on record"
+    more = f", and {len(recent) - 1} more" if len(recent) > 1 else ""
+    return False, f"{describe(recent[-1])}{more}; `isthmus losses` lists all"
+
+
+def describe(loss: Loss) -> str:
+    """Return one loss in one line."""
+    at = datetime.fromtimestamp(loss.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    span = f" offsets [{loss.first}, {loss.next})" if loss.next > loss.first else ""
+    return f"{at} {loss.topic}-{loss.partition}{span} {loss.state}: {loss.reason}"
