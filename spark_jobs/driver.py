@@ -18,7 +18,7 @@ from replication.errors import ClusterUnavailable
 from replication.selection import TopicSelector
 from spark_jobs.flow import FlowDriver, template
 from spark_jobs.holding import Hold
-from spark_jobs.jvm import SparkJvm, dump_archive
+from spark_jobs.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
 from spark_jobs.planning import FlowPlan, plan_flow
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
-DIED = 70  # the JVM is gone
 
 log = structlog.get_logger()
 

@@ -54,6 +54,7 @@ appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
 """
 # Settings that are read before a SparkContext exists; all others are set on its builder.
 _EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")
+DIED = 70  # exit code of a driver whose JVM is gone: start me again
 
 
 @dataclass(slots=True)
@@ -68,11 +69,22 @@ class SparkJvm:
     def alive(self) -> bool:
         return self.process.poll() is None
 
+    def was_killed(self, patience_s: float = 1.0) -> bool:
+        """Say whether a signal ended it. Its sockets close a little earlier than it ends."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience_s)
+        return (self.process.returncode or 0) < 0
+
     def connect(self) -> None:
-        """Wait until it listens, and tell PySpark where. Raises EnvironmentProblem."""
+        """Wait until it listens, and tell PySpark where.
+
+        Raises EnvironmentProblem; ConnectionError when it was killed.
+        """
         info = Path(self.directory.name) / "connection"
         deadline = time.monotonic() + _START_S
         while not info.exists():
+            if not self.alive and self.was_killed():
+                raise ConnectionError("Spark's JVM was killed")
             if not self.alive or time.monotonic() > deadline:
                 self.kill()
                 raise EnvironmentProblem(

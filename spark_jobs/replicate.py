@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.config.load import load_config
-from replication.errors import ConfigError, EnvironmentProblem, FlowTaken
+from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
 from spark_jobs.appdir import AppDir, Locked
-from spark_jobs.jvm import launch
+from spark_jobs.jvm import DIED, launch
 from spark_jobs.session import spark_conf
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TAKEN = 75
 MISCONFIGURED = 78
+_LOST = "Spark's JVM was killed while it started"
 
 log = structlog.get_logger()
 
@@ -72,9 +73,13 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
 
                 Driver(config, flows, directory, lock).run(jvm, conf)
                 jvm.stop()
-            except BaseException:
+            except BaseException as error:
+                lost = not isinstance(error, ReplicationError) and jvm.was_killed()
                 jvm.kill()
-                raise
+                if not lost:
+                    raise
+                log.error("this driver ends, to be started again", reason=_LOST)  # noqa: TRY400 - the rest is a consequence
+                return DIED
     except Locked as holder:
         names = ", ".join(each.name for each in flows)
         raise FlowTaken(

@@ -113,6 +113,21 @@ def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
     assert "Traceback" not in application.log()
 
 
+@pytest.mark.parametrize("after_s", [0.0, 2.0], ids=["at its start", "while Spark starts"])
+def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(application, after_s):
+    driver = application.start()
+    wait_for(
+        lambda: (
+            subprocess.run(["pgrep", "-P", str(driver.pid), "java"], check=False).returncode == 0
+        )
+    )
+    time.sleep(after_s)
+    kill_jvm(driver.pid)
+    assert driver.wait(20) == 70
+    assert "to be started again" in application.log()
+    assert "Traceback" not in application.log()
+
+
 def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
     topic = application.topic()
     watcher = application.start(module="watch")
