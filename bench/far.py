@@ -41,10 +41,10 @@ def far_rate(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures
             target = copy_of(topic)
             here.wait_for(target, 1, int(records * _FIRST))
             first, began = here.copied(target, 1), time.monotonic()
-            before = usage(here.process.pid).cpu_s
+            before = usage(here.process.pid)
             here.wait_for(target, 1, records)
             lasted = time.monotonic() - began
-            spent = usage(here.process.pid).cpu_s - before
+            spent = usage(here.process.pid).since(before)
     finally:
         brokers.delete(topic)
     return {"far_rps": (records - first) / lasted, "far_cpu_us": spent / (records - first) * 1e6}

@@ -53,11 +53,11 @@ class Running:
         """Open the gate and time the copying of what stands behind it."""
         data, target = gate.data, copy_of(gate.data.topic)
         total = data.records + self.copied(target, data.partitions)
-        before, began = usage(self.process.pid).cpu_s, time.monotonic()
+        before, began = usage(self.process.pid), time.monotonic()
         gate.open()
         self.wait_for(target, data.partitions, total)
         seconds = time.monotonic() - began
-        return Copy(data.records, data.size, seconds, usage(self.process.pid).cpu_s - before)
+        return Copy(data.records, data.size, seconds, usage(self.process.pid).since(before))
 
     def copied(self, target: str, partitions: int) -> int:
         """Return how many offsets the copy holds."""

@@ -16,26 +16,37 @@ from typing import TYPE_CHECKING
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds since the tool began, and resident bytes now."""
+    """CPU seconds since the tool began, in all and of each living process; resident bytes now."""
 
     cpu_s: float
     rss: int
+    own_s: Mapping[int, float]  # by pid, without children
+
+    def since(self, before: Usage) -> float:
+        """Return the CPU seconds spent since ``before``.
+
+        A child whose parent does not wait for it takes its time with it when it ends, and the
+        sum falls; then what the living ones have spent is the better lower bound.
+        """
+        living = sum(spent - before.own_s.get(pid, 0.0) for pid, spent in self.own_s.items())
+        return max(self.cpu_s - before.cpu_s, living)
 
 
 def usage(session: int) -> Usage:
     """Return what the processes of a session have used."""
-    cpu, rss = 0.0, 0
+    cpu, rss, own = 0.0, 0, {}
     for process in members(session):
         with contextlib.suppress(psutil.NoSuchProcess), process.oneshot():
             times = process.cpu_times()
-            cpu += times.user + times.system + times.children_user + times.children_system
+            own[process.pid] = times.user + times.system
+            cpu += own[process.pid] + times.children_user + times.children_system
             rss += process.memory_info().rss
-    return Usage(cpu, rss)
+    return Usage(cpu, rss, own)
 
 
 def end(session: int, grace_s: float = 20.0) -> None:

@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from bench.usage import end, usage
+from bench.usage import Usage, end, usage
 
 BURN = "import time\nwhile time.process_time() < 0.4: pass"
 
@@ -43,6 +43,21 @@ def test_a_process_that_lost_its_parent_counts(session):
     orphan = f"{BURN}\nprint('ready', flush=True)\ntime.sleep(60)"
     script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {orphan!r}])\n"
     assert usage(session(script)).cpu_s >= 0.35
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "spent"),
+    [
+        pytest.param(Usage(5, 0, {1: 5}), Usage(7, 0, {1: 7}), 2, id="one process"),
+        pytest.param(
+            Usage(5, 0, {1: 2, 2: 3}), Usage(6, 0, {1: 2}), 1, id="a child was waited for"
+        ),
+        pytest.param(Usage(5, 0, {1: 2, 2: 3}), Usage(4, 0, {1: 4}), 2, id="a child was not"),
+        pytest.param(Usage(5, 0, {1: 5}), Usage(8, 0, {1: 5, 2: 3}), 3, id="a new process"),
+    ],
+)
+def test_a_child_that_ends_takes_no_time_back(before, after, spent):
+    assert after.since(before) == spent
 
 
 def test_ending_a_tool_ends_children_that_ignore_being_asked(session):
