@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bench.gate import Dataset, closed_gate
-from bench.running import copy_of, started
+from bench.running import await_copying, copy_of, started
 from bench.usage import usage
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _ONE_WAY_S = 0.05
 _FIRST = 0.2  # of the records: connections and windows are still opening
-_SETTLE_S = 5.0
 
 
 def far_rate(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures:
@@ -29,14 +28,15 @@ def far_rate(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures
     """
     topic = f"bench-{tool.name}-{place.name}-far"
     tool = tool.untuned()
-    brokers.create([topic], 1)
+    first_topic = f"{topic}-first"
+    brokers.create([topic, first_topic], 1)
     try:
         with (
             brokers.far(_ONE_WAY_S) as servers,
-            started(tool, brokers, place, [topic], servers) as here,
+            started(tool, brokers, place, [topic, first_topic], servers) as here,
             closed_gate(brokers.source, Dataset(topic, 1, records, 1000)) as gate,
         ):
-            time.sleep(_SETTLE_S)
+            await_copying(here, first_topic)
             gate.open()
             target = copy_of(topic)
             here.wait_for(target, 1, int(records * _FIRST))

@@ -59,6 +59,8 @@ def visit(
         brokers.create(topics, PARTITIONS)
         with started(tool, brokers, place, topics) as here:
             found: Figures = {}
+            for name, size in _SIZES.items():
+                _warm(here, f"{prefix}-warm-{name}", size, amounts)
             if "copy" in measures:
                 found |= _copies(here, prefix, amounts)
             if "latency" in measures:
@@ -94,9 +96,7 @@ def floor(brokers: Brokers, number: int, amounts: Amounts, measures: Collection[
 
 
 def _copies(here: Running, prefix: str, amounts: Amounts) -> Figures:
-    """Warm the tool up with both sizes, then time both."""
-    for name, size in _SIZES.items():
-        _warm(here, f"{prefix}-warm-{name}", size, amounts)
+    """Time a copy of each size."""
     measured: Figures = {}
     for name, records in (("1k", amounts.kilo), ("100", amounts.small)):
         data = Dataset(f"{prefix}-{name}", PARTITIONS, records, _SIZES[name])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.figures import Copy
-from bench.gate import BenchFailed
+from bench.gate import BenchFailed, Dataset, closed_gate
 from bench.tools import SOURCE, Tool, command
 from bench.usage import end, usage
 from replication.adapters import processes
@@ -24,6 +24,7 @@ PARTITIONS = 4
 _POLL_S = 0.02
 _START_S = 120.0
 _COPY_S = 300.0
+_SOME = 1000  # records
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,12 @@ def started(
         yield here
     finally:
         end(process.pid)
+
+
+def await_copying(here: Running, topic: str) -> None:
+    """Return when the tool copies: some records of a topic of its own, of one partition, came."""
+    with closed_gate(here.brokers.source, Dataset(topic, 1, _SOME, 1000)) as gate:
+        here.copy(gate)
 
 
 def copy_of(topic: str) -> str:

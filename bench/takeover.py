@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.running import PARTITIONS, copy_of, started
+from bench.running import PARTITIONS, await_copying, copy_of, started
 from bench.usage import members
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _WORKER = "spark_jobs.daemon"
 _BEFORE = 0.25  # of the records are copied before the kill
-_SETTLE_S = 3.0
 _ON_THE_WAY_S = 0.02  # what the brokers had received already is appended by then
 _MORE_THAN_MARKERS = 1000  # offsets: the fence markers of a takeover are a few
 
@@ -36,13 +35,15 @@ def takeover(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures
     """
     topic = f"bench-{tool.name}-{place.name}-takeover"
     target = copy_of(topic)
+    first_topic = f"{topic}-first"
     brokers.create([topic], PARTITIONS)
+    brokers.create([first_topic], 1)
     try:
         with (
-            started(tool, brokers, place, [topic]) as here,
+            started(tool, brokers, place, [topic, first_topic]) as here,
             closed_gate(brokers.source, Dataset(topic, PARTITIONS, records, 1000)) as gate,
         ):
-            time.sleep(_SETTLE_S)
+            await_copying(here, first_topic)
             gate.open()
             began = time.monotonic()
             here.wait_for(target, PARTITIONS, int(records * _BEFORE))
