@@ -7,8 +7,9 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from replication.copier.network import Fenced
+from replication.copier.network import Fenced, NotGranted
 from replication.copier.placing import Placing, settle_isolation
+from replication.errors import ClusterRejected
 from replication.progress import Claimant, Position
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic, status_topic
 
@@ -97,5 +98,11 @@ async def _begin_again(restarts: Mapping[Lane, int], ends: Clusters) -> None:
 
 async def claimant(spec: UnitSpec, target: Network) -> Claimant:
     """Get a new epoch of the unit's producer id: whoever had the unit before is older now."""
-    producer_id, epoch = await target.init_producer_id(spec.transactional_id)
+    try:
+        producer_id, epoch = await target.init_producer_id(spec.transactional_id)
+    except NotGranted as problem:
+        raise ClusterRejected(
+            f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): allow our "
+            f"user WRITE and DESCRIBE on the TransactionalId isthmus.{spec.flow} (prefixed)"
+        ) from problem
     return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)

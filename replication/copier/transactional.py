@@ -49,10 +49,6 @@ class TransactionalLane(Lane):
         return (self.sending or again) and super().sends
 
     @property
-    def settled(self) -> bool:
-        return self.committed is None and super().settled
-
-    @property
     def drained(self) -> bool:
         """Whether it is known of all that was sent whether it is in the transaction.
 
@@ -88,6 +84,7 @@ class TransactionalLane(Lane):
         super().forget()
         if self.committed is None:
             return
+        self.unsure = True  # somebody has to see that it is aborted
         (
             self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
         ) = self.committed  # fmt: skip

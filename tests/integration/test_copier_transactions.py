@@ -42,10 +42,10 @@ class Transactional(Flow):
 
 @pytest.fixture
 def flow(source_cluster, target_cluster, topic_name):
-    def make(partitions: int = 2, source=source_cluster, target=target_cluster, **configs):
+    def make(partitions: int = 2, source=source_cluster, target=target_cluster, configs=None):
         topic = topic_name()
-        support.create_topic(source.bootstrap_servers, topic, partitions, **configs)
-        support.create_topic(target.bootstrap_servers, topic, partitions, **configs)
+        support.create_topic(source.bootstrap_servers, topic, partitions, configs)
+        support.create_topic(target.bootstrap_servers, topic, partitions, configs)
         return Transactional(source, target, {topic: partitions})
 
     return make
@@ -121,3 +121,56 @@ def test_a_partition_changes_its_mode_between_epochs(flow, tmp_path, crash):
     one.copy_all(generation=9)
     one.assert_committed_equal()
     assert {each.mode for each in one.anchors().values()} == {modes[-1]}
+
+
+def test_a_topic_that_both_sides_compact_meanwhile_keeps_its_last_values_in_order(flow, tmp_path):
+    one = flow(1, configs=COMPACTED)
+    (topic,) = one.topics
+    written = []
+    for generation in range(1, 4):
+        process = start_unit(one.spec(generation), tmp_path)
+        for turn in range(5):
+            some = [(0, b"k%d" % (n % 17), b"%d-%d-%d" % (generation, turn, n)) for n in range(200)]
+            support.produce(one.here, topic, some)
+            written += some
+            time.sleep(0.3)
+        kill(process)
+    report = one.copy_all(generation=9)
+    assert report.outcome == "clean"
+    found = [(e.key, e.value) for e in support.consume_all(one.to, topic, "read_committed")]
+    last = {key: value for _, key, value in written}
+    assert dict(found) == last
+    order = [(key, value) for _, key, value in written]
+    at = [order.index(each) for each in found]
+    assert at == sorted(set(at))  # nothing repeated, nothing out of order
+
+
+@pytest.mark.slow
+def test_brokers_of_3_9_take_the_same_transactions(flow, kafka_cluster, tmp_path):
+    old = kafka_cluster("old-txn", version="3.9.1")
+    one = flow(2, target=old)
+    with feeding(one, 200):
+        process = start_unit(one.spec(1), tmp_path)
+        moved(one, 50)
+        kill(process)
+    assert one.copy_all(generation=2).outcome == "clean"
+    one.assert_committed_equal()
+
+
+def test_bl_042_a_refusal_inside_a_transaction_parks_its_partition_and_no_other(
+    source_cluster, target_cluster, topic_name
+):
+    topic = topic_name()
+    support.create_topic(source_cluster.bootstrap_servers, topic, 2)
+    support.create_topic(target_cluster.bootstrap_servers, topic, 2, COMPACTED)
+    one = Transactional(source_cluster, target_cluster, {topic: 2})
+    fine = [(n % 2, b"k%d" % n, b"v") for n in range(40)]
+    support.produce(one.here, topic, [*fine, (0, None, b"no key"), (0, b"k", b"behind it")])
+    with one.copying(one.spec()) as reports:
+        first, second = one.partitions
+        one.wait_for(lambda anchors: first in anchors and anchors[first].state == "REFUSED", "told")
+        support.produce(one.here, topic, [(1, b"later", b"v")])
+        one.wait_copied([second])
+    assert (reports[0].outcome, reports[0].not_running) == ("clean", 1)
+    found = support.consume_all(one.to, topic, "read_committed")
+    assert {e.key for e in found} == {*(key for _, key, _ in fine), b"later"}

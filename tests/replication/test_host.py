@@ -9,6 +9,7 @@ from batch_bytes import a_batch
 from memory_cluster import MemoryCluster
 
 from replication.copier import Host, UnitSpec
+from replication.copier.network import NotGranted
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import PartitionPlan, TopicPartition
 from replication.records import encode, plain_record
@@ -131,6 +132,15 @@ def test_invariant_e_another_isolation_waits_for_a_clean_end(pair):
     pair.copy(epoch=2, isolation="read_committed")
     assert set(used) == {1}
     assert pair.target.logs[HERE].values() == [b"a"]
+
+
+def test_a_target_that_grants_no_producer_id_says_which_acl_is_missing(pair):
+    async def refusing(transactional_id: str):
+        raise NotGranted(f"InitProducerId for {transactional_id}: error 53")
+
+    pair.target.init_producer_id = refusing
+    outcome = pair.copy().outcome
+    assert "WRITE and DESCRIBE on the TransactionalId isthmus.A->B" in outcome
 
 
 def test_a_source_that_is_down_for_a_moment_costs_no_epoch(pair):
