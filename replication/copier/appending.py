@@ -46,6 +46,7 @@ class Appending:
     on_held: Callable[[Lane], None] = lambda _: None  # it has something that it may not send yet
     transactional_id: str = ""  # everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
+    on_gap: Callable[[Lane, int], None] = lambda _lane, _from: None  # somebody came between
     lead: dict[Lane, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
@@ -120,6 +121,9 @@ class Appending:
             lane.suffer(target_reset(base, lane.acked.target))
             return
         self._failures.pop(lane, None)
+        expected = lane.acked.target if lane.acked and lane.exact else base
+        if base > expected and lane.on_wire[0] is piece:
+            self.on_gap(lane, expected)
         lane.appended(piece, base)
         lane.reason = ""
 

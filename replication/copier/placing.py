@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
 
 EARLIEST, LATEST = -2, -1
+FOREIGN = PartitionState.TARGET_FOREIGN
 _PATIENCE_S = 3.0  # for the leader of a partition that has just been made
 _RECREATED = "the source topic was deleted and made anew"
 _RESET = "the target topic was deleted and made anew"
@@ -61,6 +62,8 @@ class Placing:
             _put_off(lane, "the target has no such partition, or it has no leader")
         elif known.target_topic_id not in {"", target_id}:
             await self._on_another_target_topic(lane)
+        elif known.state == FOREIGN and self._choice(lane, FOREIGN) == STOP:
+            _park(lane, FOREIGN, known.reason)
         if lane.topic_id:
             lane.claimed = replace(lane.claimed, target_topic_id=target_id)
         return lane

@@ -14,11 +14,12 @@ from replication.copier.letters import DeadLetters
 from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
 from replication.copier.starting import start
+from replication.copier.strangers import Strangers
 from replication.copier.tending import Tending
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
-from replication.state import Control, FlowStatus, letters_topic, status_topic
+from replication.state import PRODUCERS_TOPIC, Control, FlowStatus, letters_topic, status_topic
 
 if TYPE_CHECKING:
     from replication.copier.ends import Clusters
@@ -96,7 +97,10 @@ class Unit:
         judge = Judge(self.spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
         tending = Tending(self.spec, self.ends, self.lanes, me, appending, judge)
         appending.on_trouble = tending.on_trouble
-        work = [tending.run(), self._keep_anchors(tending)]
+        registry = StateLog(self.ends.target, PRODUCERS_TOPIC)
+        strangers = Strangers(self.spec, self.ends.target, registry, appending.settle)
+        appending.on_gap = strangers.note
+        work = [tending.run(), self._keep_anchors(tending), strangers.run()]
         transactions = Transactions(self.ends, tending, appending, self._written.update)
         if self.spec.is_transactional:
             appending.transactional_id, appending.on_held = me.transactional_id, transactions.ask

@@ -1,0 +1,102 @@
+"""Who else appends to our target partitions: other flows of ours may, anybody else is named.
+
+An append that lands further on than where our last one ended shows that somebody came between. The
+batches there tell the producer id, and the registry tells whether it is one of Isthmus' (F): so
+merging is no stranger. A partition is looked at now and then, not at every gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.batches import walk
+from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.outcomes import Remedy, Trouble
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import PartitionState
+from replication.policies import STOP, choose
+from replication.state import ProducerEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.copier.lane import Lane
+    from replication.copier.logs import StateLog
+    from replication.copier.network import Network
+    from replication.copier.spec import UnitSpec
+
+_EVERY_S = 1.0
+_AGAIN_S = 30.0  # between two looks at a partition
+_MOST_READ = 256 << 10  # bytes of one look
+
+
+@dataclass(slots=True)
+class Strangers:
+    """Looks for foreign records in the target partitions of one unit."""
+
+    spec: UnitSpec
+    target: Network
+    registry: StateLog  # one that nobody else reads
+    settle: Callable[[Lane], None]
+    _gaps: dict[Lane, int] = field(default_factory=dict)  # where the gap begins
+    _looked: dict[Lane, float] = field(default_factory=dict)
+    _ours: set[int] = field(default_factory=set)
+    _frame: Frame = field(default_factory=Frame)
+
+    def note(self, lane: Lane, gap_from: int) -> None:
+        """Say that something stands at ``gap_from`` of the target that is not the lane's."""
+        if time.monotonic() - self._looked.get(lane, 0.0) >= _AGAIN_S or lane not in self._looked:
+            self._gaps.setdefault(lane, gap_from)
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
+                while self._gaps:
+                    lane = next(iter(self._gaps))
+                    await self._look(lane, self._gaps[lane])
+                    del self._gaps[lane]
+                    self._looked[lane] = time.monotonic()
+
+    async def _look(self, lane: Lane, begin: int) -> None:
+        found = await self._producers(lane, begin)
+        if found and not found.keys() <= self._ours:
+            read = await self.registry.read_on()
+            self._ours |= {each.producer_id for each in read if isinstance(each, ProducerEntry)}
+        strangers = {who: offset for who, offset in found.items() if who not in self._ours}
+        if strangers:
+            self._tell(lane, strangers)
+
+    async def _producers(self, lane: Lane, begin: int) -> dict[int, int]:
+        """Return each producer id with records from ``begin`` on, and the offset of its first."""
+        leader, topic_id = self.target.leader(lane.target), self.target.topic_id(lane.target.topic)
+        if leader is None or topic_id is None:
+            return {}
+        entry = FetchEntry(topic_id, lane.target.partition, begin, leader.epoch)
+        options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
+        (answer,) = await self.target.fetch(
+            leader.node, [entry], options, self._frame, line="strangers"
+        )
+        found: dict[int, int] = {}
+        for batch in walk(answer.records, lane.target):
+            if not batch.is_control and batch.last >= begin:
+                found.setdefault(batch.producer_id, batch.base)
+        return found
+
+    def _tell(self, lane: Lane, strangers: dict[int, int]) -> None:
+        who, offset = next(iter(strangers.items()))
+        name = "a producer without an id" if who < 0 else f"producer id {who}"
+        reason = f"{name}, which is not Isthmus', appends to the target topic: offset {offset}"
+        position = lane.acked.source if lane.acked else None
+        state = PartitionState.TARGET_FOREIGN
+        if choose(state, position, self.spec.policies, lane.plan.decision) == STOP:
+            lane.suffer(Trouble(Remedy.JUDGE, reason, state))
+            self.settle(lane)
+        else:
+            lane.remark = reason
+            lane.touch()
