@@ -13,6 +13,7 @@ from replication.state import PRODUCERS_TOPIC, anchors_topic
 if TYPE_CHECKING:
     from replication.copier.network import Network
     from replication.copier.session import FetchSession
+    from replication.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Clusters:
     takeover: Takeover
     sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by place
     replicas: Replicas = field(default_factory=Replicas)
+    checked: set[TopicPartition] = field(default_factory=set)  # whose target end was looked at
 
 
 def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:

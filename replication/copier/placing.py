@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.lane import Lane
+from replication.copier.outcomes import target_reset
 from replication.copier.transactional import TransactionalLane
 from replication.errors import ReplicationError
 from replication.model import PartitionState
@@ -61,9 +62,11 @@ class Placing:
         elif self.ends.target.leader(plan.target) is None:
             _put_off(lane, "the target has no such partition, or it has no leader")
         elif known.target_topic_id not in {"", target_id}:
-            await self._on_another_target_topic(lane)
+            await self._reset(lane, _RESET, 0)
         elif known.state == FOREIGN and self._choice(lane, FOREIGN) == STOP:
             _park(lane, FOREIGN, known.reason)
+        else:
+            await self._look_at_target_end(lane)
         if lane.topic_id:
             lane.claimed = replace(lane.claimed, target_topic_id=target_id)
         return lane
@@ -102,17 +105,31 @@ class Placing:
             self._note(lane, (at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
             self.restarts[lane] = begin
 
-    async def _on_another_target_topic(self, lane: Lane) -> None:
-        """Go on where the source stands, or copy all of it again."""
+    async def _reset(self, lane: Lane, why: str, end: int) -> None:
+        """Go on behind ``end`` of the target from where the source stands, or copy all again."""
         choice = self._choice(lane, PartitionState.TARGET_RESET)
         if choice == STOP:
-            _park(lane, PartitionState.TARGET_RESET, _RESET)
+            _park(lane, PartitionState.TARGET_RESET, why)
         elif choice == RESEED:
             await self._anew(lane, EARLIEST)
         else:
             at = lane.claimed.source or 0
-            self._note(lane, (0, at), PartitionState.TARGET_RESET, _RESET)
-            lane.claimed = replace(lane.claimed, target=0)
+            self._note(lane, (0, at), PartitionState.TARGET_RESET, why)
+            lane.claimed = replace(lane.claimed, target=end)
+
+    async def _look_at_target_end(self, lane: Lane) -> None:
+        """See once a process that the target still holds what the anchor says.
+
+        After an unclean end counting sees it.
+        """
+        known = lane.claimed
+        if lane.source in self.ends.checked or not known.clean:
+            return
+        end = await self._offset(lane, LATEST, of_target=True)
+        if end is not None and known.target is not None and end < known.target:
+            await self._reset(lane, target_reset(end, known.target).reason, end)
+        elif end is not None:
+            self.ends.checked.add(lane.source)
 
     async def _anew(self, lane: Lane, begin: int | None = None) -> None:
         """Begin a partition at ``begin``, or where the flow says that new ones begin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 import support
@@ -374,3 +375,22 @@ def test_a_flow_may_begin_at_a_moment_or_at_named_offsets(flow):
     )
     named.copy_all(partitions=plans)
     assert sorted(values(named.to, the(named))) == [b"0", b"1", b"2", b"3", b"3"]
+
+
+def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is_appended(flow):
+    one = flow()
+    feed(one, b"a", b"b")
+    one.copy_all()
+    (part,) = one.partitions
+    ahead = replace(one.anchors()[part], target=9)  # as if its log had been cut
+    one.store.write(anchors_topic(one.alias), ahead)
+    feed(one, b"c")
+    assert short(one, 1).not_running == 1
+    assert state(one) == (
+        "TARGET_RESET",
+        "the target ends at 2, our last record is at 8: emptied or made anew",
+    )
+    assert values(one.to, the(one)) == [b"a", b"b"]
+    one.copy_all(epoch=2, partitions=decide(one, "TARGET_RESET", 2, "continue"))
+    assert values(one.to, the(one)) == [b"a", b"b", b"c"]
+    assert losses(one) == [(0, "TARGET_RESET", 0, 2)]
