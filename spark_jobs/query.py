@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _COPIER = "spark.isthmus.copier"  # a test may set another than the real one
 _FIGURES = "figures"
+_LOOK_S = 1.0  # between questions to the JVM: each costs CPU time on both sides
+_ASK_ANYWAY_S = 10.0
 _RETRY = "1 second"  # between epochs that end at once, because every unit was refused
 
 
@@ -32,10 +34,19 @@ class FlowQuery:
         self._query = query
         self._directory = directory
         self._batch = -1
+        self._asked_for: tuple[int, int] | None = (
+            None  # the epoch at whose beginning we asked for figures
+        )
+        self._asked_at = 0.0
+        self._alive, self._alive_at = True, 0.0
         self.started = time.monotonic()
 
     def alive(self) -> bool:
-        return bool(self._query.isActive)
+        """Say whether it runs, as of a second ago at most."""
+        moment = time.monotonic()
+        if self._alive and moment - self._alive_at >= _LOOK_S:
+            self._alive, self._alive_at = bool(self._query.isActive), moment
+        return self._alive
 
     def problem(self) -> str:
         """Return in one line why it ended."""
@@ -52,7 +63,15 @@ class FlowQuery:
         return not self.alive() or not self._query.status["isTriggerActive"]
 
     def figures(self) -> dict[str, Any] | None:
-        """Return the sums of the newest finished epoch, once."""
+        """Return the sums of the newest finished epoch, once.
+
+        Spark reports an epoch before it plans the next one: that is the time to ask. The last one
+        before a pause has no next one, so now and then we ask without a reason.
+        """
+        running, moment = self.epoch(), time.monotonic()
+        if running == self._asked_for and moment - self._asked_at < _ASK_ANYWAY_S:
+            return None
+        self._asked_for, self._asked_at = running, moment
         progress = self._query.lastProgress
         if progress is None or progress["batchId"] == self._batch:
             return None

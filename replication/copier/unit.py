@@ -32,7 +32,7 @@ _DRAIN_S = 5.0  # how long a clean end waits for the last answers
 _LAST_WORD_S = 5.0  # and how long it tries to say so
 _START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
 _STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
-_CONTROL_WAIT_MS = 500
+_CONTROL_WAIT_MS = 2000  # what comes is heard at once; the driver beats every second anyway
 _RETRY_S = 0.5
 _START_PAUSES_S = (0.2, 1.0)
 
