@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chaos.stage import Stage
     from chaos.verdict import Verdict
 
-_START_S = 120.0
+_START_S = 300.0
 _DRAIN_S = 240.0
 _LOOK_S = 0.2
 _TELL_S = 15.0
