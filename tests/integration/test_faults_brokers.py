@@ -1,4 +1,4 @@
-"""Three brokers on the target: too few replicas in sync, and a partition without a leader."""
+"""Three brokers on the target, and too few replicas in sync for a while."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 import support
 from copying import Flow, feeding
 
-from replication.adapters.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -38,17 +37,3 @@ def test_records_wait_while_too_few_replicas_are_in_sync(source_cluster, three, 
         flow.wait_copied()
     assert reports[0].outcome == "clean"
     flow.assert_equal()
-
-
-def test_the_end_of_a_partition_is_known_again_once_it_has_a_leader(three, topic_name):
-    topic = support.create_topic(three.bootstrap_servers, topic_name(), 3)
-    wanted = [TopicPartition(topic, number) for number in range(3)]
-    admin = KafkaAdmin({"bootstrap.servers": three.bootstrap_servers})
-    three.stop_broker(3)
-    while len(admin.end_offsets(wanted)) == 3:
-        time.sleep(0.2)
-    three.start_broker(3)
-    deadline = time.monotonic() + 20
-    while len(admin.end_offsets(wanted)) < 3:
-        assert time.monotonic() < deadline, "the client keeps to what it knew"
-        time.sleep(0.2)
