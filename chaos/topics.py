@@ -47,6 +47,12 @@ class Topic:
         return "compact" in self.configs.get("cleanup.policy", "")
 
 
+# So eager that the source loses records before they are copied.
+_COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.ms": "5000",
+    "min.cleanable.dirty.ratio": "0.01",
+}
 TOPICS = (
     Topic("chaos-lz4", "lz4", linger_ms=100),
     Topic("chaos-zstd", "zstd", partitions=3),
@@ -54,4 +60,5 @@ TOPICS = (
     Topic("chaos-gzip", "gzip", partitions=1),
     Topic("chaos-snappy", "snappy", linger_ms=200),
     Topic("chaos-transactions", "lz4", writing=Writing.TRANSACTIONS),
+    Topic("chaos-compacted", "zstd", keys=50, configs=_COMPACTED),
 )

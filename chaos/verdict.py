@@ -90,7 +90,10 @@ def _out_of_order(source: list[Seen], target: list[Seen]) -> int:
 def judge(
     topics: Iterable[Topic], alias: str, source: Mapping[str, str], target: Mapping[str, str]
 ) -> Verdict:
-    """Compare all topics, the source read committed and the target as any consumer may read it."""
+    """Compare all topics, the source read committed and the target as any consumer may read it.
+
+    Compacted topics are copied in transactions, so there the target is read committed too.
+    """
     verdict = Verdict()
     for topic in topics:
         copy = f"{alias}.{topic.name}"
@@ -105,10 +108,7 @@ def judge(
 def _judge_compacted(
     verdict: Verdict, topic: str, copy: str, clients: tuple[Mapping[str, str], Mapping[str, str]]
 ) -> None:
-    readers = (
-        RecordReader(clients[0], "read_committed"),
-        RecordReader(clients[1], "read_uncommitted"),
-    )
+    readers = [RecordReader(each, "read_committed") for each in clients]
     try:
         for number in range(readers[0].partitions(topic) or 0):
             ends = (TopicPartition(topic, number), TopicPartition(copy, number))
