@@ -12,6 +12,7 @@ from pathlib import Path
 from replication.errors import EnvironmentProblem
 
 MINIMUM = 17
+_TRIES = 3  # somebody, or a lack of memory, may kill it
 _ADVICE = (
     f"install a Java runtime of version {MINIMUM} or newer (on Debian or Ubuntu: "
     f"apt-get install openjdk-{MINIMUM}-jre-headless) and put it on PATH or set JAVA_HOME"
@@ -42,10 +43,13 @@ def parse_version(text: str) -> int | None:
 
 
 def _version_text(found: str) -> str:
-    try:
-        done = subprocess.run(
-            [found, "-version"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EnvironmentProblem(f"running {found} -version: {error}; {_ADVICE}") from error
-    return done.stderr + done.stdout
+    for _ in range(_TRIES):
+        try:
+            done = subprocess.run(
+                [found, "-version"], capture_output=True, text=True, timeout=30, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EnvironmentProblem(f"running {found} -version: {error}; {_ADVICE}") from error
+        if done.returncode >= 0:
+            return done.stderr + done.stdout
+    raise EnvironmentProblem(f"running {found} -version: it was killed {_TRIES} times")

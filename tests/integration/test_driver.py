@@ -116,11 +116,8 @@ def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
 @pytest.mark.parametrize("after_s", [0.0, 2.0], ids=["at its start", "while Spark starts"])
 def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(application, after_s):
     driver = application.start()
-    wait_for(
-        lambda: (
-            subprocess.run(["pgrep", "-P", str(driver.pid), "java"], check=False).returncode == 0
-        )
-    )
+    find = ["pgrep", "-P", str(driver.pid), "-f", "SparkSubmit"]
+    wait_for(lambda: subprocess.run(find, check=False, capture_output=True).returncode == 0)
     time.sleep(after_s)
     kill_jvm(driver.pid)
     assert driver.wait(20) == 70
