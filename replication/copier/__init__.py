@@ -1,19 +1,23 @@
-"""The append engine: every record once, for every consumer, without transactions on the data path.
+"""The append engine: every record once; without transactions on the data path wherever it counts.
 
-========================  =========================================================================
-``spec``                  what a unit is told, and what it reports
-``host``                  what a process keeps between epochs; ``copy_epoch`` is the way in
-``starting``, ``unit``    one unit for one epoch
-``takeover``, ``counting``  claims, fence markers and counting (invariants B, C, F, G)
-``lane``, ``pieces``      one partition: fetched, on the wire, acked (invariant D)
-``fetching``, ``appending``, ``tending``  the loops around lanes, and remedies
-``outcomes``              what an error code asks for
-``logs``                  the state topics, over the unit's own connections
-``network``               what all this asks of a cluster; implemented by ``adapters.wire``
-========================  =========================================================================
+============================================  =====================================================
+``spec``                                      what a unit is told, and what it reports
+``host``                                      what a process keeps; ``copy_epoch`` is the way in
+``unit``, ``starting``, ``placing``, ``ends``  one unit for one epoch: where each partition goes on
+``takeover``, ``counting``                    claims, fence markers, counting (B, C, F, G, T)
+``lane``, ``watched``, ``pieces``             one partition: fetched, on the wire, acked (D)
+``transactional``, ``transactions``           lanes that commit records with their anchors (T)
+``readers``, ``fetching``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``
+                                              what is read, from whom, how fast, into what
+``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
+``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
+``outcomes``                                  what an error code asks for
+``logs``                                      the state topics, over the unit's own connections
+``network``                                   what all this asks of a cluster; see ``adapters.wire``
+============================================  =====================================================
 
-Invariants A to G are stated where they are kept: A in ``appending``, B, F, G in ``takeover``, C and
-D in ``replication.progress``, E below.
+Invariants are stated where they are kept: A in ``appending``, B, F, G, T in ``takeover``, C and D
+in ``replication.progress``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a
    marker or aborted, never for what the target holds. A change of isolation or naming begins with

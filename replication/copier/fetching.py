@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.copier.held import Held
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import (
     OFFSET_OUT_OF_RANGE,
@@ -51,6 +52,7 @@ class Shared:
     on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
     settle: Callable[[Lane], None]  # a lane has trouble
     on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
+    held: Held = field(default_factory=Held)
 
 
 @dataclass(slots=True)
@@ -165,6 +167,8 @@ class Fetching:
             self._suffer(lane, Trouble(Remedy.RETRY, str(error)))
             return 0
         finally:
+            if self.options.isolation:
+                self.shared.held.heard(lane, found, time.monotonic())
             self.shared.pace.heard(lane)
             if lane.acked is not None and lane.acked.source >= lane.source_end:
                 lane.caught_up_ms = int(time.time() * 1000)

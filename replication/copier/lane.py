@@ -47,6 +47,7 @@ class Lane(Watched):
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
     answers_due: int = 0
     reason: str = ""
+    held: str = ""  # an open transaction at the source holds the readable end
     remark: str = ""  # for people, while it is RUNNING and nothing holds it back
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     records: int = 0
@@ -85,7 +86,7 @@ class Lane(Watched):
         """State and reason for people: trying again once an epoch is not yet RUNNING."""
         if self.stuck is not None and self.state is PartitionState.RUNNING:
             return self.stuck
-        return self.state, self.reason or self.remark
+        return self.state, self.reason or self.held or self.remark
 
     @property
     def settled(self) -> bool:

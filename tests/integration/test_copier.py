@@ -13,6 +13,7 @@ import support
 from confluent_kafka import Producer
 from copying import Flow, copy
 
+from replication.copier import held
 from replication.state import FlowStatus, status_topic
 
 pytestmark = pytest.mark.integration
@@ -162,3 +163,26 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
         check=False,
     )
     assert (worker.stdout, worker.stderr) == (b"clean\n", b"")
+
+
+def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
+    monkeypatch.setattr(held, "HELD_S", 0.5)
+    one = flow(2)
+    (topic,) = one.topics
+    sender = Producer({"bootstrap.servers": one.here, "transactional.id": topic, **support.QUIET})
+    sender.init_transactions(20)
+    sender.begin_transaction()
+    sender.produce(topic, b"open", partition=0)
+    sender.flush(20)
+    stuck, free = one.partitions
+    with one.copying(one.spec()):
+        for number in range(8):
+            support.produce(one.here, topic, [(p, b"k", b"%d" % number) for p in range(2)])
+            time.sleep(0.2)
+        said = one.wait_for(lambda found: "held" in found[stuck].reason, "it is said")
+        assert "open transaction at offset 0" in said[stuck].reason
+        assert (said[stuck].state, said[free].reason) == ("RUNNING", "")
+        sender.abort_transaction(20)
+        one.wait_copied()
+        one.wait_for(lambda found: not found[stuck].reason, "it is over")
+    one.assert_equal()
