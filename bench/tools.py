@@ -18,11 +18,12 @@ SOURCE, TARGET = "a", "b"
 MM2_MODULES = ("connect-mirror", "connect-runtime")
 _FLOW = f"{SOURCE}->{TARGET}"
 # What MM2's guides and its users' reports advise for throughput, as far as it helped. Tried, CPU µs
-# a record of 1 KB once the code was compiled, on one busy machine: 1 task 12.2; 4 tasks and
-# batches of 512 KB 8.2; polls of 500 records with default batches 16.7; the parallel collector
-# 8.2 to 10; reading uncommitted records 8.8; polls of 2,000 with fetch.min.bytes of 100 KB 8.2;
-# 2 tasks, batches of 1 MB and a linger of 20 ms 7.4. The last is taken but for its linger, which
-# would cost latency where records are few; under a backlog batches fill up without it.
+# a record of 1 KB, one run each on a busy machine, once the code was compiled: 4 tasks and batches
+# of 512 KB 8.2; the parallel collector 8.2 to 10; reading uncommitted records 8.8; polls of 2,000
+# with fetch.min.bytes of 100 KB 8.2; 2 tasks, batches of 1 MB and a linger of 20 ms 7.4. Dropped
+# before they were warm: 1 task 12.2; polls of 500 with default batches and fetches 16.7. Taken are
+# the 2 tasks and their batches, without the linger, which would cost latency where records are
+# few; under a backlog batches fill up without it.
 _MM2_TUNING = {
     "tasks.max": "2",
     f"{SOURCE}.consumer.fetch.max.bytes": str(50 << 20),
