@@ -41,6 +41,11 @@ class Claimant:
     generation: int
 
     @property
+    def fences(self) -> bool:
+        """Whether it can bar former appenders, and be barred: it has a transactional id."""
+        return bool(self.transactional_id)
+
+    @property
     def rank(self) -> tuple[int, int]:
         """Order among claimants of one transactional id: a newer driver, then a newer epoch."""
         return self.generation, self.epoch
@@ -55,7 +60,7 @@ def claim(previous: Anchor, me: Claimant) -> Anchor:
     mine = (me.transactional_id, me.producer_id)
     return replace(
         previous,
-        appenders=tuple(dict.fromkeys((*earlier, mine))),
+        appenders=(*(each for each in earlier if each != mine), mine),  # the last is who claims
         generation=me.generation,
         epoch=me.epoch,
         clean=False,

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from replication.copier.spec import Policies, UnitSpec
 from replication.model import FlowState
-from spark_jobs.modes import notice
+from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
 from spark_jobs.states import Situation, Step, decide_step, flow_state
 
@@ -50,6 +50,7 @@ class FlowDriver:
         self._attempts = 0  # queries started
         self._trouble = ""
         self._not_running = 0
+        self._at_least_once = 0
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
@@ -92,9 +93,15 @@ class FlowDriver:
             lacking=self.lacking,
             unplanned=self._lookout.trouble,
             gap=self._lookout.gap,
-            notice=notice(self._lookout.partitions),
+            notice=self._notice(),
             trouble=self._trouble,
         )
+
+    def _notice(self) -> str:
+        """Return what people should know of how partitions are copied, weakest promise first."""
+        asked = self.flow.copying.delivery == "at-least-once"
+        weakest = weaker(self._at_least_once, self.flow.name, asked=asked)
+        return weakest or notice(self._lookout.partitions)
 
     def copies_since(self, seconds: float) -> bool:
         """Say whether the present query has been copying for so long."""
@@ -122,6 +129,7 @@ class FlowDriver:
         if figures := self.query.figures():
             self._not_running = figures["not_running"]
             self._trouble = figures["outcome"] or ""
+            self._at_least_once = figures["at_least_once"]
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
         if running is None:
@@ -196,4 +204,5 @@ def template(flow: Flow, generation: int) -> UnitSpec:
         client_rack=copying.client_rack,
         bytes_per_second=copying.bytes_per_second // copying.units,
         policies=Policies(**flow.policies.model_dump()),
+        delivery=copying.delivery,
     )

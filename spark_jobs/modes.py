@@ -56,3 +56,16 @@ def notice(partitions: Iterable[PartitionPlan]) -> str:
     count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
     what = "partition is" if count == 1 else "partitions are"
     return f"{count} {what} transactional: once for readers of committed records" if count else ""
+
+
+def weaker(count: int, flow: str, *, asked: bool) -> str:
+    """Return what to say of ``count`` partitions that are copied at least once. Pure."""
+    if not count:
+        return ""
+    why = (
+        "as copy.delivery says"
+        if asked
+        else "the target does not grant transactional ids "
+        f"(WRITE and DESCRIBE on the TransactionalId isthmus.{flow}, prefixed)"
+    )
+    return f"{count} partition{'s' if count > 1 else ''} at least once: {why}"

@@ -103,6 +103,7 @@ def start_query(
             F.sum("cpu_s").alias("cpu_s"),
             F.sum("takeovers").alias("takeovers"),
             F.sum("not_running").alias("not_running"),
+            F.sum("at_least_once").alias("at_least_once"),
             F.max(F.when(F.col("outcome") != "clean", F.col("outcome"))).alias("outcome"),
         )
     )

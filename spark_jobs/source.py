@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "unit int, epoch int, records long, bytes long, cpu_s double, started_ms long, ended_ms long, "
-    "takeovers int, not_running int, outcome string"
+    "takeovers int, not_running int, outcome string, at_least_once int"
 )
 # Spark leaves out of its logs and plans what has such a name: the clients' passwords are in it.
 TEMPLATE = "template.secret"

@@ -67,6 +67,7 @@ class MemoryCluster:
         self.asked: list = []  # entries of every Fetch
         self.down = False  # no Fetch is answered
         self._producers: dict[str, tuple[int, int]] = {}
+        self._plain = 0  # producer ids that were given without a transactional id
 
     async def refresh(self, topics) -> None:
         self.events.append(("refresh", *sorted(topics)))
@@ -132,6 +133,10 @@ class MemoryCluster:
         known = self._producers.get(transactional_id, (100 + len(self._producers), -1))
         self._producers[transactional_id] = known[0], known[1] + 1
         return self._producers[transactional_id]
+
+    async def plain_producer_id(self) -> tuple[int, int]:
+        self._plain += 1
+        return 500 + self._plain, 0
 
     async def fence(self, transactional_id, producer, partitions) -> None:
         if self._producers[transactional_id] != producer:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from replication.batches import walk
 from replication.copier.network import FetchEntry, FetchOptions, Frame
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
+from replication.copier.repeating import cannot_count
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 from replication.progress import OwnRecords, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from replication.copier.lane import Lane
     from replication.copier.network import Network
@@ -94,3 +95,15 @@ async def _read_some(
 
 def may_append(lane: Lane, transactional_id: str) -> bool:
     return any(name == transactional_id for name, _ in lane.claimed.appenders)
+
+
+def transactional_ids(lanes: Iterable[Lane]) -> list[str]:
+    return sorted({name for lane in lanes for name, _ in lane.claimed.appenders if name})
+
+
+def unfenced_ids(
+    lanes: Iterable[Lane], producers: Mapping[str, tuple[int, int]]
+) -> set[tuple[str, int]]:
+    """Return appenders whose producer id our markers do not carry, but who are counted."""
+    listed = {each for lane in lanes if not cannot_count(lane) for each in lane.claimed.appenders}
+    return {(name, number) for name, number in listed if producers[name][0] != number}

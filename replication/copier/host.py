@@ -71,6 +71,7 @@ class Host:
             takeovers=sum(each.unit.takeovers for each in groups if each.unit),
             not_running=sum(each.not_running for each in groups),
             outcome="; ".join(bad) if bad else "clean",
+            at_least_once=sum(each.unit.at_least_once for each in groups if each.unit),
         )
 
     async def _run(self, groups: Sequence[_Group], connect: Connect) -> None:

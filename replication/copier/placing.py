@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from replication.copier.lane import Lane
 from replication.copier.outcomes import target_reset
+from replication.copier.repeating import RepeatingLane
 from replication.copier.transactional import TransactionalLane
 from replication.errors import ReplicationError
-from replication.model import PartitionState
+from replication.model import Mode, PartitionState
 from replication.policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
@@ -75,6 +76,8 @@ class Placing:
         topic_id = self.ends.source.topic_id(plan.source.topic) or b""
         known = self.ends.takeover.seen.get(plan.source)
         kind = TransactionalLane if self.spec.is_transactional else Lane
+        if self.spec.delivery == Mode.AT_LEAST_ONCE:
+            kind = RepeatingLane
         return kind(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
 
     def _target_id(self, plan: PartitionPlan) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.model import PartitionPlan
+    from replication.progress import Claimant
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class UnitSpec:
     client_rack: str = ""
     bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
     policies: Policies = Policies()
+    delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
 
     @property
     def transactional_id(self) -> str:
@@ -60,6 +62,14 @@ class UnitSpec:
     def is_transactional(self) -> bool:
         """Whether records and anchors go into transactions; a group has one mode for all."""
         return any(each.mode == Mode.TRANSACTIONAL for each in self.partitions)
+
+    def for_claimant(self, me: Claimant) -> UnitSpec:
+        """Return the spec as it can be done; who cannot fence stays so until the epoch's end."""
+        if me.fences:
+            return self
+        again = Mode.AT_LEAST_ONCE
+        plans = tuple(replace(each, mode=again) for each in self.partitions)
+        return replace(self, partitions=plans, delivery=again)
 
     def groups(self) -> tuple[UnitSpec, ...]:
         """Return what is appended and what is transactional apart: each has its own producer."""
@@ -93,3 +103,4 @@ class UnitReport:
     takeovers: int  # partitions that had to be fenced and counted
     not_running: int  # partitions that ended the epoch in another state than RUNNING
     outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"
+    at_least_once: int = 0  # partitions of which records may come again after a crash

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from replication.copier.network import Fenced, NotGranted
 from replication.copier.placing import Placing, settle_isolation
+from replication.copier.repeating import plain_claimant
 from replication.errors import ClusterRejected
+from replication.model import Mode
 from replication.progress import Claimant, Position
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic, status_topic
 
@@ -58,7 +60,8 @@ async def _await_leaders(spec: UnitSpec, target: Network) -> None:
 
 async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], int]:
     await ends.takeover.read_anchors()
-    me = await claimant(spec, ends.target)
+    me = await claimant(spec, ends)
+    spec = spec.for_claimant(me)
     await ends.takeover.anchors.own((me.producer_id, me.epoch))
     placing = Placing(spec, ends, await _copied_before(spec, ends))
     await ends.takeover.register(me, ends.source.cluster_id)
@@ -96,13 +99,22 @@ async def _begin_again(restarts: Mapping[Lane, int], ends: Clusters) -> None:
     await ends.takeover.anchors.append([each.anchor(now) for each in restarts])
 
 
-async def claimant(spec: UnitSpec, target: Network) -> Claimant:
-    """Get a new epoch of the unit's producer id: whoever had the unit before is older now."""
-    try:
-        producer_id, epoch = await target.init_producer_id(spec.transactional_id)
-    except NotGranted as problem:
-        raise ClusterRejected(
-            f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): allow our "
-            f"user WRITE and DESCRIBE on the TransactionalId isthmus.{spec.flow} (prefixed)"
-        ) from problem
-    return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)
+async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+    """Get a new epoch of the unit's producer id: whoever had the unit before is older now.
+
+    One that cannot fence where the flow asks for no more, or the target refuses and it may.
+    """
+    if spec.delivery != Mode.AT_LEAST_ONCE:
+        try:
+            producer_id, epoch = await ends.target.init_producer_id(spec.transactional_id)
+            return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)
+        except NotGranted as problem:
+            if spec.delivery != "auto":
+                raise ClusterRejected(
+                    f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): "
+                    "allow our user WRITE and DESCRIBE on the TransactionalId "
+                    f"isthmus.{spec.flow} (prefixed)"
+                ) from problem
+    me = await plain_claimant(ends.target, ends.takeover.plain, spec.generation)
+    ends.takeover.plain = me.producer_id, me.epoch
+    return me

@@ -68,7 +68,8 @@ class Strangers:
         if found and not found.keys() <= self._ours:
             read = await self.registry.read_on()
             self._ours |= {each.producer_id for each in read if isinstance(each, ProducerEntry)}
-        strangers = {who: offset for who, offset in found.items() if who not in self._ours}
+        ours = self._ours | {lane.producer[0]}  # -1, without a producer id, is in no registry
+        strangers = {who: offset for who, offset in found.items() if who not in ours}
         if strangers:
             self._tell(lane, strangers)
 

@@ -6,6 +6,7 @@ B  After an unclean end nothing about the target is believed before our own fenc
 T  A transactional unit's position is its committed anchor: from the marker in the anchors topic on
    no transaction of a former appender can be committed any more, so nothing is counted.
 F  A producer id is in the registry on the target, acked, before its first append.
+R  Whoever has no transactional id fences and counts nothing, and is not counted: see repeating.
 G  A clean end needs no marker: the next owner only takes a new epoch.
 """
 
@@ -16,8 +17,14 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.counting import count_own, may_append
+from replication.copier.counting import (
+    count_own,
+    may_append,
+    transactional_ids,
+    unfenced_ids,
+)
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
+from replication.copier.repeating import NO_PRODUCER, back_to_anchors, cannot_count, ends_of
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import (
@@ -30,7 +37,7 @@ from replication.progress import (
 from replication.state import Anchor, Claim, ProducerEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from replication.copier.lane import Lane
     from replication.copier.logs import StateLog
@@ -51,6 +58,7 @@ class Takeover:
     anchors: StateLog
     registry: StateLog
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
+    plain: tuple[int, int] = NO_PRODUCER  # the last producer without transactional id
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
     async def read_anchors(self) -> list[Anchor]:
@@ -84,7 +92,7 @@ class Takeover:
         ``origin`` is the id of the cluster that the records come from.
         """
         mine = (me.transactional_id, me.producer_id)
-        if any(mine in each.appenders for each in self.seen.values()):
+        if me.producer_id < 0 or any(mine in each.appenders for each in self.seen.values()):
             return
         now = int(time.time() * 1000)
         entry = ProducerEntry(
@@ -105,9 +113,11 @@ class Takeover:
         unclean |= await self._claim(lanes, me)
         for lane in lanes:
             _begin(lane, me, exact=lane not in unclean)
-        if unclean:
+        if unclean and me.fences:
             await self._fence_and_count(sorted(unclean, key=lambda each: each.target), me)
             await self._claim(lanes, me, again=False)  # in case a late anchor covered a claim
+        elif unclean:
+            await back_to_anchors(await ends_of(self.target, list(unclean)), self.anchors)
         now = int(time.time() * 1000)
         await self.anchors.append([each.anchor(now) for each in lanes if self._lacks_anchor(each)])
         return len(unclean)
@@ -165,7 +175,7 @@ class Takeover:
     async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
         producers: dict[str, tuple[int, int]] = {}
-        for transactional_id in _transactional_ids(lanes):
+        for transactional_id in transactional_ids(lanes):
             if transactional_id == me.transactional_id:
                 producer = (me.producer_id, me.epoch)
             else:
@@ -173,7 +183,7 @@ class Takeover:
             producers[transactional_id] = producer
             theirs = [each.target for each in lanes if may_append(each, transactional_id)]
             await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
-        if _unfenced_ids(lanes, producers):
+        if unfenced_ids(lanes, producers):
             # The transactional id has expired or used up its epochs: our marker does not stop the
             # former producer id, but none of its requests can be on its way any longer after this.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
@@ -185,7 +195,10 @@ class Takeover:
                 lane.claimed, **{name: getattr(self.seen[lane.source], name) for name in _POSITION}
             )
             _begin(lane, me, exact=True)
-        await count_own(self.target, [each for each in lanes if each not in committed], producers)
+        counted = [each for each in lanes if each not in committed]
+        await count_own(self.target, counted, producers)
+        again = {each: each.counted for each in counted if cannot_count(each)}
+        await back_to_anchors(again, self.anchors)
 
     def _is_committed(self, lane: Lane) -> bool:
         """Say whether the last anchor was committed with the records before it (T).
@@ -244,15 +257,3 @@ def _is_mine(anchor: Anchor, me: Claimant) -> bool:
     return last == ((me.transactional_id, me.producer_id),) and (
         (anchor.generation, anchor.epoch) == me.rank
     )
-
-
-def _transactional_ids(lanes: Iterable[Lane]) -> list[str]:
-    return sorted({name for lane in lanes for name, _ in lane.claimed.appenders})
-
-
-def _unfenced_ids(
-    lanes: Iterable[Lane], producers: Mapping[str, tuple[int, int]]
-) -> set[tuple[str, int]]:
-    """Return appenders whose producer id our markers do not carry."""
-    listed = {each for lane in lanes for each in lane.claimed.appenders}
-    return {(name, number) for name, number in listed if producers[name][0] != number}

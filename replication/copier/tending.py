@@ -134,7 +134,7 @@ class Tending:
         Raises FlowTaken. Partitions without our new marker go on under the epoch they have.
         """
         await self.ends.takeover.heed(self.lanes, self.me)
-        self.me = await claimant(self.spec, self.ends.target)
+        self.me = await claimant(self.spec, self.ends)
         await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
     async def _arrange(self, lanes: Iterable[Lane]) -> None:

@@ -18,7 +18,7 @@ from replication.copier.strangers import Strangers
 from replication.copier.tending import Tending
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
-from replication.model import PartitionState
+from replication.model import Mode, PartitionState
 from replication.state import PRODUCERS_TOPIC, Control, FlowStatus, letters_topic, status_topic
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Unit:
 
     async def _copy(self, me: Claimant, watching: asyncio.Task[None], until: float) -> None:
         self._before = self._totals()
+        self.spec = self.spec.for_claimant(me)
         taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
         if taken:  # what a crash left behind may ask for another one for this epoch (E)
             self.spec = replace(self.spec, isolation=taken[0])
@@ -149,6 +150,10 @@ class Unit:
         if not self.lanes:  # the unit as a whole could not begin
             return len(self.spec.partitions)
         return sum(each.shown[0] is not PartitionState.RUNNING for each in self.lanes)
+
+    @property
+    def at_least_once(self) -> int:
+        return sum(each.mode == Mode.AT_LEAST_ONCE for each in self.lanes)
 
     def _totals(self) -> tuple[int, int]:
         return sum(each.records for each in self.lanes), sum(each.bytes for each in self.lanes)

@@ -64,6 +64,10 @@ class Pair:
         log.append(bytes(encode([plain_record(0, early.key(), early.value())])))
 
 
+async def ungranted(*_: str):
+    raise NotGranted("error 53")
+
+
 @pytest.fixture
 def pair():
     two = Pair()
@@ -135,11 +139,8 @@ def test_invariant_e_another_isolation_waits_for_a_clean_end(pair):
 
 
 def test_a_target_that_grants_no_producer_id_says_which_acl_is_missing(pair):
-    async def refusing(transactional_id: str):
-        raise NotGranted(f"InitProducerId for {transactional_id}: error 53")
-
-    pair.target.init_producer_id = refusing
-    outcome = pair.copy().outcome
+    pair.target.init_producer_id = ungranted
+    outcome = pair.copy(delivery="append").outcome
     assert "WRITE and DESCRIBE on the TransactionalId isthmus.A->B" in outcome
 
 

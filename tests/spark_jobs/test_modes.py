@@ -6,7 +6,7 @@ import pytest
 
 from replication.model import Mode, PartitionPlan, TopicPartition
 from spark_jobs import modes
-from spark_jobs.modes import Modes, mode_for, notice
+from spark_jobs.modes import Modes, mode_for, notice, weaker
 
 
 class Configs:
@@ -66,3 +66,11 @@ def test_what_is_transactional_is_counted_for_people(count, told):
     ]
     assert notice(plans).startswith(told)
     assert bool(notice(plans)) is bool(count)
+
+
+def test_what_is_copied_at_least_once_says_which_rights_would_change_that():
+    told = weaker(2, "A->B", asked=False)
+    assert told.startswith("2 partitions at least once: the target does not grant")
+    assert "isthmus.A->B" in told
+    assert weaker(1, "A->B", asked=True) == "1 partition at least once: as copy.delivery says"
+    assert weaker(0, "A->B", asked=False) == ""

@@ -1,0 +1,95 @@
+"""Copy where nobody can be fenced: after a crash what followed the last anchor may come again.
+
+A plain producer id has no transactional id, so no marker bars its late appends and nothing that it
+appended is ever counted. Whoever takes over goes back to the anchor's source offset, and first
+moves the anchor's target behind what stands there, with itself as the only appender: a later owner
+that can count, counts only what came after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from replication.copier.lane import Lane
+from replication.copier.network import NotGranted
+from replication.copier.outcomes import target_reset
+from replication.model import Mode, PartitionState
+from replication.progress import Claimant, Position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from replication.copier.logs import StateLog
+    from replication.copier.network import Network
+    from replication.copier.pieces import Piece
+
+NO_PRODUCER = (-1, -1)
+_MOST_EPOCHS = 32_000  # of a producer id; the protocol ends at 32,767
+
+
+@dataclass(eq=False)
+class RepeatingLane(Lane):
+    """A lane of a plain producer, or of none at all: then batches go one by one, unnumbered."""
+
+    mode: ClassVar[str] = Mode.AT_LEAST_ONCE
+
+    @property
+    def sends(self) -> bool:
+        alone = self.producer[0] < 0 and self.on_wire
+        return not alone and super().sends
+
+    def next_piece(self) -> Piece:
+        if self.producer[0] < 0:
+            self.sequence = -1
+        return super().next_piece()
+
+
+async def plain_claimant(target: Network, last: tuple[int, int], generation: int) -> Claimant:
+    """Return who appends without a transactional id.
+
+    A new epoch of our ``last`` producer id, so that the registry does not grow with every epoch of
+    the driver; else a new id; without a producer id where the target gives not even that.
+    """
+    producer = last[0], last[1] + 1
+    if last[0] < 0 or producer[1] > _MOST_EPOCHS:
+        try:
+            producer = await target.plain_producer_id()
+        except NotGranted:
+            producer = NO_PRODUCER
+    return Claimant("", *producer, generation)
+
+
+def cannot_count(lane: Lane) -> bool:
+    """Say whether somebody whom no marker bars may have appended since the anchor."""
+    return any(not name for name, _ in lane.claimed.appenders)
+
+
+async def ends_of(target: Network, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
+    """Return where each lane's target partition ends; a lane whose target was emptied is parked."""
+    ends = await asyncio.gather(*(target.offset_at(each.target, -1) for each in lanes))
+    found = dict(zip(lanes, ends, strict=True))
+    for lane, end in found.items():
+        if lane.acked is not None and end < lane.acked.target:
+            told = target_reset(end, lane.acked.target)
+            lane.park(told.state, told.reason)
+    return found
+
+
+async def back_to_anchors(ends: Mapping[Lane, int], anchors: StateLog) -> None:
+    """Let lanes go on at their anchors, whose target is moved to ``ends`` first.
+
+    The anchor is acked before the first append: what is counted from it must be all of its owner.
+    """
+    lanes = [each for each in ends if each.state is PartitionState.RUNNING]
+    now = int(time.time() * 1000)
+    for lane in lanes:
+        source = lane.acked.source if lane.acked else 0
+        lane.acked, lane.exact = Position(source, ends[lane]), True
+        lane.skip, lane.found = 0, (0, 0)
+        lane.claimed = lane.anchor(now)  # a claim that is written again must not go behind it
+    await anchors.append([each.claimed for each in lanes])
+    for lane in lanes:
+        lane.trouble = None
