@@ -134,6 +134,10 @@ class MemoryCluster:
         self._producers[transactional_id] = known[0], known[1] + 1
         return self._producers[transactional_id]
 
+    def expire(self, transactional_id: str) -> None:
+        """Forget a transactional id: the next producer id that it gets is another one."""
+        self._producers[transactional_id] = 900, -1
+
     async def plain_producer_id(self) -> tuple[int, int]:
         self._plain += 1
         return 500 + self._plain, 0

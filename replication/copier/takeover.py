@@ -181,12 +181,14 @@ class Takeover:
             else:
                 producer = await self.target.init_producer_id(transactional_id)
             producers[transactional_id] = producer
-            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
-            await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
         if unfenced_ids(lanes, producers):
             # The transactional id has expired or used up its epochs: our marker does not stop the
             # former producer id, but none of its requests can be on its way any longer after this.
+            # Before the fence, for what lands meanwhile is to be counted too.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
+        for transactional_id, producer in producers.items():
+            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
+            await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
         await self.anchors.wait_for_markers(dict(producers.values()))
         await self._claim(lanes, me, again=False)  # reads what was committed before our marker
         committed = [each for each in lanes if self._is_committed(each)]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from batch_bytes import a_batch
 from lanes import a_lane
 from memory_cluster import MemoryCluster
 
+from replication.batches import walk
+from replication.copier import takeover
 from replication.copier.logs import StateLog
 from replication.copier.takeover import Takeover
 from replication.errors import ClusterRejected, FlowTaken
@@ -93,3 +96,26 @@ def test_a_stranger_of_the_same_rank_that_never_gives_way_ends_the_claiming():
 
     with pytest.raises(ClusterRejected, match="another unit of this driver claims t-0"):
         asyncio.run(take())
+
+
+def test_what_a_former_producer_id_that_no_marker_stops_lands_meanwhile_is_counted(monkeypatch):
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.2)
+
+    async def expired():
+        target = MemoryCluster()
+        target.logs[a_lane(CLEAN).target].append(a_batch(0, [b"before"] * 6))
+        lane, _ = await Side(target, "u0").take()
+        ((_, former),) = lane.claimed.appenders
+        target.expire("u0")
+
+        async def late() -> None:
+            await asyncio.sleep(0.1)
+            target.logs[lane.target].append(a_batch(0, [b"late"], (former, 0, 0)))
+
+        landing = asyncio.create_task(late())
+        second, _ = await Side(target, "u0", generation=2).take()
+        await landing
+        (last,) = walk(memoryview(target.logs[lane.target].batches[-1]))
+        return second.skip, last.is_control
+
+    assert asyncio.run(expired()) == (1, True)  # it stands before the marker
