@@ -73,10 +73,10 @@ def test_another_flow_of_ours_is_no_stranger(flow):
 
 
 def _interleave(flow: Flow) -> None:
-    for number in range(4):
-        support.produce(flow.here, the(flow), [(0, b"k", b"ours %d" % number)])
-        flow.wait_copied()
-        support.produce(flow.to, the(flow), [(0, b"k", b"theirs")], {"enable.idempotence": False})
+    support.produce(flow.here, the(flow), [(0, b"k", b"ours")])
+    flow.wait_copied()
+    support.produce(flow.to, the(flow), [(0, b"k", b"theirs")], {"enable.idempotence": False})
+    support.produce(flow.here, the(flow), [(0, b"k", b"ours again")])
 
 
 def _foreign(anchors) -> bool:

@@ -37,7 +37,7 @@ class Standalone:
         for each in self._daemons:
             os.killpg(each.pid, signal.SIGTERM)
         for each in self._daemons:
-            each.wait(20)
+            each.wait(60)
 
     def _start(self, name: str, *arguments: str) -> None:
         command = [str(spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
