@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replication.copier.wishes import Wishes
 
 _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
-_GATHER_S = 0.004
+_GATHER_S = 0.0015
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 _LOCATE_S = 5.0
