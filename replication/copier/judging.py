@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.mending import drop_refused, go_back, jump, without_refused
+from replication.copier.outcomes import Remedy, Trouble
 from replication.model import PartitionState
 from replication.policies import STOP, choose
-from replication.state import Anchor, Loss
+from replication.state import Loss
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.letters import DeadLetters
     from replication.copier.logs import StateLog
-    from replication.copier.outcomes import Trouble
     from replication.copier.spec import UnitSpec
 
 
@@ -30,16 +30,21 @@ class Judge:
     anchors: StateLog
     letters: DeadLetters
 
-    async def judge(self, lane: Lane, trouble: Trouble) -> bool:
-        """Park ``lane`` or let it go on; say which. Only when no answer is due.
+    async def judge(self, lane: Lane, trouble: Trouble) -> None:
+        """Park ``lane`` or let it go on. Only when no answer is due.
 
-        Raises ClusterUnavailable or ClusterRejected, and then nothing has changed.
+        Where it is not known of every append how it ended, counting comes first: the lane asks for
+        that, and will meet the same event again. Raises ClusterUnavailable or ClusterRejected, and
+        then nothing has changed.
         """
         position = lane.acked.source if lane.acked else None
         choice = choose(trouble.state, position, self.spec.policies, lane.plan.decision)
         if choice == STOP or trouble.resume is None or trouble.lost is None:
             lane.park(trouble.state, trouble.reason)
-            return False
+            return
+        if not lane.settled:
+            lane.trouble = Trouble(Remedy.TAKE_OVER, trouble.reason)
+            return
         if trouble.state is PartitionState.REFUSED:
             await self._skip(lane, trouble)
         else:
@@ -48,7 +53,6 @@ class Judge:
             forward = trouble.resume >= lane.position
             (jump if forward else go_back)(lane, trouble.resume)
         lane.trouble = None
-        return True
 
     async def _skip(self, lane: Lane, trouble: Trouble) -> None:
         """Leave a refused record out.
@@ -58,7 +62,8 @@ class Judge:
         """
         to, lost = without_refused(lane), lane.lost + _count(trouble)
         await self.letters.send(lane, trouble.reason)
-        anchor = replace(_anchor(lane), source=to.source, target=to.target, lost=lost)
+        now = int(time.time() * 1000)
+        anchor = replace(lane.anchor(now), source=to.source, target=to.target, lost=lost)
         await self.anchors.append([loss_of(lane, trouble), anchor])
         drop_refused(lane)
         lane.lost = lost
@@ -82,7 +87,3 @@ def loss_of(lane: Lane, trouble: Trouble) -> Loss:
 def _count(trouble: Trouble) -> int:
     first, after = trouble.lost or (0, 0)
     return after - first
-
-
-def _anchor(lane: Lane) -> Anchor:
-    return lane.anchor(int(time.time() * 1000))

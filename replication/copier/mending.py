@@ -58,8 +58,13 @@ def drop_refused(lane: Lane) -> None:
 
 
 def jump(lane: Lane, to: int) -> None:
-    """Go on reading at ``to``, a source offset ahead; what was read before is still sent."""
-    lane.position, lane.skip = to, 0
+    """Go on reading at ``to``, a source offset ahead; what was read before is still sent.
+
+    Of the records that are on the target already, no more than one an offset were in the hole: the
+    others lie behind it and are not copied again.
+    """
+    lane.skip = max(0, lane.skip - (to - lane.position))
+    lane.position = to
     lane.pass_over()
 
 

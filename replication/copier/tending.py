@@ -111,8 +111,9 @@ class Tending:
                 raise
             except ClusterRejected as problem:
                 lane.park(trouble.state, f"{trouble.reason}; {problem}")
-            self._troubled.discard(lane)
-            self.appending.offer(lane)
+            if lane.trouble is None:
+                self._troubled.discard(lane)
+                self.appending.offer(lane)
         self.appending.pump()
 
     async def _take_over(self, lanes: Sequence[Lane]) -> None:

@@ -394,3 +394,17 @@ def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is
     one.copy_all(epoch=2, partitions=decide(one, "TARGET_RESET", 2, "continue"))
     assert values(one.to, the(one)) == [b"a", b"b", b"c"]
     assert losses(one) == [(0, "TARGET_RESET", 0, 2)]
+
+
+def test_a_hole_after_a_crash_repeats_nothing_that_lies_behind_it(flow, tmp_path):
+    one = flow()
+    process = start_unit(one.spec(anchor_every_s=60), tmp_path)
+    one.wait_for(lambda found: found, "it has begun")
+    feed(one, *[b"%d" % each for each in range(10)])
+    while len(values(one.to, the(one))) < 10:
+        time.sleep(0.1)
+    kill(process)
+    lose(one, 4)
+    feed(one, b"10", b"11")
+    assert one.copy_all(epoch=1).takeovers == 1
+    assert values(one.to, the(one)) == [b"%d" % each for each in range(12)]

@@ -107,3 +107,15 @@ def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     lane.position = 7
     go_back(lane, 5)
     assert (lane.position, lane.acked) == (5, (5, 9))
+
+
+def test_records_on_the_target_that_lie_behind_a_hole_are_not_copied_again():
+    lane, log = a_lane(a_start()), Picky(9999)
+    lane.skip, lane.counted = 8, 8  # a crash: offsets 0 to 7 were appended, the anchor is at 0
+    jump(lane, 5)  # and retention took 0 to 4
+    assert (lane.skip, lane.acked) == (3, (0, 0))
+    lane.take(fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), Frame())
+    wire = Wire(lane)
+    serve(wire, log)
+    assert log.values() == [b"8", b"9"]
+    assert lane.acked.source == 10
