@@ -5,15 +5,29 @@ Pure. ``stop`` parks the partition; each other choice lets it go on, and what is
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
-    from replication.copier.spec import Policies
     from replication.model import Choice
 
 STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
+
+    lost_range: str = "continue"  # or stop
+    source_recreated: str = "stop"  # or continue: all of the new topic follows
+    source_truncated: str = "stop"  # or continue from the source's end
+    target_reset: str = "stop"  # or continue from our position, or reseed from the source's start
+    target_foreign: str = "continue"  # or stop
+    refused: str = "stop"  # or skip
+    dead_letters: bool = False  # a refused record that is skipped goes to the dead-letter topic
+
 
 # What a person may choose in each state, besides waiting for the cause to go.
 CHOICES: dict[str, tuple[str, ...]] = {

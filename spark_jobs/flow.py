@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from pyspark.errors import PySparkException
 
-from replication.copier.spec import Policies, UnitSpec
+from replication.copier.spec import UnitSpec
 from replication.model import FlowState
 from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
@@ -203,6 +203,6 @@ def template(flow: Flow, generation: int) -> UnitSpec:
         start=copying.start,
         client_rack=copying.client_rack,
         bytes_per_second=copying.bytes_per_second // copying.units,
-        policies=Policies(**flow.policies.model_dump()),
+        policies=flow.policies,
         delivery=copying.delivery,
     )

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from replication.assignment import plan_units
-from replication.copier.spec import Policies, UnitReport, UnitSpec
+from replication.copier.spec import UnitReport, UnitSpec
 from replication.model import Choice, PartitionPlan, TopicPartition
+from replication.policies import Policies
 from spark_jobs.appdir import FlowDir, read_json, write_json
 from spark_jobs.unit import COPIER, guarded
 

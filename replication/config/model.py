@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from replication.policies import Policies
+
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,18 +79,6 @@ class CopySettings(Section):
     delivery: Literal["auto", "append", "transactional", "at-least-once"] = "auto"
 
 
-class StatePolicies(Section):
-    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
-
-    lost_range: Literal["continue", "stop"] = "continue"
-    source_recreated: Literal["continue", "stop"] = "stop"
-    source_truncated: Literal["continue", "stop"] = "stop"
-    target_reset: Literal["continue", "reseed", "stop"] = "stop"
-    target_foreign: Literal["continue", "stop"] = "continue"
-    refused: Literal["skip", "stop"] = "stop"
-    dead_letters: bool = False  # refused records that are skipped go to the dead-letter topic
-
-
 class FlowClients(Section):
     """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
 
@@ -107,7 +97,7 @@ class Flow(Section):
     naming: Naming = Naming()
     creation: TopicCreation = TopicCreation()
     copying: CopySettings = CopySettings()
-    policies: StatePolicies = StatePolicies()
+    policies: Policies = Policies()
     clients: FlowClients
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers

@@ -13,12 +13,12 @@ from replication.config.model import (
     Naming,
     RenameRule,
     Selection,
-    StatePolicies,
     TopicCreation,
 )
 from replication.config.own_keys import FLOW
 from replication.config.properties import Value
 from replication.java_regex import Untranslatable, to_python
+from replication.policies import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -109,10 +109,11 @@ def read_copying(read: Reader, consumer: Reader) -> CopySettings:
     )
 
 
-def read_policies(read: Reader) -> StatePolicies:
+def read_policies(read: Reader) -> Policies:
     """Return what is done without a person when a partition gets into a state."""
+    defaults = Policies()
     policies = {
-        name: read.choice(key, StatePolicies.model_fields[name].default, _choices(key))
+        name: read.choice(key, getattr(defaults, name), _choices(key))
         for name, key in {
             "lost_range": "on.lost.range",
             "source_recreated": "on.source.recreated",
@@ -123,7 +124,7 @@ def read_policies(read: Reader) -> StatePolicies:
         }.items()
     }
     dead_letters = read.boolean("dead.letters.enabled", default=False)
-    return StatePolicies(dead_letters=dead_letters, **policies)
+    return Policies(dead_letters=dead_letters, **policies)
 
 
 def _choices(key: str) -> str:

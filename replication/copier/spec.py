@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.model import Mode
+from replication.policies import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.model import PartitionPlan
     from replication.progress import Claimant
-
-
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
-
-    lost_range: str = "continue"  # or stop
-    source_recreated: str = "stop"  # or continue: all of the new topic follows
-    source_truncated: str = "stop"  # or continue from the source's end
-    target_reset: str = "stop"  # or continue from our position, or reseed from the source's start
-    target_foreign: str = "continue"  # or stop
-    refused: str = "stop"  # or skip
-    dead_letters: bool = False  # a refused record that is skipped goes to the dead-letter topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +38,7 @@ class UnitSpec:
     start: str = "earliest"  # or latest, or a time stamp in ms
     client_rack: str = ""
     bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
     delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
 
     @property

@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
 )
 from copying import Flow, copy, kill, start_unit
 
-from replication.copier.spec import Policies
 from replication.model import Choice, PartitionPlan, TopicPartition
+from replication.policies import Policies
 from replication.state import Anchor, Loss, anchors_topic, letters_topic
 
 pytestmark = pytest.mark.integration

@@ -8,8 +8,8 @@ import pytest
 import support
 from copying import Flow
 
-from replication.copier.spec import Policies
 from replication.model import Choice, PartitionPlan
+from replication.policies import Policies
 
 pytestmark = pytest.mark.integration
 

@@ -12,8 +12,9 @@ from replication.copier.judging import Judge
 from replication.copier.letters import DeadLetters
 from replication.copier.logs import StateLog
 from replication.copier.outcomes import Remedy, out_of_range
-from replication.copier.spec import Policies, UnitSpec
+from replication.copier.spec import UnitSpec
 from replication.model import PartitionState
+from replication.policies import Policies
 
 LOST = out_of_range(2, 5, 9)
 

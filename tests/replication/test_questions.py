@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from replication.copier.spec import Policies
 from replication.errors import ConfigError
 from replication.losses import told
 from replication.model import Choice, PartitionState
-from replication.policies import CHOICES, choose
+from replication.policies import CHOICES, Policies, choose
 from replication.questions import answers, open_questions
 from replication.state import Anchor, Decision, Loss, parse
 
