@@ -6,8 +6,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
                                           a :class:`Claim` of whoever may append to it, and a
                                           :class:`Loss` for what was not copied
-``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F),
-                                          a :class:`Probe` a target cluster
+``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
                                           :class:`Decision`
 ========================================  =====================================================
@@ -228,24 +227,10 @@ class Decision(_Stored):
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Probe(_Stored):
-    """What a target cluster was found to keep of the rules that fencing stands on."""
-
-    KIND: ClassVar[str] = "probe"
-    KEYS: ClassVar[tuple[str, ...]] = ("cluster",)
-
-    cluster: str  # its id
-    fences: bool = True  # a stale epoch is refused after the marker
-    plain: bool = True  # a plain append by a transactional id's producer is accepted
-    detail: str = ""
-    at_ms: int = 0
-
-
-Stored = Anchor | Claim | Loss | ProducerEntry | Probe | FlowStatus | Intent | Control | Decision
+Stored = Anchor | Claim | Loss | ProducerEntry | FlowStatus | Intent | Control | Decision
 _KINDS: dict[str, type[Stored]] = {
     each.KIND: each
-    for each in (Anchor, Claim, Loss, ProducerEntry, Probe, FlowStatus, Intent, Control, Decision)
+    for each in (Anchor, Claim, Loss, ProducerEntry, FlowStatus, Intent, Control, Decision)
 }
 
 
