@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from confluent_kafka import KafkaException
@@ -23,6 +22,7 @@ from bench.rounds import QUICK, Amounts, floor, visit
 from bench.running import PARTITIONS
 from bench.takeover import takeover
 from bench.tools import ISTHMUS, MM2, Tool
+from replication.adapters import processes
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _TOOLS = {tool.name: tool for tool in (ISTHMUS, MM2)}
 _MEASURES = ("copy", "latency", "idle", "takeover", "far")
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 _console = Console(highlight=False, width=120)
 
 
@@ -48,8 +47,7 @@ def bench(
         raise typer.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(_MEASURES)}")
     tools = [_TOOLS[name] for name in only or _TOOLS]
     amounts, rounds = (QUICK, 1) if quick else (Amounts(), rounds)
-    for number in _INTERRUPTS:
-        signal.signal(number, _interrupted)
+    processes.interrupt_once()
     _header(tools, amounts, rounds)
     try:
         with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as directory:
@@ -122,13 +120,6 @@ def _print(result: Figures) -> None:
         table.add_row(*row)
     _console.print(table)
     print(as_json(result), flush=True)
-
-
-def _interrupted(_signal: int, _frame: object) -> NoReturn:
-    """Begin to clean up; from now on further signals would only leave processes behind."""
-    for number in _INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

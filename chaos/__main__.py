@@ -5,25 +5,23 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chaos.run import Run
 from chaos.schedule import draw
 from chaos.stage import Stage
+from replication.adapters import processes
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:
     from chaos.schedule import Schedule
     from chaos.verdict import Verdict
-
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 def chaos(
@@ -36,8 +34,7 @@ def chaos(
     """Copy between two clusters of this machine while faults happen, then compare every record."""
     chosen = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     print(f"chaos: seed {chosen}, {minutes:g} minutes", flush=True)
-    for number in _INTERRUPTS:
-        signal.signal(number, _interrupted)
+    processes.interrupt_once()
     root = Path(tempfile.mkdtemp(prefix=f"isthmus-chaos-{chosen}-"))
     schedule = draw(chosen, minutes, brokers)
     right = False
@@ -88,13 +85,6 @@ def _say(line: str, began: float) -> None:
     minutes, seconds = divmod(int(time.monotonic() - began), 60)
     sys.stdout.write(f"+{minutes:02}:{seconds:02} {line}\n")  # at once: several threads do
     sys.stdout.flush()
-
-
-def _interrupted(_signal: int, _frame: object) -> NoReturn:
-    """Begin to clean up; from now on further signals would only leave processes behind."""
-    for number in _INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ import subprocess
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _POLL_S = 0.05
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +112,18 @@ def _began_linux(pid: int) -> str | None:
     fields = text.rpartition(")")[2].split()  # the name before it may hold spaces
     # The first thread may be a zombie while others still hold the process's ports.
     return None if fields[0] in "ZX" and threads <= 1 else fields[19]
+
+
+def interrupt_once() -> None:
+    """Let the first Ctrl-C or SIGTERM raise KeyboardInterrupt, and no later one do anything.
+
+    While what was started is cleaned up, further signals would only leave processes behind.
+    """
+    for number in _INTERRUPTS:
+        signal.signal(number, _interrupted)
+
+
+def _interrupted(_signal: int, _frame: object) -> NoReturn:
+    for number in _INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
