@@ -11,6 +11,8 @@ from replication.errors import ConfigError
 from replication.state import Intent, status_topic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from orchestration.observe import Clusters
     from replication.config.model import Config, Flow
     from replication.model import Desired
@@ -27,6 +29,12 @@ def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
 def signature() -> str:
     """Return who is asking, for the record."""
     return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+def named_flows(config: Config, names: Sequence[str] | None) -> Iterator[Flow]:
+    """Yield the flows called ``names``, or all of them. Raises ConfigError for an unknown one."""
+    for name in names or [each.name for each in config.flows]:
+        yield find_flow(config, name)
 
 
 def find_flow(config: Config, name: str) -> Flow:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestration.clusters import KafkaClusters, read_config
-from orchestration.intents import find_flow, write_intent
+from orchestration.intents import named_flows, write_intent
 from replication.model import Desired
 
 File = Annotated[Path, typer.Argument(help="Properties file with the flows.")]
@@ -34,6 +34,6 @@ def stop(file: File, flow: Named = None) -> None:
 
 def _write(file: Path, names: list[str] | None, desired: Desired, said: str) -> None:
     config, clusters = read_config(file), KafkaClusters()
-    for name in names or [each.name for each in config.flows]:
-        write_intent(find_flow(config, name), desired, clusters)
-        typer.echo(f"{name} {said}")
+    for flow in named_flows(config, names):
+        write_intent(flow, desired, clusters)
+        typer.echo(f"{flow.name} {said}")

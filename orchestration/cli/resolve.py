@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.status import Output
 from orchestration.clusters import KafkaClusters, read_config
-from orchestration.intents import find_flow, signature
+from orchestration.intents import named_flows, signature
 from orchestration.observe import look_at, now_ms
 from replication.errors import ClusterUnavailable
 from replication.losses import describe
@@ -23,15 +23,11 @@ from replication.state import status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from orchestration.observe import Clusters, FlowLook
     from replication.config.model import Flow
     from replication.state import Anchor
-
-File = Annotated[Path, typer.Argument(help="Properties file with the flows.")]
-Named = Annotated[
-    list[str] | None, typer.Option("--flow", "-f", help="A flow, such as 'A->B'; else all.")
-]
 
 
 def resolve(
@@ -85,11 +81,10 @@ def _looks(
     file: Path, names: list[str] | None, clusters: Clusters
 ) -> Iterator[tuple[Flow, FlowLook]]:
     config = read_config(file)
-    for name in names or [each.name for each in config.flows]:
-        flow = find_flow(config, name)
+    for flow in named_flows(config, names):
         look = look_at(flow, clusters, driver=False)
         if look.seen.target_silence is not None:
-            raise ClusterUnavailable(f"{name}: {look.seen.target_silence}")
+            raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
         yield flow, look
 
 

@@ -49,7 +49,8 @@ class Strangers:
 
     def note(self, lane: Lane, gap_from: int) -> None:
         """Say that something stands at ``gap_from`` of the target that is not the lane's."""
-        if time.monotonic() - self._looked.get(lane, 0.0) >= _AGAIN_S or lane not in self._looked:
+        looked = self._looked.get(lane)
+        if looked is None or time.monotonic() - looked >= _AGAIN_S:
             self._gaps.setdefault(lane, gap_from)
 
     async def run(self) -> None:
