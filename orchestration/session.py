@@ -87,8 +87,8 @@ class Session:
         prepare(where)
         require_stopped(where)
         stop_services(where)  # what a killed keeper left behind still listens on its ports
-        self.port = ui_port(self.port)
-        ports = Ports(self.port if self.ui else None, free_port())
+        self.port = ui_port(self.port) if self.ui else None
+        ports = Ports(self.port, free_port())
         self.keeper = start_keeper(where, self.launcher.config, ports)
 
     def wait_for_ui(self, ending: Ending) -> None:
