@@ -1,0 +1,119 @@
+"""Positions of MirrorMaker 2's connectors in Connect's offsets topic. Pure.
+
+Connect finds a position by the bytes of its key, and places it by their murmur2 hash, so the
+members of a key stand in exactly the order in which Java's maps yield them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SOURCE = "MirrorSourceConnector"
+CHECKPOINT = "MirrorCheckpointConnector"
+HEARTBEAT = "MirrorHeartbeatConnector"
+# Members of each connector's keys, in Java's order.
+_MEMBERS = {
+    SOURCE: ("cluster", "partition", "topic"),
+    CHECKPOINT: ("partition", "topic", "group"),
+    HEARTBEAT: ("sourceClusterAlias", "targetClusterAlias"),
+}
+_LARGEST_PARTITION = (1 << 31) - 1
+
+
+class StoredOffset(NamedTuple):
+    """A source connector's position: the last record copied; None: reset, it begins anew."""
+
+    cluster: str
+    partition: TopicPartition
+    offset: int | None
+
+    def key(self) -> bytes:
+        topic, partition = self.partition
+        return key_of(SOURCE, {"cluster": self.cluster, "partition": partition, "topic": topic})
+
+    def value(self) -> bytes | None:
+        return None if self.offset is None else _dump({"offset": self.offset})
+
+
+def key_of(connector: str, partition: Mapping[str, Any]) -> bytes:
+    """Return a key of ``connector``; ``partition`` has that connector's members."""
+    return _dump([connector, {name: partition[name] for name in _MEMBERS[connector]}])
+
+
+def parse_offset(key: bytes | None, value: bytes | None) -> StoredOffset | None:
+    """Decode a record of the offsets topic; None: it is not a source connector's.
+
+    Another connector's records, foreign ones and malformed ones are told apart by nobody.
+    """
+    try:
+        connector, partition = json.loads(key or b"")
+        offset = None if value is None else json.loads(value)
+    except (ValueError, TypeError):
+        return None
+    if connector != SOURCE or problem_of(SOURCE, partition, offset) is not None:
+        return None
+    if offset is None and not _names(SOURCE, partition):
+        return None
+    where = TopicPartition(partition["topic"], int(partition["partition"]))
+    return StoredOffset(partition["cluster"], where, None if offset is None else offset["offset"])
+
+
+def newest(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[bytes, StoredOffset]:
+    """Return the newest position by the exact bytes of its key, as Connect looks it up."""
+    found = ((key, parse_offset(key, value)) for key, value in records)
+    return {key: each for key, each in found if key is not None and each is not None}
+
+
+def positions(stored: Iterable[StoredOffset], cluster: str) -> dict[TopicPartition, int]:
+    """Return the last copied offset of each partition of ``cluster`` that has one."""
+    return {
+        each.partition: each.offset
+        for each in stored
+        if each.cluster == cluster and each.offset is not None
+    }
+
+
+def problem_of(connector: str, partition: object, offset: object) -> str | None:
+    """Say why Connect would refuse this position of ``connector``; None: it would not.
+
+    A null offset resets, whatever the partition looks like. Only the source connector has a
+    position: the others' is always 0.
+    """
+    if offset is None:
+        return None
+    if not _names(connector, partition):
+        wanted = ", ".join(_MEMBERS[connector])
+        return f"the partition must have {wanted}, of their kinds: {partition!r}"
+    number: Any = offset.get("offset") if isinstance(offset, dict) else None
+    if not _whole(number):
+        return f"the offset must be a whole number: {offset!r}"
+    if number < 0 or (connector != SOURCE and number != 0):
+        return f"the offset must be {'0 or more' if connector == SOURCE else '0'}: {number}"
+    return None
+
+
+def _names(connector: str, partition: object) -> bool:
+    if not isinstance(partition, dict):
+        return False
+    for name in _MEMBERS[connector]:
+        value = partition.get(name)
+        if name == "partition":
+            if not _whole(value) or not 0 <= int(value or 0) <= _LARGEST_PARTITION:
+                return False
+        elif not isinstance(value, str):
+            return False
+    return True
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _dump(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
