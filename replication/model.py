@@ -17,6 +17,14 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a remote topic was copied from: one hop back, not necessarily the first."""
+
+    cluster: str
+    topic: str
+
+
 class FlowState(StrEnum):
     """What a flow is doing, as an operator sees it (design: states)."""
 

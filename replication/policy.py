@@ -11,25 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from replication.errors import ConfigError
+from replication.internal_topics import HEARTBEATS, InternalTopics
+from replication.model import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.config.model import Flow, RenameRule
 
-HEARTBEATS = "heartbeats"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a remote topic was copied from: one hop back, not necessarily the first."""
-
-    cluster: str
-    topic: str
-
 
 class ReplicationPolicy(Protocol):
-    """Two questions; everything else in this module is derived from their answers."""
+    """Two questions about names, from which the rest of this module is derived.
+
+    The other names are those of MirrorMaker 2's own topics: see ``internal_topics``.
+    """
 
     def remote_topic(self, source: str, topic: str) -> str:
         """Return the name that ``topic`` of cluster ``source`` has on the target."""
@@ -40,9 +35,19 @@ class ReplicationPolicy(Protocol):
         ``Origin.topic`` must be shorter than ``topic``, so that walking back ends.
         """
 
+    def heartbeats_topic(self) -> str: ...
+
+    def offset_syncs_topic(self, cluster: str) -> str: ...
+
+    def checkpoints_topic(self, cluster: str) -> str: ...
+
+    def is_checkpoints_topic(self, topic: str) -> bool: ...
+
+    def is_internal_topic(self, topic: str) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
-class PrefixPolicy:
+class PrefixPolicy(InternalTopics):
     """Name remote topics ``<source><separator><topic>``.
 
     Only a prefix that is a known cluster counts, the longest one where several fit. Otherwise
@@ -72,7 +77,7 @@ class PrefixPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityPolicy:
+class IdentityPolicy(InternalTopics):
     """Keep every name, except heartbeats, which would mix. Cycles cannot be told from names."""
 
     clusters: frozenset[str] = frozenset()
@@ -95,7 +100,7 @@ class IdentityPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class RenamePolicy:
+class RenamePolicy(InternalTopics):
     """Name topics by a rule; what the rule does not match whole keeps its name."""
 
     rule: RenameRule
@@ -126,12 +131,12 @@ _TOKEN = re.compile(r"\$(?P<group>\d)|\$\{(?P<name>\w+)\}|\\(?P<escaped>.)")
 
 def policy_for(flow: Flow, aliases: Collection[str]) -> ReplicationPolicy:
     """Return the policy that a flow names topics by. Raises ConfigError."""
-    naming = flow.naming
+    naming, inner = flow.naming, flow.naming.internal_separator
     if naming.kind == "rename" and naming.rename is not None:
-        return RenamePolicy(naming.rename, flow.target)
+        return RenamePolicy(naming.rename, flow.target, internal_separator=inner)
     if naming.kind == "identity":
-        return IdentityPolicy(frozenset(aliases), naming.separator)
-    return PrefixPolicy(frozenset(aliases), naming.separator)
+        return IdentityPolicy(frozenset(aliases), naming.separator, internal_separator=inner)
+    return PrefixPolicy(frozenset(aliases), naming.separator, internal_separator=inner)
 
 
 def hops(policy: ReplicationPolicy, topic: str) -> Iterator[Origin]:

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from replication.config.model import Flow, Selection
+from replication.internal_topics import HEARTBEATS
 from replication.java_regex import Rule, compile_rules
 from replication.policy import (
-    HEARTBEATS,
     ReplicationPolicy,
     original_topic,
     policy_for,

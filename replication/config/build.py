@@ -20,6 +20,7 @@ from replication.config.model import (
     FlowClients,
     SparkSettings,
 )
+from replication.config.naming import read_naming
 from replication.config.own_keys import FLOW
 from replication.config.precedence import (
     cluster_properties,
@@ -31,7 +32,6 @@ from replication.config.security import check_security
 from replication.config.settings import (
     read_copying,
     read_creation,
-    read_naming,
     read_policies,
     read_selection,
 )

@@ -62,7 +62,7 @@ CONNECTOR: dict[str, Key] = {
     "admin.timeout.ms": Key("ms", _N, "admin requests have a time-out of their own"),
     "replication.policy.class": Key(),
     "replication.policy.separator": Key(default="."),
-    "replication.policy.internal.topic.separator.enabled": Key("boolean", _L, _SYNCS),
+    "replication.policy.internal.topic.separator.enabled": Key("boolean", default="true"),
     "forwarding.admin.class": Key(fate=_R, why=_PLUGIN),
     "metric.reporters": Key("list", _N, "measurements are published by Isthmus itself"),
     "topics": Key("patterns"),

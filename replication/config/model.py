@@ -39,6 +39,7 @@ class Naming(Section):
 
     kind: Literal["prefix", "identity", "rename"] = "prefix"
     separator: str = "."
+    internal_separator: str = "."  # in the names of MirrorMaker 2's own topics
     rename: RenameRule | None = None
 
 

@@ -535,3 +535,24 @@ def test_what_is_not_set_and_differs_from_mirror_maker_is_mentioned(tmp_path):
     assert settings["source.consumer.isolation.level"] == ("read_committed", "default")
     set_by_hand = loaded(tmp_path, TWO + "A.consumer.isolation.level = read_committed\n")
     assert about(set_by_hand.findings, "A.consumer.isolation.level") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "separator"),
+    [
+        pytest.param("replication.policy.separator = __", "__", id="as the separator"),
+        pytest.param(
+            "replication.policy.separator = __\n"
+            "replication.policy.internal.topic.separator.enabled = false",
+            ".",
+            id="dots on demand",
+        ),
+        pytest.param(
+            "replication.policy.separator =\nreplication.policy.class = IdentityReplicationPolicy",
+            ".",
+            id="BL-033: an empty one is passed over",
+        ),
+    ],
+)
+def test_bl_033_internal_topics_have_a_separator(tmp_path, lines, separator):
+    assert flow(tmp_path, f"{lines}\n").naming.internal_separator == separator
