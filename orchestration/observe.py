@@ -18,6 +18,7 @@ from replication.lag import FlowLag, caught_up, flow_lag
 from replication.model import Desired, TopicPartition
 from replication.state import (
     Anchor,
+    DutyReport,
     FlowStatus,
     Intent,
     Loss,
@@ -80,6 +81,7 @@ class FlowLook:
     flow: Flow
     seen: Seen
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    duties: tuple[DutyReport, ...] = ()
 
     @property
     def health(self) -> Health:
@@ -137,7 +139,7 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
         source_silence=source_silence,
         target_silence=target_silence,
     )
-    return FlowLook(flow, seen, ends)
+    return FlowLook(flow, seen, ends, _duties(stored))
 
 
 def now_ms() -> int:
@@ -155,6 +157,11 @@ def _read_target(flow: Flow, store: Store) -> list[Stored]:
 def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
     anchors = (each for each in stored if isinstance(each, Anchor))
     return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
+
+
+def _duties(stored: Iterable[Stored]) -> tuple[DutyReport, ...]:
+    duties = (each for each in stored if isinstance(each, DutyReport))
+    return tuple(sorted(duties, key=lambda each: each.name))
 
 
 def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:

@@ -134,6 +134,16 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
         "pid": status.pid if status else None,
         "generation": status.generation if status else None,
         "records": view.records,
+        "duties": [
+            {
+                "name": each.name,
+                "ok": each.ok,
+                "summary": each.summary,
+                "at_ms": each.at_ms,
+                "took_ms": each.took_ms,
+            }
+            for each in (view.look.duties if view.look else ())
+        ],
         "topics": [_topic_data(each) for each in view.topics],
     }
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 from replication.errors import ReplicationError
 from replication.model import Desired, FlowState, Mode, PartitionState
@@ -227,11 +227,25 @@ class Decision(_Stored):
     at_ms: int = 0
 
 
-Stored = Anchor | Claim | Loss | ProducerEntry | FlowStatus | Intent | Control | Decision
-_KINDS: dict[str, type[Stored]] = {
-    each.KIND: each
-    for each in (Anchor, Claim, Loss, ProducerEntry, FlowStatus, Intent, Control, Decision)
-}
+@dataclass(frozen=True, slots=True)
+class DutyReport(_Stored):
+    """How something that the driver does for a flow besides copying last went."""
+
+    KIND: ClassVar[str] = "duty"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "name")
+
+    flow: str
+    name: str
+    at_ms: int = 0  # when it had ended
+    ok: bool = True
+    summary: str = ""  # what it did, or why it could not
+    took_ms: int = 0
+
+
+Stored = (
+    Anchor | Claim | Loss | ProducerEntry | FlowStatus | Intent | Control | Decision | DutyReport
+)
+_KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
 
 def parse(key: bytes | None, value: bytes | None) -> Stored | None:

@@ -16,6 +16,8 @@ from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.selection import TopicSelector
+from spark_jobs.duties import Duties
+from spark_jobs.duty_list import duties_of
 from spark_jobs.flow import FlowDriver, template
 from spark_jobs.holding import Hold
 from spark_jobs.jvm import DIED, SparkJvm, dump_archive
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
+_DUTIES_AT_ONCE = 3  # of one flow: threads are made when they are needed
 
 log = structlog.get_logger()
 
@@ -67,6 +70,8 @@ class Driver:
         self._directory = directory
         self._lock = lock
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
+        # A pool of their own: no duty that waits for a silent cluster may hold planning up.
+        self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._spark: SparkSession | None = None
         self._ending = False
@@ -180,7 +185,10 @@ class Driver:
         store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
         lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow))
         starter = functools.partial(self._start, flow)
-        return FlowDriver(flow, Hold(flow, store), lookout, starter)
+        hold = Hold(flow, store)
+        duties = Duties(flow.name, self._duty_pool, hold.report)
+        duties.add(duties_of(flow, self._config))
+        return FlowDriver(flow, hold, lookout, starter, duties)
 
     def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
         return functools.partial(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.config.model import Flow
+    from spark_jobs.duties import Duties
     from spark_jobs.holding import Hold
     from spark_jobs.lookout import Lookout
     from spark_jobs.query import FlowQuery
@@ -36,10 +37,13 @@ log = structlog.get_logger()
 class FlowDriver:
     """Starts, watches and ends one flow's query.
 
-    ``starter`` starts one, given the generation and the number of the attempt.
+    ``starter`` starts one, given the generation and the number of the attempt; ``duties`` are
+    what else is to be done for the flow.
     """
 
-    def __init__(self, flow: Flow, hold: Hold, lookout: Lookout, starter: Starter) -> None:
+    def __init__(
+        self, flow: Flow, hold: Hold, lookout: Lookout, starter: Starter, duties: Duties
+    ) -> None:
         self.flow = flow
         self.hold = hold
         self.query: FlowQuery | None = None
@@ -47,6 +51,7 @@ class FlowDriver:
         self.ending = False
         self._lookout = lookout
         self._starter = starter
+        self._duties = duties
         self._attempts = 0  # queries started
         self._trouble = ""
         self._not_running = 0
@@ -71,6 +76,7 @@ class FlowDriver:
                 self._stop(now)
             case Step.NOTHING:
                 self._watch()
+        self._duties.tick(wanted=now.wanted and now.planned)
         self._beat()
 
     def situation(self) -> Situation:

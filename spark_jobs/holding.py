@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.state_store import StateStore, Tail
     from replication.config.model import Flow
-    from replication.state import Stored
+    from replication.state import DutyReport, Stored
 
 BEAT_S = 1.0
 _LOOK_MS = 200  # between looks while another driver may be alive
@@ -76,6 +76,10 @@ class Hold:
         self._beat_at = moment
         self.status = replace(self.status, beat_ms=_now_ms(), **news)
         self._store.post(self._topic, self.status)
+
+    def report(self, report: DutyReport) -> None:
+        """Write down how a duty went."""
+        self._store.post(self._topic, report)
 
     def end_epoch(self, epoch: int) -> None:
         """Tell the units that the epoch is over; again every second, in case it was lost."""

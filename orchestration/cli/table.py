@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from orchestration.panel import FlowView, TopicView
+    from replication.state import DutyReport
 
 ROWS_PER_FLOW = 30
 _STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
@@ -29,6 +30,7 @@ def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
     for view in views:
         _add_flow(table, view)
     lines = [_complaint(each) for each in views if not each.health.healthy]
+    lines += [_failed(view, duty) for view in views for duty in _duties(view) if not duty.ok]
     return Group(table, *lines, *([Text(note, style="dim")] if note else []))
 
 
@@ -63,6 +65,14 @@ def _topic(topic: TopicView) -> tuple[str, ...]:
 def _complaint(view: FlowView) -> Text:
     style = _style(view.health.state, healthy=False)
     return Text.assemble((f"{view.name} {view.health.state}: ", style), view.health.reason)
+
+
+def _duties(view: FlowView) -> tuple[DutyReport, ...]:
+    return view.look.duties if view.look else ()
+
+
+def _failed(view: FlowView, duty: DutyReport) -> Text:
+    return Text.assemble((f"{view.name} {duty.name}: ", "red"), duty.summary)
 
 
 def _style(state: str, *, healthy: bool) -> str:
