@@ -22,11 +22,11 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: $(READY) ## two embedded clusters, a stream of orders, a live table; Ctrl-C ends it
-	@$(BIN)/isthmus demo
+run: $(READY) ## embedded clusters, a stream of orders, a live table; DEMO=merge|active-active|mesh|ring
+	@$(BIN)/isthmus demo $(DEMO)
 
-smoke: $(READY) ## unattended: copy under kill -9, then compare every record
-	@$(BIN)/isthmus smoke
+smoke: $(READY) ## unattended: copy under kill -9, then compare every record; DEMO= as for run
+	@$(BIN)/isthmus smoke $(DEMO)
 
 bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run
 	@$(BIN)/python -m bench $(BENCH_ARGS)

@@ -14,6 +14,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from replication.adapters.record_reader import Record
     from replication.compare import Comparison
 
 _TELL_EVERY = 1_000  # records between two calls of ``progress``
@@ -26,6 +27,10 @@ class TopicPair(NamedTuple):
     target: str
 
 
+def _any(_: Record) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to compare. The target is always read uncommitted: as any consumer may read it."""
@@ -33,6 +38,7 @@ class Options:
     isolation: str = "read_committed"  # of the source
     foreign_ok: bool = False  # other writers' records on the target are no fault
     limits: Limits = field(default_factory=Limits)
+    concerns: Callable[[Record], bool] = _any  # of either side: others are passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +99,32 @@ class TopicComparer:
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
         """Compare one partition; ``progress`` hears how many more source records were read."""
         found = compare(
-            _prints(self._source, work.source, work.source_end, progress),
-            _prints(self._target, work.target, work.target_end, lambda _: None),
+            self._prints(self._source, work.source, work.source_end, progress),
+            self._prints(self._target, work.target, work.target_end, lambda _: None),
             foreign_ok=self._options.foreign_ok,
             limits=self._options.limits,
         )
         return Result(work, found)
+
+    def _prints(
+        self,
+        reader: RecordReader,
+        partition: TopicPartition,
+        end: int,
+        progress: Callable[[int], object],
+    ) -> Iterator[Print]:
+        if end == 0:
+            return
+        untold = 0
+        for record in reader.read(partition, end):
+            if self._options.concerns(record):
+                digest = fingerprint(record.key, record.value, record.headers, record.time)
+                yield Print(record.offset, digest)
+            untold += 1
+            if untold == _TELL_EVERY:
+                progress(untold)
+                untold = 0
+        progress(untold)
 
     def _partitions(self, pair: TopicPair) -> tuple[int, int]:
         source = self._source.partitions(pair.source)
@@ -125,20 +151,3 @@ def compare_topics(
         return [comparer.compare(work, lambda _: None) for work in comparer.plan(pairs)]
     finally:
         comparer.close()
-
-
-def _prints(
-    reader: RecordReader, partition: TopicPartition, end: int, progress: Callable[[int], object]
-) -> Iterator[Print]:
-    if end == 0:
-        return
-    untold = 0
-    for record in reader.read(partition, end):
-        yield Print(
-            record.offset, fingerprint(record.key, record.value, record.headers, record.time)
-        )
-        untold += 1
-        if untold == _TELL_EVERY:
-            progress(untold)
-            untold = 0
-    progress(untold)

@@ -1,4 +1,4 @@
-"""The demo: two clusters on this machine, a stream of orders into the first, a flow to the second.
+"""The demo: clusters on this machine, a stream of orders into some of them, flows between them.
 
 All of it is real and found again by a later command: ``isthmus down`` ends what a killed demo left.
 """
@@ -19,77 +19,69 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SOURCE, TARGET = "primary", "backup"
+    from orchestration.scenarios import Scenario
+
 CLUSTER_STOP_S = 2.0  # then killed: brokers recover, and Ctrl-C may take ten seconds
-CONFIG = """\
-# Written by `isthmus demo` at every start.
-clusters = {source}, {target}
-{source}.bootstrap.servers = {source_servers}
-{target}.bootstrap.servers = {target_servers}
-{source}->{target}.enabled = true
-{source}->{target}.topics = .*
-replication.factor = 1
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The demo of one state directory."""
+    """One scenario, played in a directory of its own."""
 
-    root: Path  # <state directory>/demo
+    root: Path
+    scenario: Scenario
 
     @property
     def config(self) -> Path:
         return self.root / "demo.properties"
 
     def start_clusters(self) -> None:
-        """Start both clusters at once and write the flow's file. Raises EnvironmentProblem."""
+        """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
         self.root.mkdir(parents=True, exist_ok=True)
-        kafka_jars(DEFAULT_VERSION)  # once, before two threads want them
-        source, target = (self._cluster(name) for name in (SOURCE, TARGET))
-        _at_once(source.start, target.start)
-        self.config.write_text(
-            CONFIG.format(
-                source=SOURCE,
-                target=TARGET,
-                source_servers=source.bootstrap_servers,
-                target_servers=target.bootstrap_servers,
-            )
-        )
+        kafka_jars(DEFAULT_VERSION)  # once, before several threads want them
+        clusters = {name: self._cluster(name) for name in self.scenario.clusters}
+        _at_once(*(each.start for each in clusters.values()))
+        servers = {name: each.bootstrap_servers for name, each in clusters.items()}
+        self.config.write_text(self.scenario.config(servers))
 
     def servers(self, cluster: str) -> str:
-        """Return the bootstrap servers of one of the two clusters."""
+        """Return the bootstrap servers of one of the clusters."""
         return self._cluster(cluster).bootstrap_servers
 
     def start_traffic(self) -> None:
-        """Let a process keep orders flowing into the source."""
-        self._stop_traffic()  # of a demo that was killed
-        servers = self._cluster(SOURCE).bootstrap_servers
-        command = [sys.executable, "-m", "orchestration.traffic", "--bootstrap-servers", servers]
-        remember(spawn(command, self.root / "traffic.log"), self._traffic)
+        """Let a process for each cluster that writes keep orders flowing into it."""
+        for seed, name in enumerate(self.scenario.writers, start=1):
+            self._stop_traffic(name, 2.0)  # of a demo that was killed
+            command = [sys.executable, "-m", "orchestration.traffic", "--seed", str(seed)]
+            command += ["--bootstrap-servers", self.servers(name)]
+            remember(spawn(command, self.root / f"traffic-{name}.log"), self._traffic(name))
 
     def stop(self) -> None:
         """End traffic and clusters, whoever started them. Data stays for the next time."""
-        traffic = recall(self._traffic)
-        if traffic is not None:
-            traffic.stop(0.5)
-        clusters = [self._cluster(name) for name in (SOURCE, TARGET) if (self.root / name).exists()]
+        for name in self.scenario.writers:
+            self._stop_traffic(name, 0.5)
+        there = [each for each in self.scenario.clusters if (self.root / each).exists()]
+        clusters = [self._cluster(name) for name in there]
         _at_once(*((lambda c=each: c.stop(CLUSTER_STOP_S)) for each in clusters))
 
-    def _stop_traffic(self) -> None:
-        traffic = recall(self._traffic)
+    def _stop_traffic(self, cluster: str, patience_s: float) -> None:
+        traffic = recall(self._traffic(cluster))
         if traffic is not None:
-            traffic.stop(2.0)
+            traffic.stop(patience_s)
 
-    @property
-    def _traffic(self) -> Path:
-        return self.root / "traffic.pid"
+    def _traffic(self, cluster: str) -> Path:
+        return self.root / f"traffic-{cluster}.pid"
 
     def _cluster(self, name: str) -> LocalCluster:
         try:
             return LocalCluster.load(name, self.root)
         except FileNotFoundError:
             return LocalCluster(name, self.root)
+
+
+def demo_of(root: Path, scenario: Scenario) -> Demo:
+    """Return the demo of a scenario in the state directory ``root``."""
+    return Demo(root / f"demo-{scenario.name}", scenario)
 
 
 def _at_once(*works: Callable[[], None]) -> None:

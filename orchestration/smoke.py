@@ -8,33 +8,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.clusters import read_config
-from orchestration.comparison import TopicPair, compare_topics
-from orchestration.demo import SOURCE, TARGET, Demo
+from orchestration.demo import Demo
 from orchestration.home import Home
 from orchestration.launcher import Launcher
 from orchestration.panel import Panel
 from orchestration.session import Session
-from orchestration.traffic import create_topics, load
+from orchestration.traffic import Load, create_topics, write
+from orchestration.verdict import compare_all
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.process_tree import below, kill
-from replication.compare import Kind
 from replication.errors import EnvironmentProblem
 from replication.model import TopicPartition
 from replication.supervision import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from orchestration.comparison import Result
     from orchestration.panel import FlowView
+    from orchestration.scenarios import Scenario
+    from orchestration.verdict import Verdict
+    from replication.supervision import Application
+
+    Views = tuple[FlowView, ...]
 
 TOPICS = ("smoke-a", "smoke-b", "smoke-c")
 PARTITIONS = 4
 _PATIENCE_S = 60.0
 _LOOK_S = 0.1
 _PORTIONS = 40  # half a second apart
-_WORKER_DIES_AT, _DRIVER_DIES_AT = 8, 18
+_WORKER_DIES_AT, _DRIVER_DIES_AT = frozenset({8, 30}), 18
 
 
 @dataclass(slots=True)
@@ -42,7 +45,8 @@ class Smoke:
     """One run, in a state directory of its own that is gone afterwards."""
 
     root: Path
-    records: int = 200_000
+    scenario: Scenario
+    records: int  # written, all clusters together
     staged: Demo = field(init=False)
     session: Session = field(init=False)
     panel: Panel = field(init=False)
@@ -50,66 +54,97 @@ class Smoke:
     _killed_at: float = 0.0
     _before: Reached = field(init=False)
 
+    @property
+    def written(self) -> Mapping[str, int]:
+        """Records by the cluster that they are written to."""
+        each, rest = divmod(self.records, len(self.scenario.writers))
+        return {name: each + (number < rest) for number, name in enumerate(self.scenario.writers)}
+
     def start(self) -> None:
-        """Start clusters, Dagster and the flow; return when the first driver runs."""
-        self.staged = Demo(self.root / "clusters")
+        """Start clusters, Dagster and the flows; return when the first drivers run."""
+        self.staged = Demo(self.root / "clusters", self.scenario)
         self.staged.start_clusters()
-        create_topics(self._client(SOURCE), TOPICS, PARTITIONS)
+        for name in self.scenario.writers:
+            create_topics(self._client(name), TOPICS, PARTITIONS)
         config = read_config(self.staged.config)
         launcher = Launcher(Home(self.root), self.staged.config)
         self.session = Session(launcher, applications(config), ui=False)
         self.panel = Panel(config, launcher)
         self.session.start()
-        self._wait(lambda view: view.health.state == "RUNNING", "the flow runs", 2 * _PATIENCE_S)
+        self._wait(
+            lambda views: all(each.health.state == "RUNNING" for each in views),
+            "every flow runs",
+            2 * _PATIENCE_S,
+        )
 
     def copy_under_fire(self) -> None:
-        """Write all records; kill a worker and the driver's JVM on the way."""
-        servers = self.staged.servers(SOURCE)
-        portion, rest = divmod(self.records, _PORTIONS)
-        back = threading.Thread(target=self._time_the_return, daemon=True)
+        """Write all records; kill workers and a driver's JVM on the way."""
+        victim = self.session.applications[-1]
+        back = threading.Thread(target=self._time_the_return, args=(victim,), daemon=True)
         for number in range(_PORTIONS):
             began = time.monotonic()
-            last = rest if number == _PORTIONS - 1 else 0
-            load(servers, TOPICS, PARTITIONS, portion + last, seed=number)
-            if number == _WORKER_DIES_AT:
-                self._kill("pyspark.daemon", "a Spark Python worker")
+            self._write_portion(number)
+            if number in _WORKER_DIES_AT:
+                app = self.session.applications[number % len(self.session.applications)]
+                self._kill(app, "pyspark.daemon", "a Spark Python worker")
             if number == _DRIVER_DIES_AT:
-                self._killed_at, self._before = time.monotonic(), self._newest()
-                self._kill("org.apache.spark.deploy", "the driver's JVM")
+                self._killed_at, self._before = time.monotonic(), self._newest(victim)
+                self._kill(victim, "org.apache.spark.deploy", "the driver's JVM")
                 back.start()
             time.sleep(max(0.0, 0.5 - (time.monotonic() - began)))
         back.join(_PATIENCE_S)
         if not self.back_s:
             raise EnvironmentProblem(f"the driver is not back; its logs are in {self.root}")
 
-    def _time_the_return(self) -> None:
+    def _write_portion(self, number: int) -> None:
+        for place, (name, records) in enumerate(self.written.items()):
+            portion, rest = divmod(records, _PORTIONS)
+            size = portion + (rest if number == _PORTIONS - 1 else 0)
+            seed = number * len(self.written) + place
+            write(self.staged.servers(name), Load(TOPICS, PARTITIONS, size, seed, name))
+
+    def _time_the_return(self, app: Application) -> None:
         """Note when the driver that follows the killed one has copied something."""
         while time.monotonic() < self._killed_at + _PATIENCE_S:
-            if self._newest().follows(self._before):
+            if self._newest(app).follows(self._before):
                 self.back_s = time.monotonic() - self._killed_at
                 return
             time.sleep(_LOOK_S)
 
     def drain(self) -> None:
-        """Wait until the source holds nothing that is not copied."""
-        ends = self._admin(SOURCE).end_offsets(
-            TopicPartition(topic, number) for topic in TOPICS for number in range(PARTITIONS)
-        )
+        """Wait until no cluster holds anything that is not copied, twice in a row.
 
-        def copied(view: FlowView) -> bool:
-            reached = {
-                TopicPartition(each.topic, each.partition): each.source
-                for topic in view.topics
-                for each in topic.anchors
-            }
-            return all((reached.get(each) or 0) >= end for each, end in ends.items())
+        Once is not enough: what one flow appends may be another one's to forward.
+        """
+        before: Mapping[str, Mapping[TopicPartition, int]] = {}
 
-        self._wait(copied, "everything is copied", _PATIENCE_S)
+        def copied(_: Views) -> bool:
+            nonlocal before
+            ends, earlier = self._ends(), before
+            before = ends
+            return ends == earlier and all(self._reaches(each, ends) for each in self.panel.look())
+
+        self._wait(copied, "everything is copied", 2 * _PATIENCE_S)
+
+    def _ends(self) -> Mapping[str, Mapping[TopicPartition, int]]:
+        partitions = [TopicPartition(t, number) for t in TOPICS for number in range(PARTITIONS)]
+        sources = {link.source for link in self.scenario.links}
+        admins = {name: KafkaAdmin(self._client(name)) for name in sources}
+        return {name: admin.end_offsets(partitions) for name, admin in admins.items()}
+
+    def _reaches(self, view: FlowView, ends: Mapping[str, Mapping[TopicPartition, int]]) -> bool:
+        reached = {
+            TopicPartition(each.topic, each.partition): each.source
+            for topic in view.topics
+            for each in topic.anchors
+        }
+        source = view.name.partition("->")[0]
+        return all((reached.get(each) or 0) >= end for each, end in ends[source].items())
 
     def compare(self) -> Verdict:
-        """Compare every record, the target read uncommitted."""
-        pairs = [TopicPair(topic, f"{SOURCE}.{topic}") for topic in TOPICS]
-        return verdict(compare_topics(self._client(SOURCE), self._client(TARGET), pairs))
+        """Compare every record everywhere, the targets read uncommitted."""
+        clients = {name: self._client(name) for name in self.scenario.clusters}
+        return compare_all(self.scenario, clients, TOPICS, self.written)
 
     def stop(self) -> None:
         """End everything that was started."""
@@ -118,38 +153,39 @@ class Smoke:
         if hasattr(self, "staged"):
             self.staged.stop()
 
-    def _kill(self, mark: str, what: str) -> None:
+    def _kill(self, app: Application, mark: str, what: str) -> None:
         """SIGKILL the busiest process below the driver whose command holds ``mark``."""
-        (app,) = self.session.applications
         driver = self.session.launcher.driver(app)
         candidates = [each for each in below(driver.pid) if mark in each.command] if driver else []
         if not candidates:
             raise EnvironmentProblem(f"{what} was to be killed, but there is none")
         kill(max(candidates, key=lambda each: each.cpu_ticks).pid)
 
-    def _newest(self) -> Reached:
-        """Return how far the newest driver has come."""
-        (view,) = self.panel.look()
-        return reached((a.generation, a.records) for topic in view.topics for a in topic.anchors)
+    def _newest(self, app: Application) -> Reached:
+        """Return how far the newest driver of an application has come."""
+        views = [each for each in self.panel.look() if each.name in app.flows]
+        return reached(
+            (a.generation, a.records) for v in views for topic in v.topics for a in topic.anchors
+        )
 
-    def _wait(self, is_so: Callable[[FlowView], bool], what: str, limit_s: float) -> None:
+    def _wait(self, is_so: Callable[[Views], bool], what: str, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         while True:
-            (view,) = self.panel.look()
-            if is_so(view):
+            views = self.panel.look()
+            if is_so(views):
                 return
             if time.monotonic() > deadline:
+                health = "; ".join(
+                    f"{each.name} {each.health.state} ({each.health.reason})" for each in views
+                )
                 raise EnvironmentProblem(
-                    f"after {limit_s:.0f} s it is still not so that {what}: {view.health.state} "
-                    f"({view.health.reason}); logs are in {self.root}"
+                    f"after {limit_s:.0f} s it is still not so that {what}: {health}; "
+                    f"logs are in {self.root}"
                 )
             time.sleep(_LOOK_S)
 
     def _client(self, cluster: str) -> dict[str, str]:
         return {"bootstrap.servers": self.staged.servers(cluster)}
-
-    def _admin(self, cluster: str) -> KafkaAdmin:
-        return KafkaAdmin(self._client(cluster))
 
 
 class Reached(NamedTuple):
@@ -168,31 +204,3 @@ def reached(anchors: Iterable[tuple[int, int]]) -> Reached:
     listed = list(anchors)
     generations = [generation for generation, _ in listed]
     return Reached(max(generations, default=0), sum(records for _, records in listed))
-
-
-class Verdict(NamedTuple):
-    """What the comparison found, all partitions together."""
-
-    records: int
-    lost: int
-    repeated: int
-    different: int  # altered, misplaced, or on the target without ever having been written
-
-    @property
-    def right(self) -> bool:
-        return not (self.lost or self.repeated or self.different)
-
-
-def verdict(results: Iterable[Result]) -> Verdict:
-    """Add up what was found in each partition."""
-    found = [each.comparison for each in results]
-
-    def total(*kinds: Kind) -> int:
-        return sum(each.count(kind) for each in found for kind in kinds)
-
-    return Verdict(
-        sum(each.source_records for each in found),
-        total(Kind.LOST),
-        total(Kind.REPEATED),
-        total(Kind.DIFFERENT, Kind.OUT_OF_ORDER, Kind.EXTRA),
-    )

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
@@ -20,35 +21,64 @@ from replication.errors import ClusterRejected, ReplicationError
 from replication.topics import CreateTopic, WantedTopic, plan_topics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _TICK_S = 0.05
 _FLUSH_S = 5.0
 _LOAD_FLUSH_S = 120.0
+_BORN = "born"
 _SIZES = (0, 20, 200, 200, 500, 1_000, 2_000, 8_000)
 _log = structlog.get_logger(__name__)
 
 
-def load(bootstrap: str, topics: Sequence[str], partitions: int, records: int, seed: int) -> None:
-    """Write exactly ``records`` records of mixed sizes, spread evenly; return when all are acked.
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Records of mixed sizes, spread evenly over topics and partitions.
 
-    Topics that are missing are created. No two records are equal, and equal seeds write the same.
+    No two of a load are equal, and equal seeds make the same ones. ``born`` goes into each, so that
+    it can be told by ``born_at`` where it was written.
     """
+
+    topics: Sequence[str]
+    partitions: int
+    records: int
+    seed: int
+    born: str
+
+    def events(self) -> Iterator[tuple[Event, int]]:
+        """Yield the records in order, each with its partition."""
+        chance = random.Random(self.seed)  # noqa: S311 - no secret, repeatable on purpose
+        values = [_text(chance, chance.choice(_SIZES)) for _ in range(500)]
+        born = (_BORN, self.born.encode())
+        for number in range(self.records):
+            text = b"%d" % number
+            key = b"%s/%s" % (self.born.encode(), text) if number % 10 else None
+            headers = [("number", text)] if key is None or number % 3 == 0 else []
+            headers += [born] if key is None else []
+            topic, rest = number % len(self.topics), number // len(self.topics)
+            yield (
+                Event(self.topics[topic], key, chance.choice(values), tuple(headers)),
+                rest % self.partitions,
+            )
+
+
+def born_at(key: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> str:
+    """Return where a record of a load was born."""
+    if key is not None:
+        return key.partition(b"/")[0].decode(errors="replace")
+    return (dict(headers).get(_BORN) or b"").decode(errors="replace")
+
+
+def write(bootstrap: str, load: Load) -> None:
+    """Write exactly the records of ``load``; return when all are acked. Topics must be there."""
     client = {"bootstrap.servers": bootstrap}
-    create_topics(client, topics, partitions)
-    chance = random.Random(seed)  # noqa: S311 - no secret, repeatable on purpose
-    values = [_text(chance, chance.choice(_SIZES)) for _ in range(500)]
-    writers = [
-        RecordWriter(client, compression)
-        for compression, _ in zip(_compressions(), topics, strict=False)
-    ]
-    for number in range(records):
-        at = number % len(topics)
-        key = b"%d" % number if number % 10 else None
-        headers = (("number", b"%d" % number),) if key is None or number % 3 == 0 else ()
-        event = Event(topics[at], key, chance.choice(values), headers)
-        _send(writers[at], event, number // len(topics) % partitions)
-    for writer in writers:
+    writers = {
+        topic: RecordWriter(client, compression)
+        for compression, topic in zip(_compressions(), load.topics, strict=False)
+    }
+    for event, partition in load.events():
+        _send(writers[event.topic], event, partition)
+    for writer in writers.values():
         writer.flush(_LOAD_FLUSH_S)
 
 

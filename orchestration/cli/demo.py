@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 from rich.console import Console
 
@@ -14,24 +16,32 @@ from orchestration.cli.run import (
     operate,
 )
 from orchestration.clusters import read_config
-from orchestration.demo import SOURCE, TARGET, Demo
+from orchestration.demo import demo_of
 from orchestration.home import home, prepare
 from orchestration.panel import Panel
+from orchestration.scenarios import SCENARIOS, scenario
 from orchestration.session import Ending, require_stopped
 from replication.adapters.java import java
 
+Played = Annotated[str, typer.Argument(help=f"One of {', '.join(SCENARIOS)}.")]
 
-def demo(*, no_ui: NoUi = False, port: Port = None, seconds: Seconds = None) -> None:
-    """Start two Kafka clusters, a stream of orders and a flow between them; show it."""
+
+def demo(
+    name: Played = "copy", *, no_ui: NoUi = False, port: Port = None, seconds: Seconds = None
+) -> None:
+    """Start Kafka clusters, streams of orders and flows between them; show it."""
+    played = scenario(name)
     java()
     where = home()
     prepare(where)
     require_stopped(where)
-    staged = Demo(where.root / "demo")
+    staged = demo_of(where.root, played)
     with Ending(interrupts=True) as ending:
         show = Show(Console(), ending)
         try:
-            show.while_waiting(f"starting clusters {SOURCE} and {TARGET}", staged.start_clusters)
+            show.while_waiting(
+                f"starting clusters {', '.join(played.clusters)}", staged.start_clusters
+            )
             staged.start_traffic()
             ending.interrupts = False
             config = read_config(staged.config)

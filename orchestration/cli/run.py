@@ -11,10 +11,11 @@ from rich.console import Console
 from orchestration.cli.live import Show
 from orchestration.cli.status import all_well
 from orchestration.clusters import read_config
-from orchestration.demo import Demo
+from orchestration.demo import demo_of
 from orchestration.home import home
 from orchestration.launcher import Launcher
 from orchestration.panel import Panel
+from orchestration.scenarios import SCENARIOS
 from orchestration.session import Ending, Session
 from replication.adapters.java import java
 from replication.supervision import Application, applications
@@ -54,7 +55,8 @@ def run(
 def down() -> None:
     """End all that `isthmus run` started from this state directory. What is wanted stays."""
     where = home()
-    Demo(where.root / "demo").stop()
+    for each in SCENARIOS.values():
+        demo_of(where.root, each).stop()
     names = [each.name for each in (where.root / "apps").glob("*")]
     Session(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
 
