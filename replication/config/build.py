@@ -12,12 +12,14 @@ from replication.config import values
 from replication.config.client_keys import CONNECTION, HONOURED
 from replication.config.clients import cluster_client, flow_clients
 from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
+from replication.config.mm2_settings import read_mm2
 from replication.config.model import (
     Alerts,
     Cluster,
     Config,
     Flow,
     FlowClients,
+    Mm2,
     SparkSettings,
 )
 from replication.config.naming import read_naming
@@ -108,12 +110,20 @@ def _flow(
         creation=read_creation(read),
         copying=read_copying(read, consumer),
         policies=read_policies(read),
+        mm2=_mm2(read, parsed, pair, plan),
         clients=_clients(parsed, clients),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)
     return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
+
+
+def _mm2(read: Reader, parsed: ParsedFile, pair: Pair, plan: Plan) -> Mm2:
+    own = worker_properties(parsed.props, parsed.aliases, *pair)
+    worker = Reader(parsed.path, own, parsed.resolve)
+    reverse = (pair[1], pair[0]) in plan.pairs
+    return read_mm2(read, worker, parsed.props, pair, reverse=reverse)
 
 
 def _mention_isolation(consumer: Reader, pair: Pair, notes: Notes) -> None:

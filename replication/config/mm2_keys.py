@@ -34,7 +34,6 @@ _CONNECT = "no Connect worker runs here; Spark does that work"
 _GROUPS = "group offsets are not synced by this version"
 _CONFIGS = "topic settings are not synced by this version; new topics take the source's"
 _ACLS = "ACLs are not synced by this version"
-_BEATS = "heartbeats are not emitted by this version"
 _SYNCS = "offset syncs and checkpoints are not written by this version"
 _EXACT = "copying is always exactly once"
 _PLUGIN = "plug-ins written in Java cannot run here"
@@ -96,9 +95,9 @@ CONNECTOR: dict[str, Key] = {
     "sync.group.offsets.enabled": Key("boolean", _L, _GROUPS),
     "sync.group.offsets.interval.seconds": Key("seconds", _L, _GROUPS),
     "checkpoints.topic.replication.factor": Key("int", _L, _SYNCS),
-    "emit.heartbeats.enabled": Key("boolean", _L, _BEATS),
-    "emit.heartbeats.interval.seconds": Key("seconds", _L, _BEATS),
-    "heartbeats.topic.replication.factor": Key("int", _L, _BEATS),
+    "emit.heartbeats.enabled": Key("boolean", default="true"),
+    "emit.heartbeats.interval.seconds": Key("seconds", default="1"),
+    "heartbeats.topic.replication.factor": Key("int", default="3"),
 }
 
 # Names of a task's own settings; the driver makes them, no file does.
@@ -133,6 +132,7 @@ _STORAGE = {
     for name in ("topic", "partitions", "replication.factor")
 }
 _STORAGE["offset.storage.replication.factor"] = Key("int")
+_STORAGE["offset.storage.topic"] = Key()  # where a takeover from MirrorMaker 2 finds its positions
 
 WORKER: dict[str, Key] = {
     **_STORAGE,

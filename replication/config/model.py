@@ -80,6 +80,48 @@ class CopySettings(Section):
     delivery: Literal["auto", "append", "transactional", "at-least-once"] = "auto"
 
 
+class Heartbeats(Section):
+    """The signs of life that MirrorMaker 2 writes; ``back`` those of the pair target->source too.
+
+    A flow's own stand on the target. Those of the way back stand on the source, where this flow
+    copies them from: they show how old what arrives is, and need the right to write there.
+    """
+
+    enabled: bool = True
+    every: timedelta = timedelta(seconds=1)
+    replication_factor: int = 3  # of the topic, capped at the brokers that there are
+    back: bool = False
+
+
+class OffsetSyncs(Section):
+    """Pairs of offsets for MirrorMaker 2's checkpoint connector; ours needs none.
+
+    ``source`` needs the right to write there, so they are written only if the file asks for them.
+    """
+
+    enabled: bool = False
+    location: Literal["source", "target"] = "source"
+    replication_factor: int = 3
+
+
+class Checkpoints(Section):
+    """Where each group of the source stands, in terms of the target."""
+
+    enabled: bool = True
+    every: timedelta = timedelta(seconds=60)
+    replication_factor: int = 3
+
+
+class Mm2(Section):
+    """What is written in MirrorMaker 2's formats, and where its own state is."""
+
+    heartbeats: Heartbeats = Heartbeats()
+    syncs: OffsetSyncs = OffsetSyncs()
+    checkpoints: Checkpoints = Checkpoints()
+    offsets_topic: str = ""  # of its Connect worker, on the target
+    worker_group: str = ""  # in which its workers meet, on the target
+
+
 class FlowClients(Section):
     """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
 
@@ -99,6 +141,7 @@ class Flow(Section):
     creation: TopicCreation = TopicCreation()
     copying: CopySettings = CopySettings()
     policies: Policies = Policies()
+    mm2: Mm2 = Mm2()
     clients: FlowClients
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers
