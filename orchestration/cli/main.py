@@ -35,6 +35,7 @@ VERBS = {
     "stop": Verb("intents", "stop", "Stop a flow, and its Spark application when it is the last."),
     "resolve": Verb("resolve", "resolve", "List partitions that wait for an answer, or answer."),
     "losses": Verb("resolve", "losses", "List what was not copied, and why."),
+    "heartbeats": Verb("heartbeats", "heartbeats", "Show how old the newest heartbeats are."),
     "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("run", "down", "End all that `isthmus run` started here."),
     "compare": Verb("compare", "compare", "Compare the records of source and target, one by one."),

@@ -80,12 +80,12 @@ class RecordReader:
             )
         return low, high
 
-    def read(self, partition: TopicPartition, end: int) -> Iterator[Record]:
-        """Yield the records from the partition's start up to, without, offset ``end``.
+    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
+        """Yield the records from ``begin``, or the partition's start, up to, without, ``end``.
 
         A reader reads a partition once: the client may still hold messages of an earlier time.
         """
-        start, _ = self.bounds(partition)
+        start = max(begin, self.bounds(partition)[0])
         if start >= end:
             return
         with self._doing(f"reading {partition}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -9,7 +10,9 @@ import time
 import pytest
 import support
 from driving import Application, wait_for
+from typer.testing import CliRunner
 
+from orchestration.cli.main import app
 from replication.model import Desired, FlowState
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -52,6 +55,13 @@ def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
     assert "127.0.0.1:1" in status.reason
     assert "\n" not in status.reason
     assert running.status().state == FlowState.RUNNING
+
+
+def test_its_heartbeats_on_the_target_are_a_moment_old(running):
+    found = CliRunner().invoke(app, ["heartbeats", str(running.config), "-o", "json"])
+    assert found.exit_code == 0, found.output
+    age = {(each["source"], each["target"]): each["ms"] for each in json.loads(found.stdout)}
+    assert age[running.alias, "B"] < 5000
 
 
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):

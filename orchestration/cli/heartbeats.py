@@ -1,0 +1,73 @@
+"""``isthmus heartbeats``: how old the newest heartbeat of each pair is, on every target."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.status import Output
+from orchestration.clusters import read_config
+from orchestration.observe import now_ms
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.internal_topics import InternalTopics
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.internal_topics import HEARTBEATS
+from replication.mm2.heartbeats import Age, ages
+from replication.policy import original_topic, policy_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.config.model import Config, Flow
+    from replication.policy import ReplicationPolicy
+
+_LAST = 1000  # records: some minutes of several pairs
+
+
+def heartbeats(
+    file: File, *, output: Annotated[Output, typer.Option("--output", "-o")] = Output.table
+) -> None:
+    """Show how old the newest heartbeats are, on the target of each flow.
+
+    One in ``heartbeats`` is that of a replicator at work; one in ``A.heartbeats`` came from A by a
+    flow, so its age is that of what arrives. Exit code 1: there is none at all.
+    """
+    config = read_config(file)
+    targets = {flow.target: flow for flow in config.flows}
+    found = [age for flow in targets.values() for age in _ages(flow, config)]
+    if output is Output.json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    else:
+        Console().print(_table(found) if found else "no heartbeats")
+    raise typer.Exit(0 if found else 1)
+
+
+def _ages(flow: Flow, config: Config) -> list[Age]:
+    client, policy = to_librdkafka(flow.clients.target_admin), policy_for(flow, config.clusters)
+    topics = InternalTopics(client)
+    names = [each for each in KafkaAdmin(client).topics() if _is_heartbeat(policy, each)]
+    return [
+        age
+        for name in sorted(names)
+        for age in ages(flow.target, name, topics.read(name, last=_LAST), now_ms())
+    ]
+
+
+def _table(found: Sequence[Age]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("on", "topic", "pair", "age"):
+        table.add_column(name, justify="right" if name == "age" else "left")
+    for each in found:
+        pair = f"{each.source}->{each.target}"
+        table.add_row(each.at, each.topic, pair, f"{each.ms / 1000:.1f} s")
+    return table
+
+
+def _is_heartbeat(policy: ReplicationPolicy, topic: str) -> bool:
+    return original_topic(policy, topic) == HEARTBEATS

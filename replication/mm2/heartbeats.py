@@ -1,0 +1,65 @@
+"""Signs of life as MirrorMaker 2 writes them, and how old they are.
+
+The heartbeat of a pair ``A->B`` stands on B, in ``heartbeats``. A flow that reads B copies it on,
+as ``B.heartbeats``, so its age there is that of the whole way. MirrorMaker 2's clients learn from
+the names of these topics alone which clusters lead here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.internal_topics import HEARTBEATS
+from replication.mm2.ports import Entry
+from replication.mm2.wire import Heartbeat, parse_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from replication.mm2.ports import Topics
+
+
+@dataclass(slots=True)
+class Pulse:
+    """Writes the heartbeats of one pair to its target. ``connect`` is called once, when needed."""
+
+    source: str
+    target: str
+    replication_factor: int
+    connect: Callable[[], Topics]
+    _topics: Topics | None = field(default=None, init=False)
+
+    def beat(self) -> str:
+        """Write one heartbeat and wait for its ack. Raises ReplicationError."""
+        if self._topics is None:
+            topics = self.connect()
+            topics.ensure(HEARTBEATS, self.replication_factor)
+            self._topics = topics
+        now = int(time.time() * 1000)
+        beat = Heartbeat(self.source, self.target, now)
+        self._topics.write(HEARTBEATS, [Entry(beat.key(), beat.value(), now)])
+        return f"{self.source}->{self.target} to {HEARTBEATS} of {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How old the newest heartbeat of a pair is, in a topic of the cluster ``at``."""
+
+    at: str
+    topic: str
+    source: str
+    target: str
+    ms: int
+
+
+def ages(
+    at: str, topic: str, records: Iterable[tuple[bytes | None, bytes | None]], now_ms: int
+) -> list[Age]:
+    """Return the age of the newest heartbeat of each pair in ``topic``."""
+    newest: dict[tuple[str, str], int] = {}
+    for each in parse_all(Heartbeat.parse, records):
+        pair = (each.source, each.target)
+        newest[pair] = max(each.at_ms, newest.get(pair, 0))
+    return [Age(at, topic, *pair, max(0, now_ms - at_ms)) for pair, at_ms in newest.items()]
