@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import structlog
 
 from replication.adapters.client_config import to_librdkafka
-from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.selection import TopicSelector
@@ -23,7 +23,7 @@ from spark_jobs.holding import Hold
 from spark_jobs.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
-from spark_jobs.planning import FlowPlan, plan_flow
+from spark_jobs.planning import FlowPlanner
 from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import start_session, warm_workers
 from spark_jobs.source import IsthmusSource
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from replication.config.model import Config, Flow
     from spark_jobs.appdir import AppDir, Lock
+    from spark_jobs.planning import FlowPlan
     from spark_jobs.query import FlowQuery
 
 _TICK_S = 0.2
@@ -191,14 +192,13 @@ class Driver:
         return FlowDriver(flow, hold, lookout, starter, duties)
 
     def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
+        selector = TopicSelector.for_flow(flow, self._config.clusters)
+        planner = FlowPlanner(flow, selector, Modes(flow.copying.delivery))
         return functools.partial(
             self._pool.submit,
-            plan_flow,
-            flow,
-            TopicSelector.for_flow(flow, self._config.clusters),
-            Modes(flow.copying.delivery),
-            KafkaAdmin(to_librdkafka(flow.clients.source_admin)),
-            KafkaAdmin(to_librdkafka(flow.clients.target_admin)),
+            planner.plan,
+            PlannedCluster(flow.clients.source_admin),
+            PlannedCluster(flow.clients.target_admin),
         )
 
     def _start(self, flow: Flow, generation: int, attempt: int) -> FlowQuery:

@@ -41,6 +41,7 @@ class Lookout:
         self._looking: Future[FlowPlan] | None = None
         self._look_at = 0.0
         self._decisions: dict[TopicPartition, Choice] = {}
+        self._planned: tuple[PartitionPlan, ...] | None = None  # by the planner, the last time
         self._first: frozenset[TopicPartition] | None = None  # what the first plan held
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
@@ -78,8 +79,9 @@ class Lookout:
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
-        first = self._first
-        self._take(replace(each, born_later=each.source not in first) for each in plan.partitions)
+        if plan.partitions is not self._planned:
+            self._planned, first = plan.partitions, self._first
+            self._take(replace(e, born_later=e.source not in first) for e in plan.partitions)
 
     def _take(self, planned: Iterable[PartitionPlan]) -> None:
         """Make ``planned`` the plan, with the decisions in it, unless it is the plan already."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.apply import apply_plan
@@ -10,6 +11,7 @@ from replication.explain import explain_action
 from replication.gaps import gap
 from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
+from replication.remembering import Last
 from replication.topics import CreateTopic, GrowTopic, Refuse, WantedTopic, plan_topics
 
 if TYPE_CHECKING:
@@ -46,44 +48,67 @@ class FlowPlan:
     refused: str = ""  # why something that is selected cannot be copied
 
 
-def plan_flow(
-    flow: Flow, selector: TopicSelector, modes: Modes, source: Cluster, target: Cluster
-) -> FlowPlan:
-    """Return what ``flow`` is to copy; create or grow the target's topics if the flow may.
+class FlowPlanner:
+    """Plans one flow again and again; what stayed as it was is not worked out again."""
 
-    Raises ClusterUnavailable or ClusterRejected for the cluster as a whole. One topic that
-    cannot be made is left out, and ``refused`` says why.
-    """
-    theirs = source.topics()
-    chosen = {name: theirs[name] for name in selector.selected(theirs)}
-    ours = target.topics()
-    told: tuple[_Told, ...] = ()
-    if any(_lacks(ours, selector.remote_topic(name), info) for name, info in chosen.items()):
-        told = _prepare(flow, selector, chosen, (source, target))
+    def __init__(self, flow: Flow, selector: TopicSelector, modes: Modes) -> None:
+        self._flow = flow
+        self._selector = selector
+        self._modes = modes
+        self._selected = Last(selector.selected)
+        self._gap = Last(partial(gap, selector))
+        self._partitions = Last(partial(_partitions, flow.copying))
+
+    def plan(self, source: Cluster, target: Cluster) -> FlowPlan:
+        """Return what the flow is to copy; create or grow the target's topics if the flow may.
+
+        While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
+        ClusterRejected for the cluster as a whole. One topic that cannot be made is left out, and
+        ``refused`` says why.
+        """
+        theirs, remote = source.topics(), self._selector.remote_topic
+        names = frozenset(theirs)
+        chosen = {name: theirs[name] for name in self._selected(names)}
         ours = target.topics()
-    pairs = list(_pairs(selector, chosen, ours))
-    known = modes.of({(e.source.topic, e.target.topic) for e in pairs}, source, target)
-    moded = (replace(e, mode=known[e.source.topic, e.target.topic]) for e in pairs)
-    return FlowPlan(
-        tuple(_with_settings(flow.copying, moded)),
-        tuple(each.text for each in told),
-        gap(selector, theirs),
-        "; ".join(each.text for each in told if each.refused),
-    )
-
-
-def _with_settings(
-    copying: CopySettings, plans: Iterable[PartitionPlan]
-) -> Iterator[PartitionPlan]:
-    """Add what the flow's settings say of single topics and partitions."""
-    first = compile_rules(copying.priority_topics)
-    for each in plans:
-        topic, partition = each.source
-        yield replace(
-            each,
-            first=any(rule.matches(topic) for rule in first),
-            start=copying.start_offsets.get(topic, {}).get(partition),
+        told: tuple[_Told, ...] = ()
+        if any(_lacks(ours, remote(name), info) for name, info in chosen.items()):
+            told = _prepare(self._flow, self._selector, chosen, (source, target))
+            ours = target.topics()
+        there = {name: ours[remote(name)] for name in chosen if remote(name) in ours}
+        modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
+        return FlowPlan(
+            self._partitions(chosen, there, modes),
+            tuple(each.text for each in told),
+            self._gap(names),
+            "; ".join(each.text for each in told if each.refused),
         )
+
+
+def _partitions(
+    copying: CopySettings,
+    chosen: Mapping[str, TopicInfo],
+    there: Mapping[str, TopicInfo],
+    modes: Mapping[tuple[str, str], str],
+) -> tuple[PartitionPlan, ...]:
+    """Return the pairs of partitions, with what the flow's settings say of each. Pure.
+
+    ``there`` are the target's topics, by their names at the source.
+    """
+    first = compile_rules(copying.priority_topics)
+    return tuple(
+        PartitionPlan(
+            TopicPartition(name, number),
+            TopicPartition(ours.name, number),
+            chosen[name].topic_id,
+            ours.topic_id,
+            mode=modes[name, ours.name],
+            first=priority,
+            start=copying.start_offsets.get(name, {}).get(number),
+        )
+        for name, ours in sorted(there.items())
+        for priority in [any(rule.matches(name) for rule in first)]
+        for number in range(min(chosen[name].partitions, ours.partitions))
+    )
 
 
 class _Told(NamedTuple):
@@ -138,19 +163,3 @@ def _told(outcomes: Iterable[Outcome]) -> Iterator[_Told]:
         rejected = bool(each.problem) and isinstance(each.action, CreateTopic | GrowTopic)
         text = f"{said}: {each.problem}" if rejected else said
         yield _Told(text, rejected or isinstance(each.action, Refuse))
-
-
-def _pairs(
-    selector: TopicSelector, chosen: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
-) -> Iterator[PartitionPlan]:
-    for name, theirs in sorted(chosen.items()):
-        there = ours.get(selector.remote_topic(name))
-        if there is None:
-            continue
-        for number in range(min(theirs.partitions, there.partitions)):
-            yield PartitionPlan(
-                TopicPartition(name, number),
-                TopicPartition(there.name, number),
-                theirs.topic_id,
-                there.topic_id,
-            )

@@ -9,9 +9,11 @@ from datetime import timedelta
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from support import create_topic, produce, some_records
 
 from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.planned_cluster import PlannedCluster
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -39,6 +41,31 @@ def test_a_recreated_topic_has_another_id(admin, source_cluster, topic_name):
         create_topic(source_cluster.bootstrap_servers, topic)
     topics = admin.topics()
     assert topics[first].topic_id != topics[second].topic_id
+
+
+def test_planning_lists_the_same_topics_and_sees_one_made_anew(admin, source_cluster, topic_name):
+    topic, other, address = topic_name(), topic_name("wide"), source_cluster.bootstrap_servers
+    create_topic(address, topic, 3)
+    create_topic(address, other, 12)
+    planned = PlannedCluster({"bootstrap.servers": address})
+    first = planned.topics()
+    assert {first[each] for each in (topic, other)} == {admin.topics()[e] for e in (topic, other)}
+    AdminClient({"bootstrap.servers": address}).delete_topics([topic])[topic].result(20)
+    while topic in planned.topics():
+        time.sleep(0.05)
+    create_topic(address, topic, 3)
+    again = planned.topics()
+    planned.close()
+    assert again[topic].partitions == 3
+    assert again[topic].topic_id not in {"", first[topic].topic_id}
+    assert again[other] == first[other]
+
+
+def test_planning_names_a_closed_port():
+    planned = PlannedCluster({"bootstrap.servers": "127.0.0.1:1"})
+    with pytest.raises(ClusterUnavailable, match=r"connecting to 127\.0\.0\.1:1: .*refused"):
+        planned.topics()
+    planned.close()
 
 
 def test_a_topic_grows(admin, topic_name):

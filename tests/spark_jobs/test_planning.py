@@ -7,7 +7,7 @@ from replication.model import TopicPartition
 from replication.ports import TopicInfo
 from replication.selection import TopicSelector
 from spark_jobs.modes import Modes
-from spark_jobs.planning import plan_flow
+from spark_jobs.planning import FlowPlanner
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 
@@ -17,6 +17,7 @@ class MemoryCluster:
 
     def __init__(self, **topics: int) -> None:
         self._topics = dict(topics)
+        self._ids: dict[str, str] = {}
 
     def cluster_id(self) -> str:
         return "memory"
@@ -25,7 +26,12 @@ class MemoryCluster:
         return 1
 
     def topics(self) -> Mapping[str, TopicInfo]:
-        return {name: TopicInfo(name, name, count) for name, count in self._topics.items()}
+        return {
+            name: TopicInfo(name, self._ids.get(name, name), n) for name, n in self._topics.items()
+        }
+
+    def recreate(self, topic: str) -> None:
+        self._ids[topic] = "made anew"
 
     def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
         return {name: {} for name in topics}
@@ -40,7 +46,7 @@ class MemoryCluster:
         return dict.fromkeys(partitions, 0)
 
 
-def plan(source: MemoryCluster, target: MemoryCluster, **creation: object):
+def planner(**creation: object) -> FlowPlanner:
     flow = Flow(
         source="A",
         target="B",
@@ -48,7 +54,11 @@ def plan(source: MemoryCluster, target: MemoryCluster, **creation: object):
         creation=TopicCreation(**{"replication_factor": 1, **creation}),
         clients=CLIENTS,
     )
-    return plan_flow(flow, TopicSelector.for_flow(flow, ["A", "B"]), Modes(), source, target)
+    return FlowPlanner(flow, TopicSelector.for_flow(flow, ["A", "B"]), Modes())
+
+
+def plan(source: MemoryCluster, target: MemoryCluster, **creation: object):
+    return planner(**creation).plan(source, target)
 
 
 def test_missing_topics_are_made_and_every_partition_is_planned():
@@ -86,3 +96,25 @@ def test_a_topic_that_is_not_there_yet_is_named():
     assert plan(MemoryCluster(orders=1), MemoryCluster()).gap == (
         "no topic of the source matches clicks yet"
     )
+
+
+def test_a_plan_is_the_same_object_until_something_changes():
+    source, target, again = MemoryCluster(orders=2, clicks=1), MemoryCluster(), planner()
+    first = again.plan(source, target)
+    assert again.plan(source, target).partitions is first.partitions
+    source.grow_topic("orders", 3)
+    grown = again.plan(source, target)
+    assert len(grown.partitions) == len(first.partitions) + 1
+
+
+def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
+    source, target, again = MemoryCluster(orders=1, clicks=1), MemoryCluster(), planner()
+    before = {
+        each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
+    }
+    source.recreate("orders")
+    after = {
+        each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
+    }
+    assert after["clicks"] == before["clicks"]
+    assert after["orders"] != before["orders"]
