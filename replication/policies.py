@@ -25,6 +25,7 @@ class Policies:
     source_truncated: str = "stop"  # or continue from the source's end
     target_reset: str = "stop"  # or continue from our position, or reseed from the source's start
     target_foreign: str = "continue"  # or stop
+    target_exists: str = "stop"  # or continue: a topic of others, with records, is appended to
     refused: str = "stop"  # or skip
     dead_letters: bool = False  # a refused record that is skipped goes to the dead-letter topic
 

@@ -15,7 +15,7 @@ from replication.internal_topics import HEARTBEATS, InternalTopics
 from replication.model import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from replication.config.model import Flow, RenameRule
 
@@ -153,16 +153,11 @@ def original_topic(policy: ReplicationPolicy, topic: str) -> str:
     return topic
 
 
+def is_heartbeat(policy: ReplicationPolicy, topic: str) -> bool:
+    """Say whether ``topic`` holds heartbeats of MirrorMaker 2, from here or from elsewhere."""
+    return original_topic(policy, topic) == HEARTBEATS
+
+
 def would_cycle(policy: ReplicationPolicy, topic: str, target: str) -> bool:
     """Say whether copying ``topic`` to ``target`` would bring it back to where it has been."""
     return any(hop.cluster == target for hop in hops(policy, topic))
-
-
-def collisions(
-    policy: ReplicationPolicy, source: str, topics: Iterable[str]
-) -> Mapping[str, tuple[str, ...]]:
-    """Return the target names that more than one topic of ``source`` would get, with those."""
-    named: dict[str, list[str]] = {}
-    for topic in sorted(topics):
-        named.setdefault(policy.remote_topic(source, topic), []).append(topic)
-    return {name: tuple(each) for name, each in named.items() if len(each) > 1}

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from replication.config.model import Flow, Selection
-from replication.internal_topics import HEARTBEATS
 from replication.java_regex import Rule, compile_rules
 from replication.policy import (
     ReplicationPolicy,
-    original_topic,
+    is_heartbeat,
     policy_for,
     would_cycle,
 )
@@ -103,7 +102,7 @@ class TopicSelector:
     def judge(self, topic: str) -> Judgement:
         """Say whether ``topic`` is copied, and why or why not."""
         judged = self.topics.judge(topic)
-        if self.heartbeats and not judged.selected and self._is_heartbeat(topic):
+        if self.heartbeats and not judged.selected and is_heartbeat(self.policy, topic):
             judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
         if judged.verdict is Verdict.UNMATCHED:
             return judged
@@ -140,9 +139,6 @@ class TopicSelector:
         """
         ends = (self.target, self.source)
         return next((end for end in ends if would_cycle(self.policy, topic, end)), None)
-
-    def _is_heartbeat(self, topic: str) -> bool:
-        return original_topic(self.policy, topic) == HEARTBEATS
 
 
 def topic_filter(selection: Selection) -> NameFilter:

@@ -15,7 +15,7 @@ from replication.adapters.client_config import to_librdkafka
 from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
-from replication.selection import TopicSelector
+from replication.namer import Namer
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
 from spark_jobs.flow import FlowDriver, template
@@ -23,6 +23,7 @@ from spark_jobs.holding import Hold
 from spark_jobs.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
+from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
 from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import start_session, warm_workers
@@ -73,6 +74,8 @@ class Driver:
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
+        admin = to_librdkafka(flows[0].clients.target_admin)  # all flows have one target
+        self._guard = NamingGuard(StateStore(admin, flows[0].state_replication_factor))
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._spark: SparkSession | None = None
         self._ending = False
@@ -192,8 +195,8 @@ class Driver:
         return FlowDriver(flow, hold, lookout, starter, duties)
 
     def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
-        selector = TopicSelector.for_flow(flow, self._config.clusters)
-        planner = FlowPlanner(flow, selector, Modes(flow.copying.delivery))
+        namer = Namer.for_flow(flow, self._config)
+        planner = FlowPlanner(namer, self._guard, Modes(flow.copying.delivery))
         return functools.partial(
             self._pool.submit,
             planner.plan,

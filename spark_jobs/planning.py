@@ -11,6 +11,7 @@ from replication.explain import explain_action
 from replication.gaps import gap
 from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
+from replication.naming_conflicts import refusals
 from replication.remembering import Last
 from replication.topics import CreateTopic, GrowTopic, Refuse, WantedTopic, plan_topics
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
     from replication.apply import Outcome
     from replication.config.model import CopySettings, Flow
+    from replication.namer import Namer
     from replication.ports import Cluster, TopicInfo
     from replication.selection import TopicSelector
     from spark_jobs.modes import Modes
+    from spark_jobs.naming_guard import NamingGuard
 
 # Set for the brokers of one cluster, or in the way of copies that keep their timestamps.
 _NOT_COPIED = frozenset(
@@ -51,28 +54,33 @@ class FlowPlan:
 class FlowPlanner:
     """Plans one flow again and again; what stayed as it was is not worked out again."""
 
-    def __init__(self, flow: Flow, selector: TopicSelector, modes: Modes) -> None:
-        self._flow = flow
-        self._selector = selector
+    def __init__(self, namer: Namer, guard: NamingGuard, modes: Modes) -> None:
+        self._flow = namer.flow
+        self._selector = namer.selector
+        self._guard = guard
         self._modes = modes
-        self._selected = Last(selector.selected)
-        self._gap = Last(partial(gap, selector))
-        self._partitions = Last(partial(_partitions, flow.copying))
+        self._selected = Last(self._selector.selected)
+        self._named = Last(namer.named)
+        self._gap = Last(partial(gap, self._selector))
+        self._partitions = Last(partial(_partitions, self._flow.copying))
 
     def plan(self, source: Cluster, target: Cluster) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
-        ClusterRejected for the cluster as a whole. One topic that cannot be made is left out, and
-        ``refused`` says why.
+        ClusterRejected for the cluster as a whole. One topic that cannot be made, or that must not
+        be mixed with another, is left out, and ``refused`` says why.
         """
         theirs, remote = source.topics(), self._selector.remote_topic
         names = frozenset(theirs)
-        chosen = {name: theirs[name] for name in self._selected(names)}
         ours = target.topics()
-        told: tuple[_Told, ...] = ()
+        named = self._named(self._selected(names))
+        conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
+        barred = refusals(conflicts, self._flow.name)
+        chosen = {each.topic: theirs[each.topic] for each in named if each.topic not in barred}
+        told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
         if any(_lacks(ours, remote(name), info) for name, info in chosen.items()):
-            told = _prepare(self._flow, self._selector, chosen, (source, target))
+            told += _prepare(self._flow, self._selector, chosen, (source, target))
             ours = target.topics()
         there = {name: ours[remote(name)] for name in chosen if remote(name) in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)

@@ -41,6 +41,7 @@ class Naming(Section):
     separator: str = "."
     internal_separator: str = "."  # in the names of MirrorMaker 2's own topics
     rename: RenameRule | None = None
+    merge: tuple[str, ...] = ()  # Java regexes of target topics that several topics may go into
 
 
 class Selection(Section):

@@ -51,6 +51,7 @@ def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: 
         separator=separator,
         internal_separator=_internal_separator(read, separator),
         rename=rule,
+        merge=read.items("topics.merge", ()),
     )
 
 

@@ -20,11 +20,13 @@ FLOW: dict[str, Key] = {
     "on.source.truncated": Key("choice continue|stop", default="stop"),
     "on.target.reset": Key("choice continue|reseed|stop", default="stop"),
     "on.target.foreign": Key("choice continue|stop", default="continue"),
+    "on.target.exists": Key("choice continue|stop", default="stop"),
     "on.refused": Key("choice skip|stop", default="stop"),
     "dead.letters.enabled": Key("boolean", default="false"),
     "isthmus.topics.replication.factor": Key("int", default="3"),
     "sync.topic.configs.strategy": Key("choice INTERSECTION|MAJORITY|FIRST|NONE"),
     "topics.regex": Key("patterns"),
+    "topics.merge": Key("patterns"),
     "topics.rename.regex": Key(),
     "topics.rename.replacement": Key(),
 }

@@ -84,6 +84,7 @@ def read_policies(read: Reader) -> Policies:
             "source_truncated": "on.source.truncated",
             "target_reset": "on.target.reset",
             "target_foreign": "on.target.foreign",
+            "target_exists": "on.target.exists",
             "refused": "on.refused",
         }.items()
     }

@@ -9,7 +9,6 @@ from replication.policy import (
     Origin,
     PrefixPolicy,
     RenamePolicy,
-    collisions,
     hops,
     original_topic,
     would_cycle,
@@ -92,8 +91,3 @@ def rename(pattern, replacement, only_from=None):
 )
 def test_a_rule_renames_what_it_matches_whole(policy, topic, name):
     assert policy.remote_topic("us", topic) == name
-
-
-def test_topics_that_would_get_one_name_are_found():
-    policy = rename("a-(.+)", "$1")
-    assert collisions(policy, "us", ["x", "a-x", "y"]) == {"x": ("a-x", "x")}

@@ -1,49 +1,14 @@
-from collections.abc import Iterable, Mapping
-
 import pytest
+from builders import a_config
+from topic_cluster import StoredRecords, TopicCluster
 
 from replication.config.model import Flow, FlowClients, Selection, TopicCreation
-from replication.model import TopicPartition
-from replication.ports import TopicInfo
-from replication.selection import TopicSelector
+from replication.namer import Namer
 from spark_jobs.modes import Modes
+from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
-
-
-class MemoryCluster:
-    """Topics of one cluster with one broker."""
-
-    def __init__(self, **topics: int) -> None:
-        self._topics = dict(topics)
-        self._ids: dict[str, str] = {}
-
-    def cluster_id(self) -> str:
-        return "memory"
-
-    def broker_count(self) -> int:
-        return 1
-
-    def topics(self) -> Mapping[str, TopicInfo]:
-        return {
-            name: TopicInfo(name, self._ids.get(name, name), n) for name, n in self._topics.items()
-        }
-
-    def recreate(self, topic: str) -> None:
-        self._ids[topic] = "made anew"
-
-    def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-        return {name: {} for name in topics}
-
-    def create_topic(self, name: str, partitions: int, *_: object) -> None:
-        self._topics[name] = partitions
-
-    def grow_topic(self, name: str, total: int) -> None:
-        self._topics[name] = total
-
-    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return dict.fromkeys(partitions, 0)
 
 
 def planner(**creation: object) -> FlowPlanner:
@@ -54,15 +19,16 @@ def planner(**creation: object) -> FlowPlanner:
         creation=TopicCreation(**{"replication_factor": 1, **creation}),
         clients=CLIENTS,
     )
-    return FlowPlanner(flow, TopicSelector.for_flow(flow, ["A", "B"]), Modes())
+    namer = Namer.for_flow(flow, a_config(flow))
+    return FlowPlanner(namer, NamingGuard(StoredRecords()), Modes())
 
 
-def plan(source: MemoryCluster, target: MemoryCluster, **creation: object):
+def plan(source: TopicCluster, target: TopicCluster, **creation: object):
     return planner(**creation).plan(source, target)
 
 
 def test_missing_topics_are_made_and_every_partition_is_planned():
-    made = plan(MemoryCluster(orders=2, clicks=1), MemoryCluster())
+    made = plan(TopicCluster(orders=2, clicks=1), TopicCluster())
     assert [str(each.target) for each in made.partitions] == [
         "A.clicks-0",
         "A.orders-0",
@@ -72,8 +38,8 @@ def test_missing_topics_are_made_and_every_partition_is_planned():
 
 
 def test_a_topic_that_grew_grows_on_the_target():
-    target = MemoryCluster(**{"A.orders": 1, "A.clicks": 1})
-    assert len(plan(MemoryCluster(orders=3, clicks=1), target).partitions) == 4
+    target = TopicCluster(**{"A.orders": 1, "A.clicks": 1})
+    assert len(plan(TopicCluster(orders=3, clicks=1), target).partitions) == 4
 
 
 @pytest.mark.parametrize(
@@ -86,20 +52,20 @@ def test_a_topic_that_grew_grows_on_the_target():
     ],
 )
 def test_what_cannot_be_made_is_left_out_and_said(creation, refused):
-    target = MemoryCluster(**{"A.clicks": 1})
-    made = plan(MemoryCluster(orders=2, clicks=1), target, **creation)
+    target = TopicCluster(**{"A.clicks": 1})
+    made = plan(TopicCluster(orders=2, clicks=1), target, **creation)
     assert [str(each.source) for each in made.partitions] == ["clicks-0"]
     assert made.refused.startswith(refused)
 
 
 def test_a_topic_that_is_not_there_yet_is_named():
-    assert plan(MemoryCluster(orders=1), MemoryCluster()).gap == (
+    assert plan(TopicCluster(orders=1), TopicCluster()).gap == (
         "no topic of the source matches clicks yet"
     )
 
 
 def test_a_plan_is_the_same_object_until_something_changes():
-    source, target, again = MemoryCluster(orders=2, clicks=1), MemoryCluster(), planner()
+    source, target, again = TopicCluster(orders=2, clicks=1), TopicCluster(), planner()
     first = again.plan(source, target)
     assert again.plan(source, target).partitions is first.partitions
     source.grow_topic("orders", 3)
@@ -108,7 +74,7 @@ def test_a_plan_is_the_same_object_until_something_changes():
 
 
 def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
-    source, target, again = MemoryCluster(orders=1, clicks=1), MemoryCluster(), planner()
+    source, target, again = TopicCluster(orders=1, clicks=1), TopicCluster(), planner()
     before = {
         each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
     }
