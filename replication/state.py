@@ -6,6 +6,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
                                           a :class:`Claim` of whoever may append to it, and a
                                           :class:`Loss` for what was not copied
+``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
                                           :class:`Decision`
@@ -36,9 +37,19 @@ def anchors_topic(source: str) -> str:
     return f"isthmus-anchors.{source}.internal"
 
 
+def offsets_topic(source: str) -> str:
+    """Return the topic with the offset points of all flows from ``source``."""
+    return f"isthmus-offsets.{source}.internal"
+
+
 def status_topic(source: str) -> str:
     """Return the topic with status, intent and control of all flows from ``source``."""
     return f"isthmus-status.{source}.internal"
+
+
+def flow_topics(source: str) -> tuple[str, ...]:
+    """Return the topics that every flow from ``source`` needs for itself."""
+    return anchors_topic(source), offsets_topic(source), status_topic(source)
 
 
 def letters_topic(source: str) -> str:
@@ -106,6 +117,8 @@ class Anchor(_Stored):
     isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
     source_epoch: int = -1  # leader epoch of the last copied batch at the source; -1: not known
     lost: int = 0  # source offsets that were passed over, see Loss
+    # The newest OffsetPoint: era, number, source, target, records.
+    run: tuple[int, int, int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +156,32 @@ class Loss(_Stored):
     next: int = 0  # one past the last; equal to ``first`` where no offset is missing
     reason: str = ""
     at_ms: int = 0  # when it was noted
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetPoint(_Stored):
+    """A fact about a partition from which offsets are translated; see replication.course.
+
+    Of our records those with a source offset below ``source`` stand before ``target``, all others
+    at or behind it. It stays true for ever, for these two topic ids.
+    """
+
+    KIND: ClassVar[str] = "point"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "slot")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    slot: int  # which of the points that are kept
+    era: int = 0  # when the partition began, in ms: points of different eras have nothing in common
+    number: int = 0  # counts the era's points
+    source: int = 0
+    target: int = 0
+    records: int = 0  # copied before
+    mode: str = Mode.APPEND  # how the records before it were copied
+    isolation: str = ""  # which of them were deliverable
+    source_topic_id: str = ""
+    target_topic_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +282,16 @@ class DutyReport(_Stored):
 
 
 Stored = (
-    Anchor | Claim | Loss | ProducerEntry | FlowStatus | Intent | Control | Decision | DutyReport
+    Anchor
+    | Claim
+    | Loss
+    | OffsetPoint
+    | ProducerEntry
+    | FlowStatus
+    | Intent
+    | Control
+    | Decision
+    | DutyReport
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
@@ -271,6 +319,8 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
         )
     if kind in (Anchor, Claim):
         decoded["appenders"] = tuple((t, p) for t, p in decoded.get("appenders", ()))
+    if decoded.get("run") is not None:
+        decoded["run"] = tuple(decoded["run"])
     return kind.parse(decoded_key, decoded)
 
 

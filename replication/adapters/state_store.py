@@ -15,10 +15,9 @@ from replication.model import TopicPartition
 from replication.state import (
     PRODUCERS_TOPIC,
     Stored,
-    anchors_topic,
+    flow_topics,
     letters_topic,
     parse,
-    status_topic,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class StateStore:
 
     def ensure_topics(self, source: str) -> None:
         """Create the topics of the flows from ``source`` that are not there; wait for leaders."""
-        names = (anchors_topic(source), status_topic(source), PRODUCERS_TOPIC)
+        names = (*flow_topics(source), PRODUCERS_TOPIC)
         missing = sorted(set(names) - set(self._admin.topics()))
         if missing:
             replicas = self._replicas()

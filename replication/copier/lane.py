@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
 from replication.copier.pieces import Piece, halves, merge_small
 from replication.copier.watched import Watched
+from replication.course import Course
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import Position
 from replication.records import reshape
@@ -57,6 +58,10 @@ class Lane(Watched):
     last_timestamp: int = 0
     caught_up_ms: int = 0
     done: tuple[int, int] = (0, -1)  # as ``taken``, for what is acked
+    course: Course = field(init=False)  # of anchors, from which offsets are translated
+
+    def __post_init__(self) -> None:
+        self.course = Course.of(self.claimed)
 
     @property
     def source(self) -> TopicPartition:
@@ -269,4 +274,5 @@ class Lane(Watched):
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
             lost=self.lost,
+            run=self.course.newest,
         )

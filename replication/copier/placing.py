@@ -149,6 +149,7 @@ class Placing:
             source=source,
             target=target,
             generation=self.spec.generation,
+            at_ms=int(time.time() * 1000),
             clean=known.clean or not same,
             appenders=known.appenders if same else (),  # who may still append is fenced
         )

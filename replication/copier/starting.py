@@ -13,7 +13,7 @@ from replication.copier.repeating import plain_claimant
 from replication.errors import ClusterRejected
 from replication.model import Mode
 from replication.progress import Claimant, Position
-from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic, status_topic
+from replication.state import PRODUCERS_TOPIC, ProducerEntry, flow_topics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ async def start(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], i
     """
     sources = {each.source.topic for each in spec.partitions}
     targets = {each.target.topic for each in spec.partitions}
-    states = {anchors_topic(spec.source_alias), status_topic(spec.source_alias), PRODUCERS_TOPIC}
+    states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
     await asyncio.gather(ends.source.refresh(sources), ends.target.refresh(targets | states))
     await _await_leaders(spec, ends.target)
     for _ in range(_TRIES):
@@ -96,7 +96,8 @@ async def _begin_again(restarts: Mapping[Lane, int], ends: Clusters) -> None:
         lane.moved_to(Position(begin, target))
         lane.position, lane.skip = begin, 0
     now = int(time.time() * 1000)
-    await ends.takeover.anchors.append([each.anchor(now) for each in restarts])
+    anchors = [each.course.note(each.anchor(now)) for each in restarts]
+    await ends.takeover.anchors.append(anchors)
 
 
 async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:

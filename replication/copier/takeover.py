@@ -25,6 +25,7 @@ from replication.copier.counting import (
 )
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.copier.repeating import NO_PRODUCER, back_to_anchors, cannot_count, ends_of
+from replication.course import Course
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import (
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
-_POSITION = ("source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost")
+_POSITION = (
+    "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
+)  # fmt: skip
 _MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
 
@@ -231,6 +234,7 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
+    lane.course = Course.of(anchor)
     lane.trouble = None if exact else _COUNTING
 
 

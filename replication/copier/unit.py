@@ -19,9 +19,18 @@ from replication.copier.tending import Tending
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import Mode, PartitionState
-from replication.state import PRODUCERS_TOPIC, Control, FlowStatus, letters_topic, status_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Control,
+    FlowStatus,
+    letters_topic,
+    offsets_topic,
+    status_topic,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
@@ -48,6 +57,7 @@ class Unit:
     _before: tuple[int, int] = (0, 0)  # records and bytes when the epoch began
     _written: dict[Lane, Anchor] = field(default_factory=dict)
     _news: set[Lane] = field(default_factory=set)  # lanes whose anchors may be out of date
+    _points: StateLog = field(init=False)
 
     async def run(self) -> None:
         """Copy until the epoch is over.
@@ -88,6 +98,7 @@ class Unit:
     async def _copy(self, me: Claimant, watching: asyncio.Task[None], until: float) -> None:
         self._before = self._totals()
         self.spec = self.spec.for_claimant(me)
+        self._points = StateLog(self.ends.target, offsets_topic(self.spec.source_alias))
         taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
         if taken:  # what a crash left behind may ask for another one for this epoch (E)
             self.spec = replace(self.spec, isolation=taken[0])
@@ -174,21 +185,29 @@ class Unit:
         now = int(time.time() * 1000)
         looked = self.lanes if clean else list(self._news)
         self._news.clear()
-        anchors = {lane: lane.anchor(now, clean=clean) for lane in looked}
+        anchors = {lane: lane.course.note(lane.anchor(now, clean=clean)) for lane in looked}
         moved = {
             lane: anchor
             for lane, anchor in anchors.items()
             if _without_time(anchor) != _without_time(self._written.get(lane))
         }
         try:
+            await self._write_points(looked)
             await self.ends.takeover.anchors.append(list(moved.values()))
         except BaseException as problem:
-            self._news.update(moved)
+            self._news.update(looked)
             if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
                 raise
         else:
             self._written.update(moved)
             self._news.update(lane for lane in looked if lane.is_behind)  # its age counts on
+
+    async def _write_points(self, lanes: Iterable[Lane]) -> None:
+        """Write where offsets leave the straight, before anchors that count on it."""
+        courses = [each.course for each in lanes if each.course.pending]
+        await self._points.append([point for each in courses for point in each.pending])
+        for each in courses:
+            each.pending.clear()
 
     async def _watch(self, until: float) -> None:
         """Wait for the epoch's end: its time, or the driver's word."""

@@ -13,14 +13,16 @@ from replication.state import (
     VERSION,
     Anchor,
     Control,
+    DutyReport,
     FlowStatus,
     Intent,
+    OffsetPoint,
     ProducerEntry,
     UnknownVersion,
     parse,
 )
 
-KINDS = [Anchor, Control, FlowStatus, Intent, ProducerEntry]
+KINDS = [Anchor, Control, DutyReport, FlowStatus, Intent, OffsetPoint, ProducerEntry]
 text = st.text(max_size=12)
 numbers = st.integers(-(2**63), 2**63 - 1)
 BY_TYPE = {
@@ -29,6 +31,7 @@ BY_TYPE = {
     "int | None": st.none() | numbers,
     "bool": st.booleans(),
     "tuple[tuple[str, int], ...]": st.lists(st.tuples(text, numbers), max_size=3).map(tuple),
+    "tuple[int, int, int, int, int] | None": st.none() | st.tuples(*[numbers] * 5),
 }
 
 

@@ -1,0 +1,132 @@
+"""Where target offset - source offset changes, kept so that offsets can be translated. Pure.
+
+A *point* is a fact about a partition: of our records, those with a source offset below ``source``
+stand before ``target``, all others at or behind it, and ``records`` of them were copied before. Two
+points with the same distances in all three have a *straight* run between them: nothing is missing
+at the source and nothing of others stands between at the target, so nothing more is to be stored
+however long it gets. Between other points the records are counted by their batches' headers.
+
+Every anchor is a point. When anchors leave the straight, the last one on it and the first one off
+it are kept, so at most two points a second. Older ones thin out by their number: a point has a
+*level*, one in two is above the next, and the newest ``WIDTH`` of each level stay. Whatever the
+age, two kept points lie within about ``2 / WIDTH`` of it, and the first point stays for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from replication.state import OffsetPoint
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from replication.state import Anchor
+
+    class Fact(Protocol):
+        """What makes a point; ``source`` and ``target`` are known."""
+
+        @property
+        def source(self) -> int | None: ...
+
+        @property
+        def target(self) -> int | None: ...
+
+        @property
+        def records(self) -> int: ...
+
+
+WIDTH = 8  # newest points that are kept of each level
+_TOP = 40  # no level is above this
+
+
+def slot(number: int) -> int:
+    """Return which stored point the one of this number replaces; 0 belongs to the first alone."""
+    if number == 0:
+        return 0
+    level = min((number & -number).bit_length() - 1, _TOP)
+    return 1 + level * WIDTH + (number >> (level + 1)) % WIDTH
+
+
+def is_straight(before: Fact, after: Fact) -> bool:
+    """Say whether target - source is the same for all records between two points."""
+    if before.source is None or before.target is None:
+        return False
+    if after.source is None or after.target is None:
+        return False
+    records = after.records - before.records
+    return after.source - before.source == after.target - before.target == records >= 0
+
+
+@dataclass(slots=True)
+class Course:
+    """The points of one partition, as its appender learns them from its own anchors.
+
+    ``pending`` are to be written, before the anchor that names them.
+    """
+
+    last: Anchor  # as it was noted last
+    run: OffsetPoint | None = None  # the newest point
+    pending: list[OffsetPoint] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, anchor: Anchor) -> Course:
+        """Go on where ``anchor`` stands."""
+        course = cls(anchor)
+        if anchor.run is not None:
+            era, number, source, target, records = anchor.run
+            there = replace(anchor, source=source, target=target, records=records)
+            course.run = _point(there, era, number)
+        course.note(anchor)
+        return course
+
+    def note(self, anchor: Anchor) -> Anchor:
+        """Take in where the partition stands now; return the anchor with the newest point in it."""
+        if anchor.source is None or anchor.target is None:
+            return anchor
+        if self.run is None:
+            self._add(anchor, anchor.at_ms, 0)
+        elif not (_kind(anchor) == _kind(self.last) and is_straight(self.run, anchor)):
+            if _place(self.last) != _place(self.run) and is_straight(self.run, self.last):
+                self._add(self.last, self.run.era, self.run.number + 1)
+            self._add(anchor, self.run.era, self.run.number + 1)
+        self.last = anchor
+        return replace(anchor, run=self.newest)
+
+    @property
+    def newest(self) -> tuple[int, int, int, int, int] | None:
+        """The newest point as an anchor names it."""
+        run = self.run
+        return None if run is None else (run.era, run.number, run.source, run.target, run.records)
+
+    def _add(self, at: Anchor, era: int, number: int) -> None:
+        self.run = _point(at, era, number)
+        self.pending.append(self.run)
+
+
+def _point(at: Anchor, era: int, number: int) -> OffsetPoint:
+    return OffsetPoint(
+        flow=at.flow,
+        topic=at.topic,
+        partition=at.partition,
+        slot=slot(number),
+        era=era,
+        number=number,
+        source=at.source or 0,
+        target=at.target or 0,
+        records=at.records,
+        mode=at.mode,
+        isolation=at.isolation,
+        source_topic_id=at.source_topic_id,
+        target_topic_id=at.target_topic_id,
+    )
+
+
+def _kind(anchor: Anchor) -> tuple[str, ...]:
+    """What decides which records are ours, and which are deliverable."""
+    return anchor.mode, anchor.isolation, anchor.source_topic_id, anchor.target_topic_id
+
+
+def _place(fact: Fact) -> tuple[int | None, int | None, int]:
+    return fact.source, fact.target, fact.records
