@@ -36,6 +36,7 @@ VERBS = {
     "resolve": Verb("resolve", "resolve", "List partitions that wait for an answer, or answer."),
     "losses": Verb("resolve", "losses", "List what was not copied, and why."),
     "heartbeats": Verb("heartbeats", "heartbeats", "Show how old the newest heartbeats are."),
+    "offsets": Verb("offsets", "app", "Translate offsets, and carry groups' positions over."),
     "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),
     "down": Verb("run", "down", "End all that `isthmus run` started here."),
     "compare": Verb("compare", "compare", "Compare the records of source and target, one by one."),

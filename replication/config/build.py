@@ -34,6 +34,7 @@ from replication.config.security import check_security
 from replication.config.settings import (
     read_copying,
     read_creation,
+    read_groups,
     read_policies,
     read_selection,
 )
@@ -111,6 +112,7 @@ def _flow(
         copying=read_copying(read, consumer),
         policies=read_policies(read),
         mm2=_mm2(read, parsed, pair, plan),
+        groups=read_groups(read),
         clients=_clients(parsed, clients),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),

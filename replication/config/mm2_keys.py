@@ -31,7 +31,7 @@ def _names(text: str) -> list[str]:
 
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
-_GROUPS = "group offsets are not synced by this version"
+_GROUPS = "groups are listed anew in every round"
 _CONFIGS = "topic settings are not synced by this version; new topics take the source's"
 _ACLS = "ACLs are not synced by this version"
 _SYNCS = "offset syncs and checkpoints are not written by this version"
@@ -88,12 +88,12 @@ CONNECTOR: dict[str, Key] = {
     "groups": Key("patterns"),
     "groups.exclude": Key("patterns"),
     "group.filter.class": Key(fate=_R, why=_PLUGIN),
-    "refresh.groups.enabled": Key("boolean", _L, _GROUPS),
-    "refresh.groups.interval.seconds": Key("seconds", _L, _GROUPS),
+    "refresh.groups.enabled": Key("boolean", _N, _GROUPS),
+    "refresh.groups.interval.seconds": Key("seconds", _N, _GROUPS),
     "emit.checkpoints.enabled": Key("boolean", _L, _SYNCS),
     "emit.checkpoints.interval.seconds": Key("seconds", _L, _SYNCS),
-    "sync.group.offsets.enabled": Key("boolean", _L, _GROUPS),
-    "sync.group.offsets.interval.seconds": Key("seconds", _L, _GROUPS),
+    "sync.group.offsets.enabled": Key("boolean", default="false"),
+    "sync.group.offsets.interval.seconds": Key("seconds", default="5"),
     "checkpoints.topic.replication.factor": Key("int", _L, _SYNCS),
     "emit.heartbeats.enabled": Key("boolean", default="true"),
     "emit.heartbeats.interval.seconds": Key("seconds", default="1"),

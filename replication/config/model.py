@@ -123,6 +123,13 @@ class Mm2(Section):
     worker_group: str = ""  # in which its workers meet, on the target
 
 
+class GroupSettings(Section):
+    """Whether the positions of the source's consumer groups are committed on the target."""
+
+    sync: bool = False  # as MirrorMaker 2: people must ask for it
+    every: timedelta = timedelta(seconds=5)
+
+
 class FlowClients(Section):
     """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
 
@@ -143,6 +150,7 @@ class Flow(Section):
     copying: CopySettings = CopySettings()
     policies: Policies = Policies()
     mm2: Mm2 = Mm2()
+    groups: GroupSettings = GroupSettings()
     clients: FlowClients
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from replication.config import values
 from replication.config.model import (
     CopySettings,
+    GroupSettings,
     Selection,
     TopicCreation,
 )
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from replication.config.reading import Reader
 
 _DEFAULTS = Selection()
+_LEAST = timedelta(milliseconds=100)  # between two rounds of anything
 _FACTORS = (
     "replication.factor",
     "topic.creation.replication.factor",
@@ -70,6 +72,15 @@ def read_copying(read: Reader, consumer: Reader) -> CopySettings:
         bytes_per_second=read.bytes("copy.max.bytes.per.second", 0),
         priority_topics=read.items("copy.priority.topics", ()),
         delivery=read.choice("copy.delivery", "auto", _choices("copy.delivery")),
+    )
+
+
+def read_groups(read: Reader) -> GroupSettings:
+    """Return whether groups' positions are carried over, and how often."""
+    default, key = GroupSettings(), "sync.group.offsets.interval.seconds"
+    return GroupSettings(
+        sync=read.boolean("sync.group.offsets.enabled", default=False),
+        every=max(read.duration(key, default.every), _LEAST),
     )
 
 

@@ -11,6 +11,7 @@ from kafka.protocol.metadata import MetadataRequest
 from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
 from replication.adapters.wire.coordination import Coordination
+from replication.adapters.wire.groups import Groups
 from replication.adapters.wire.lines import (
     CALL_S,
     Lines,
@@ -48,6 +49,7 @@ class WireNetwork:
         self._topic_ids: dict[str, bytes] = {}
         self._coordination = Coordination(self._lines, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
+        self.groups = Groups(self._call, lambda: self._lines.brokers)
 
     # -- leaders -----------------------------------------------------------------------------
 

@@ -1,0 +1,141 @@
+"""Translate a flow's offsets from a plain process: command line, driver, Dagster."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.following import Following
+from replication.adapters.wire import connect
+from replication.flow_offsets import FlowOffsets, Known
+from replication.group_sync import GroupSync
+from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+
+    from replication.adapters.wire.network import WireNetwork
+    from replication.config.model import Config, Flow
+    from replication.flow_offsets import Answers
+    from replication.groups import CommitGroup, Group, Positions
+    from replication.model import TopicPartition
+
+    Found = TypeVar("Found")
+
+
+class OffsetReader:
+    """Answers for one flow; connections stay open between calls. Not for two threads at a time.
+
+    Raises ClusterUnavailable or ClusterRejected.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        client = to_librdkafka(flow.clients.target_admin)
+        # Points last: one that an anchor does not know of yet does no harm, one that is missing
+        # costs counting.
+        topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
+        self.flow = flow
+        self.known = Known(flow.name)
+        self._following = Following(client, topics)
+        self._loop = asyncio.new_event_loop()
+        self.source = self._connect(flow.clients.source_consumer)
+        self.target = self._connect(flow.clients.target_producer)
+
+    def look(self) -> Known:
+        """Read what the flow's appenders wrote since the last look."""
+        self.known.learn(self._following.news())
+        return self.known
+
+    def translate(
+        self,
+        wanted: Mapping[TopicPartition, Collection[int]],
+        *,
+        back: bool = False,
+        ahead: bool = True,
+    ) -> Answers:
+        """Return the answers, see FlowOffsets; as of the last ``look``."""
+        offsets = FlowOffsets(self.known, self.source, self.target)
+        return self.run(offsets.translate(wanted, back=back, ahead=ahead))
+
+    def ends(
+        self, partitions: Collection[TopicPartition], *, target: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the first offset and the end of partitions of one of the two clusters."""
+        network = self.target if target else self.source
+        return self.run(_bounds(network, sorted(partitions)))
+
+    def groups(self, *, target: bool) -> GroupClient:
+        """Return the groups of one of the two clusters."""
+        return GroupClient(self, self.target if target else self.source)
+
+    def run(self, work: Coroutine[object, object, Found]) -> Found:
+        """Run something on the reader's event loop, to which its networks belong."""
+        return self._loop.run_until_complete(work)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._following.close()
+        self._loop.run_until_complete(self._close())
+        self._loop.close()
+
+    async def _close(self) -> None:
+        await asyncio.gather(self.source.close(), self.target.close())
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _connect(self, properties: Mapping[str, str]) -> WireNetwork:
+        return connect(properties, f"isthmus-offsets-{self.flow.name}")
+
+
+async def _bounds(
+    network: WireNetwork, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, tuple[int, int]]:
+    starts = await asyncio.gather(*(network.offset_at(each, -2) for each in partitions))
+    ends = await asyncio.gather(*(network.offset_at(each, -1) for each in partitions))
+    return {where: (start, end) for where, start, end in zip(partitions, starts, ends, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupClient:
+    """The groups of one cluster, asked over a reader's connections."""
+
+    reader: OffsetReader
+    network: WireNetwork
+
+    @property
+    def away(self) -> Mapping[int, str]:
+        return self.network.groups.away
+
+    def listed(self) -> Mapping[str, Group]:
+        return self.reader.run(self._listed())
+
+    def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]:
+        return self.reader.run(self.network.groups.positions(groups))
+
+    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]:
+        return self.reader.run(self.network.groups.commit(plan))
+
+    async def _listed(self) -> Mapping[str, Group]:
+        await self.network.refresh(())  # which brokers there are
+        return await self.network.groups.listed()
+
+
+def group_sync(flow: Flow, config: Config) -> GroupSync:
+    """Return the group sync of a flow, with those that may feed the same topics beside it."""
+    others = [
+        each
+        for each in config.flows_into(flow.target)
+        if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}
+    ]
+    return _group_sync(flow, tuple(_group_sync(each) for each in others))
+
+
+def _group_sync(flow: Flow, siblings: Sequence[GroupSync] = ()) -> GroupSync:
+    reader = OffsetReader(flow)
+    return GroupSync(
+        flow, reader, reader.groups(target=False), reader.groups(target=True), siblings
+    )

@@ -1,0 +1,218 @@
+"""Consumer groups of one cluster: listed, their positions read and set, many in one request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.admin import ListGroupsRequest
+from kafka.protocol.consumer import OffsetCommitRequest, OffsetFetchRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
+
+from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.groups import Committed, Group
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from replication.groups import CommitGroup, Positions
+
+    Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
+
+_AT_ONCE = 500  # groups a request: answers stay small, and a broker serves others in between
+_COMMITS = 100  # on their way to a broker at a time
+_LIST, _FIND, _FETCH, _COMMIT = 5, 4, 8, 8  # highest versions; fetches of many groups began with 8
+_NONE_THERE = {69, 16}  # no such group; it has just moved
+_WHY = {
+    3: "the target has no such partition",
+    25: "it has live members there",
+    22: "it has live members there",
+    27: "it is rebalancing there",
+    29: "we may not read the topic there",
+    30: "we may not read the group there (READ on the group and its topics is needed)",
+    69: "it is no group that commits offsets there",
+    113: "it has live members there",
+}
+_CONSUMERS = {"", "consumer"}  # protocols; Connect's workers and others commit no offsets
+_Topic = OffsetCommitRequest.OffsetCommitRequestTopic
+_Partition = _Topic.OffsetCommitRequestPartition
+_FetchGroup = OffsetFetchRequest.OffsetFetchRequestGroup
+
+
+class Groups:
+    """``call`` asks a broker; ``nodes`` says which ones there are.
+
+    Raises ClusterUnavailable or ClusterRejected. A coordinator that is away holds up no group of
+    another one: its groups are left out, and ``away`` says why.
+    """
+
+    def __init__(self, call: Call, nodes: Callable[[], Iterable[int]]) -> None:
+        self._call = call
+        self._nodes = nodes
+        self.away: dict[int, str] = {}  # brokers that did not answer the last time
+
+    async def listed(self) -> dict[str, Group]:
+        """Return all groups that the credentials may see, with their coordinators."""
+        nodes = [each for each in self._nodes() if each >= 0]
+        asked = await asyncio.gather(*map(self._list, nodes), return_exceptions=True)
+        self.away = {
+            node: str(answer)
+            for node, answer in zip(nodes, asked, strict=True)
+            if isinstance(answer, ClusterUnavailable)
+        }
+        for answer in asked:
+            if isinstance(answer, BaseException) and not isinstance(answer, ClusterUnavailable):
+                raise answer
+        if nodes and len(self.away) == len(nodes):
+            raise ClusterUnavailable(next(iter(self.away.values())))
+        return {g.name: g for answer in asked if isinstance(answer, list) for g in answer}
+
+    async def _list(self, node: int) -> list[Group]:
+        request = ListGroupsRequest(states_filter=[], types_filter=[])
+        async for _ in attempts():
+            answer = await self._call(node, request, _LIST)
+            if answer.error_code == 0:
+                return [
+                    Group(
+                        each.group_id,
+                        each.group_state or "",
+                        _kind(each),
+                        node,
+                    )
+                    for each in answer.groups
+                    if each.protocol_type in _CONSUMERS or _kind(each) != "classic"
+                ]
+            if answer.error_code not in COORDINATOR_MOVED:
+                raise ClusterRejected(f"listing groups: error {answer.error_code}")
+        raise ClusterUnavailable("listing groups: the coordinators are not ready")
+
+    async def positions(self, groups: Iterable[Group]) -> dict[str, Positions]:
+        """Return the positions of groups in all partitions that they have one in."""
+        by_node: dict[int, list[str]] = defaultdict(list)
+        for each in groups:
+            if each.kind != "share":
+                by_node[each.node].append(each.name)
+        work = (self._of_node(*each) for each in by_node.items())
+        found = await asyncio.gather(*work, return_exceptions=True)
+        positions: dict[str, Positions] = {}
+        for node, answer in zip(by_node, found, strict=True):
+            if isinstance(answer, ClusterUnavailable):
+                self.away[node] = str(answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                positions |= answer
+        return positions
+
+    async def _of_node(self, node: int, names: Sequence[str]) -> dict[str, Positions]:
+        positions: dict[str, Positions] = {}
+        for some in _slices(names):
+            request = OffsetFetchRequest(
+                groups=[
+                    _FetchGroup(group_id=each, member_id=None, member_epoch=-1, topics=None)
+                    for each in some
+                ],
+                require_stable=True,  # an offset that is part of an open transaction may go back
+            )
+            answer = await self._call(node, request, _FETCH)
+            for each in answer.groups:
+                if each.error_code == 0:
+                    positions[each.group_id] = _positions(each)
+                elif each.error_code not in _NONE_THERE | COORDINATOR_MOVED:
+                    why = _WHY.get(each.error_code, f"error {each.error_code}")
+                    raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
+        return positions
+
+    async def commit(self, plan: Sequence[CommitGroup]) -> dict[str, str]:
+        """Set positions; return why it was not done, for each group that was refused in part.
+
+        As somebody who is no member: the coordinator itself refuses that while there are members.
+        """
+        homes = await self._homes([each.group for each in plan if each.node < 0])
+        turns: dict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_COMMITS))
+
+        async def one(action: CommitGroup) -> str:
+            node = action.node if action.node >= 0 else homes.get(action.group)
+            if node is None:
+                return "no broker is its coordinator now"
+            async with turns[node]:
+                try:
+                    return _refused(await self._call(node, _commit_request(action), _COMMIT))
+                except ClusterUnavailable as problem:
+                    return str(problem)
+
+        said = await asyncio.gather(*map(one, plan))
+        return {each.group: why for each, why in zip(plan, said, strict=True) if why}
+
+    async def _homes(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the coordinators of groups that are not there yet."""
+        homes: dict[str, int] = {}
+        async for _ in attempts():
+            missing = [each for each in names if each not in homes]
+            if not missing:
+                break
+            for some in _slices(missing):
+                request = FindCoordinatorRequest(key=some[0], key_type=0, coordinator_keys=some)
+                answer = await self._call(None, request, _FIND)
+                homes |= {e.key: e.node_id for e in answer.coordinators if e.error_code == 0}
+        return homes
+
+
+def _kind(group: Any) -> str:
+    return (getattr(group, "group_type", None) or "classic").lower()
+
+
+def _slices(names: Sequence[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
+
+
+def _positions(group: Any) -> Positions:
+    return {
+        TopicPartition(topic.name, each.partition_index): Committed(
+            each.committed_offset, each.metadata or ""
+        )
+        for topic in group.topics
+        for each in topic.partitions
+        if each.error_code == 0
+    }
+
+
+def _commit_request(action: CommitGroup) -> Any:
+    by_topic = groupby(sorted(action.positions.items()), key=lambda each: each[0].topic)
+    return OffsetCommitRequest(
+        group_id=action.group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        group_instance_id=None,
+        topics=[
+            _Topic(
+                name=topic,
+                partitions=[
+                    _Partition(
+                        partition_index=where.partition,
+                        committed_offset=position.offset,
+                        committed_leader_epoch=-1,
+                        committed_metadata=position.metadata,
+                    )
+                    for where, position in listed
+                ],
+            )
+            for topic, listed in by_topic
+        ],
+    )
+
+
+def _refused(answer: Any) -> str:
+    errors: Mapping[int, str] = {
+        each.error_code: f"{topic.name}-{each.partition_index}"
+        for topic in answer.topics
+        for each in topic.partitions
+        if each.error_code
+    }
+    return "; ".join(f"{_WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())

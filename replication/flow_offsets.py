@@ -1,0 +1,140 @@
+"""Translate the offsets of a flow from what its appenders wrote down, in any process.
+
+Needs no driver and no engine: the state topics on the target say where the copy stands, the
+registry says which producer ids are the flow's own (F), and both logs are read for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.model import PartitionState, TopicPartition
+from replication.offsets import marks_of
+from replication.spans import CountedLog
+from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
+from replication.translating import Translation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from replication.batches import Batch
+    from replication.copier.network import Network
+    from replication.offsets import Answer
+    from replication.state import Stored
+
+    Answers = Mapping[TopicPartition, Mapping[int, Answer]]
+
+_AT_ONCE = 16  # partitions read at a time
+_PLAIN = -1  # the producer id of who has none
+
+
+@dataclass(slots=True)
+class Known:
+    """What the state topics on the target say of one flow; by source partition."""
+
+    flow: str
+    anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)
+    points: dict[TopicPartition, dict[int, OffsetPoint]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    losses: dict[TopicPartition, list[Loss]] = field(default_factory=lambda: defaultdict(list))
+    producers: set[int] = field(default_factory=set)  # the flow's own
+
+    def learn(self, records: Iterable[Stored]) -> None:
+        """Take in what was read, oldest first."""
+        for each in records:
+            match each:
+                case Anchor(flow=self.flow):
+                    self.anchors[TopicPartition(each.topic, each.partition)] = each
+                    if any(not name and number < 0 for name, number in each.appenders):
+                        self.producers.add(_PLAIN)
+                case OffsetPoint(flow=self.flow):
+                    self.points[TopicPartition(each.topic, each.partition)][each.slot] = each
+                case Loss(flow=self.flow, state=PartitionState.REFUSED):
+                    self.losses[TopicPartition(each.topic, each.partition)].append(each)
+                case ProducerEntry(flow=self.flow):
+                    self.producers.add(each.producer_id)
+                case _:
+                    pass
+
+    def source_of(self, target: TopicPartition) -> TopicPartition | None:
+        """Return the source partition that is copied to ``target``."""
+        return next(
+            (
+                source
+                for source, anchor in self.anchors.items()
+                if (anchor.target_topic, anchor.partition) == target
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOffsets:
+    """Both clusters of a flow, and what is known of it.
+
+    ``copied`` says of a batch at the source whether the flow copies it at all: a flow that drops
+    what is a copy itself drops it here as well, or ranks would not fit.
+    """
+
+    known: Known
+    source: Network
+    target: Network
+    copied: Callable[[Batch], bool] = lambda _: True
+
+    async def translate(
+        self,
+        wanted: Mapping[TopicPartition, Collection[int]],
+        *,
+        back: bool = False,
+        ahead: bool = True,
+    ) -> Answers:
+        """Return the answers for offsets of source partitions; ``back``: of their copies.
+
+        A partition of which nothing was ever copied is left out.
+        """
+        there = {each: self._translation(each, ahead=ahead) for each in wanted}
+        ready = {each: found for each, found in there.items() if found is not None}
+        await self._look_up(ready)
+        turn = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
+            async with turn:
+                return await translation.translate(wanted[partition], back=back)
+
+        found = await asyncio.gather(*(one(*each) for each in ready.items()))
+        return dict(zip(ready, found, strict=True))
+
+    async def _look_up(self, translations: Mapping[TopicPartition, Translation]) -> None:
+        """Ask for leaders that are not known, and anew for all topics when one is missing."""
+        for network, logs in (
+            (self.source, [each.source for each in translations.values()]),
+            (self.target, [each.target for each in translations.values()]),
+        ):
+            if any(network.leader(each.partition) is None for each in logs):
+                await network.refresh({each.partition.topic for each in logs})
+
+    def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:
+        anchor = self.known.anchors.get(source)
+        if anchor is None:
+            return None
+        marks = marks_of(self.known.points[source].values(), anchor)
+        if not marks:
+            return None
+        target = TopicPartition(anchor.target_topic, anchor.partition)
+        own = self.known.producers | {number for _, number in anchor.appenders}
+        left_out = [
+            (each.first, each.next)
+            for each in self.known.losses[source]
+            if each.topic_id == anchor.source_topic_id
+        ]
+        committed = anchor.isolation != "read_uncommitted"
+        return Translation(
+            CountedLog(self.source, source, self.copied, committed, left_out),
+            CountedLog(self.target, target, lambda batch: batch.producer_id in own),
+            marks,
+            ahead,
+        )

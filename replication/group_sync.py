@@ -1,0 +1,278 @@
+"""Carry the positions of a flow's consumer groups from its source to its target.
+
+One round: read the source's positions, translate them, read the target's, commit what is behind.
+The target is asked last, right before the commits, and its coordinators themselves refuse a commit
+for a group that has members.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from replication.errors import ClusterUnavailable, ReplicationError
+from replication.groups import (
+    IDLE,
+    CommitGroup,
+    Committed,
+    GroupAction,
+    LeaveGroup,
+    TargetGroups,
+    lowest,
+    plan_groups,
+)
+from replication.model import TopicPartition
+from replication.selection import group_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from replication.config.model import Flow
+    from replication.flow_offsets import Answers, Known
+    from replication.groups import Group, Positions
+    from replication.offsets import Answer
+    from replication.state import Anchor
+
+_PAUSE_S = 0.2
+_FRESH_S = 1.5  # anchors come about once a second: what a group has read is in the next but one
+_MOST_KEPT = 300_000  # answers
+
+
+class OffsetsOf(Protocol):
+    """A flow's offsets; see adapters.offset_reader."""
+
+    known: Known
+
+    def look(self) -> Known: ...
+
+    def translate(
+        self,
+        wanted: Mapping[TopicPartition, Collection[int]],
+        *,
+        back: bool = False,
+        ahead: bool = True,
+    ) -> Answers: ...
+
+
+class GroupsOf(Protocol):
+    """The groups of one cluster; see adapters.wire.groups. ``away``: brokers that are silent."""
+
+    @property
+    def away(self) -> Mapping[int, str]: ...
+
+    def listed(self) -> Mapping[str, Group]: ...
+
+    def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]: ...
+
+    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]: ...
+
+
+class Moved(NamedTuple):
+    """A group's position in one source partition, and its place on the target; None: not yet."""
+
+    group: str
+    source: TopicPartition
+    position: Committed
+    target: TopicPartition
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round found, and what is to be done about it."""
+
+    moved: tuple[Moved, ...] = ()
+    actions: tuple[GroupAction, ...] = ()
+    silent: str = ""  # a coordinator that did not answer: its groups are not in here
+
+    @property
+    def commits(self) -> tuple[CommitGroup, ...]:
+        return tuple(each for each in self.actions if isinstance(each, CommitGroup))
+
+    @property
+    def waiting(self) -> int:
+        """How many positions are not copied yet."""
+        return sum(each.answer.offset is None for each in self.moved)
+
+
+@dataclass(slots=True)
+class GroupSync:
+    """The groups of one flow. ``siblings`` are flows that may feed the same target topics."""
+
+    flow: Flow
+    offsets: OffsetsOf
+    source: GroupsOf
+    target: GroupsOf
+    siblings: Sequence[GroupSync] = ()
+    wait: Callable[[float], None] = time.sleep
+    _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
+
+    def sync(self) -> str:
+        """Do one round; return what it did in a line. Raises ReplicationError."""
+        found = self.plan()
+        refused = self.target.commit(found.commits)
+        if found.silent:
+            raise ClusterUnavailable(f"some groups were left out: {found.silent}")
+        return told(found, refused)
+
+    def plan(self, *, rewind: bool = False) -> Round:
+        """Return what a round would do; nothing is changed."""
+        moved = self.moved()
+        actions = self.towards(self._wanted(moved), rewind=rewind)
+        silent = next(iter([*self.source.away.values(), *self.target.away.values()]), "")
+        return Round(tuple(moved), actions, silent)
+
+    def towards(
+        self, wanted: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
+    ) -> tuple[GroupAction, ...]:
+        """Return what has to be done so that groups stand where they are wanted on the target.
+
+        A group of which it is not known where it stands now is left out.
+        """
+        listed = self.target.listed()
+        there = [listed[name] for name in wanted if name in listed]
+        positions = self.target.positions(each for each in there if each.state in IDLE)
+        known = {
+            name: where
+            for name, where in wanted.items()
+            if name not in listed or listed[name].state not in IDLE or name in positions
+        }
+        return tuple(plan_groups(known, TargetGroups(listed, positions), rewind=rewind))
+
+    def translated_of(self, group: str) -> Positions:
+        """Return where one group of the source, selected or not, should stand on the target."""
+        listed = self.source.listed()
+        if group not in listed:
+            return {}
+        return self._wanted(self._moved([listed[group]])).get(group, {})
+
+    def moved(self) -> list[Moved]:
+        """Return the positions of the selected groups in copied partitions, translated.
+
+        Positions that no anchor has reached are looked at again until the next anchors are there.
+        """
+        chosen = group_filter(self.flow.selection)
+        listed = self.source.listed().values()
+        return self._moved([each for each in listed if chosen.judge(each.name).selected])
+
+    def _moved(self, groups: Sequence[Group]) -> list[Moved]:
+        positions = self.source.positions(groups)
+        deadline = time.monotonic() + self._patience_s
+        self.offsets.look()
+        while True:
+            found = self._translated(positions)
+            late = [each for each in found if each.answer.offset is None]
+            if not late or time.monotonic() > deadline:
+                return found
+            self.wait(_PAUSE_S)
+            self.offsets.look()
+
+    @property
+    def _patience_s(self) -> float:
+        return _FRESH_S + self.flow.copying.anchor_every.total_seconds()
+
+    def _translated(self, positions: Mapping[str, Positions]) -> list[Moved]:
+        anchors = self.offsets.known.anchors
+        asked = [
+            (group, where, position)
+            for group, listed in positions.items()
+            for where, position in listed.items()
+            if position.offset >= 0 and where in anchors and anchors[where].source is not None
+        ]
+        answers = self._answers_for({(where, position.offset) for _, where, position in asked})
+        return [
+            Moved(group, where, position, _copy_of(anchors[where]), answers[where, position.offset])
+            for group, where, position in asked
+            if (where, position.offset) in answers
+        ]
+
+    def _answers_for(
+        self, asked: Collection[tuple[TopicPartition, int]]
+    ) -> dict[tuple[TopicPartition, int], Answer]:
+        """Translate; where a record stands is asked only once."""
+        anchors = self.offsets.known.anchors
+        eras = {where: (anchors[where].run or (0,))[0] for where, _ in asked}
+        wanted: dict[TopicPartition, set[int]] = {}
+        for where, offset in asked:
+            if (where, eras[where], offset) not in self._answers:
+                wanted.setdefault(where, set()).add(offset)
+        fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
+        if len(self._answers) > _MOST_KEPT:
+            self._answers.clear()
+        found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
+        for (where, offset), answer in found.items():
+            stays = answer.offset is not None and answer.offset < (anchors[where].target or 0)
+            if stays and answer.exact:
+                self._answers[where, eras[where], offset] = answer
+        for where, offset in asked:
+            if (kept := self._answers.get((where, eras[where], offset))) is not None:
+                found[where, offset] = kept
+        return found
+
+    def _wanted(self, moved: Iterable[Moved]) -> dict[str, Positions]:
+        """Return where each group should stand on the target, over all sources of a partition."""
+        mine = by_group(moved)
+        shared = {where for positions in mine.values() for where in positions}
+        theirs, unknown = self._of_siblings(shared)
+        return {
+            group: lowest(
+                [
+                    {where: None if where in unknown else p for where, p in positions.items()},
+                    *(
+                        {w: p for w, p in each.get(group, {}).items() if w in positions}
+                        for each in theirs
+                    ),
+                ]
+            )
+            for group, positions in mine.items()
+        }
+
+    def _of_siblings(
+        self, shared: set[TopicPartition]
+    ) -> tuple[list[dict[str, dict[TopicPartition, Committed | None]]], set[TopicPartition]]:
+        """Return what other flows say of the same partitions, and those that cannot be known.
+
+        While another source is silent nobody can say what a group has read of it.
+        """
+        found, unknown = [], set[TopicPartition]()
+        for each in self.siblings:
+            common = shared & {_copy_of(anchor) for anchor in each.offsets.look().anchors.values()}
+            if not common:
+                continue
+            try:
+                found.append(by_group(each.moved()))
+            except ReplicationError:
+                unknown |= common
+        return found, unknown
+
+
+def by_group(
+    moved: Iterable[Moved],
+) -> dict[str, dict[TopicPartition, Committed | None]]:
+    """Return the target's positions of each group; None where it is not copied yet."""
+    found: dict[str, dict[TopicPartition, Committed | None]] = {}
+    for each in moved:
+        offset = each.answer.offset
+        there = None if offset is None else Committed(offset, each.position.metadata)
+        found.setdefault(each.group, {})[each.target] = there
+    return found
+
+
+def told(found: Round, refused: Mapping[str, str]) -> str:
+    """Return a round in one line."""
+    groups = len({each.group for each in found.moved})
+    left = [each for each in found.actions if isinstance(each, LeaveGroup)]
+    parts = [f"{groups} groups, {len(found.commits) - len(refused)} of them moved"]
+    if left:
+        parts.append(f"{len(left)} left as they are, {left[0].group} because {left[0].reason}")
+    if found.waiting:
+        parts.append(f"{found.waiting} positions not copied yet")
+    if refused:
+        group, why = next(iter(refused.items()))
+        parts.append(f"{len(refused)} refused, {group} because {why}")
+    return "; ".join(parts)
+
+
+def _copy_of(anchor: Anchor) -> TopicPartition:
+    return TopicPartition(anchor.target_topic, anchor.partition)

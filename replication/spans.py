@@ -1,0 +1,112 @@
+"""One log, read for counting: which of its offsets hold records that take part in the copy."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from replication.batches import AbortedFilter, Batch, walk
+from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.errors import ClusterUnavailable
+from replication.records import decode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from replication.copier.network import Fetched, Network
+    from replication.model import TopicPartition
+
+_OUT_OF_RANGE = 1
+_TRIES = 20
+_PAUSE_S = 0.1
+_FIRST, _THEN = 256 << 10, 4 << 20  # bytes of a fetch: most questions are answered by the first
+
+
+@dataclass(slots=True)
+class CountedLog:
+    """Reads a partition's batch headers; decodes only batches with holes in them.
+
+    ``counts`` says whether a batch's records take part; ``left_out`` are ranges of offsets that
+    never did. ``end`` is where the last reading ended.
+    """
+
+    network: Network
+    partition: TopicPartition
+    counts: Callable[[Batch], bool]
+    committed: bool = True  # skip aborted transactions, and read no further than is decided
+    left_out: Sequence[tuple[int, int]] = ()
+    line: str = "offsets"
+    end: int = 0
+    _frame: Frame = field(default_factory=Frame)
+
+    async def start(self) -> int:
+        """Return the first offset that is left."""
+        return await self.network.offset_at(self.partition, -2)
+
+    async def spans(
+        self, begin: int, until: int | None = None
+    ) -> AsyncGenerator[Sequence[int], None]:
+        """Yield, batch by batch, the offsets in [begin, until) that take part.
+
+        Without ``until`` up to where the log ends when the reading begins.
+        """
+        at = self.end = begin
+        options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
+        while until is None or at < until:
+            found = await self._fetch(at, options)
+            end = found.stable if self.committed else found.high_watermark
+            until = end if until is None else until
+            before, keeps = at, AbortedFilter(found.aborted)
+            for batch in walk(found.records, self.partition):
+                kept = keeps.keeps(batch) and batch.count and self.counts(batch)
+                if batch.last < at:
+                    continue
+                offsets = self._offsets(batch, at, until) if kept and batch.base < until else ()
+                at = batch.last + 1
+                self.end = min(at, until)
+                if offsets:
+                    yield offsets
+            if at == before:  # nothing is there any more, or not yet
+                self.end = max(self.end, min(end, until))
+                return
+            options = replace(options, partition_bytes=_THEN)
+
+    def _offsets(self, batch: Batch, begin: int, until: int) -> Sequence[int]:
+        holes = [each for each in self.left_out if each[0] <= batch.last and batch.base < each[1]]
+        first, after = max(batch.base, begin), min(batch.last + 1, until)
+        if batch.count == batch.last - batch.base + 1 and not holes:
+            return range(first, after)
+        there = (each.offset for each in decode(batch, self.partition))
+        return [
+            offset
+            for offset in there
+            if first <= offset < after and not any(a <= offset < b for a, b in holes)
+        ]
+
+    async def _fetch(self, at: int, options: FetchOptions) -> Fetched:
+        """Fetch once, also while leaders move. What retention takes meanwhile is passed over."""
+        where, said = self.partition, "it has no leader"
+        for _ in range(_TRIES):
+            leader = self.network.leader(where)
+            topic_id = self.network.topic_id(where.topic)
+            if leader is not None and topic_id is not None:
+                entry = FetchEntry(topic_id, where.partition, at, leader.epoch)
+                (found,) = await self.network.fetch(
+                    leader.node, [entry], options, self._frame, self.line
+                )
+                if found.error == 0:
+                    return found
+                said = f"error {found.error}"
+                if found.error == _OUT_OF_RANGE:
+                    start = await self.start()
+                    if start <= at:
+                        break  # it ends before: a log that was emptied holds nothing there
+                    at = start
+                    continue
+            await asyncio.sleep(_PAUSE_S)
+            await self.network.refresh([where.topic])
+        if said == f"error {_OUT_OF_RANGE}":
+            end = await self.network.offset_at(where, -1)
+            return replace(found, error=0, high_watermark=end, stable=end, records=memoryview(b""))
+        raise ClusterUnavailable(f"reading {where}: {said}")
