@@ -16,9 +16,9 @@ import typer
 from orchestration.shop import KINDS, Event, Shop
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.record_writer import RecordWriter
-from replication.apply import apply_plan
+from replication.apply import carry_out
 from replication.errors import ClusterRejected, ReplicationError
-from replication.topics import CreateTopic, WantedTopic, plan_topics
+from replication.topics import CreateTopic, TargetTopics, WantedTopic, plan_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,10 +121,10 @@ def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: 
     wanted = [WantedTopic(topic, partitions, min(3, brokers)) for topic in topics]
     missing = [
         action
-        for action in plan_topics(wanted, admin.topics(), brokers)
+        for action in plan_topics(wanted, TargetTopics(admin.topics(), brokers))
         if isinstance(action, CreateTopic)
     ]
-    for outcome in apply_plan(missing, admin):
+    for outcome in carry_out(missing, admin):
         if outcome.problem is not None:
             raise ClusterRejected(outcome.problem)
 

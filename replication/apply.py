@@ -2,56 +2,151 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from replication.errors import ClusterRejected
-from replication.topics import CreateTopic, GrowTopic, Keep, Refuse
+from replication.topics import AlterConfigs, CreateTopic, GrowTopic, Keep, Refuse, TopicAction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.topics import Action
+    from replication.state import Applied
+
+Action = TopicAction
 
 
-class TopicWriter(Protocol):
-    """The part of ``ports.Cluster`` that changes topics."""
+class Writer(Protocol):
+    """The part of ``ports.Cluster`` that changes things."""
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None: ...
 
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None: ...
+
     def grow_topic(self, name: str, total: int) -> None: ...
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an action; ``problem`` is None when it was done."""
+    """What became of an action; ``problem`` is None when all of it was done."""
 
     action: Action
     problem: str | None
+    refused: Mapping[str, str] = field(default_factory=dict)  # configs left out, and why
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is not as wanted now; leaving a difference alone is no failure."""
+        return self.problem is not None and not isinstance(self.action, Keep)
 
 
-def apply_plan(plan: Iterable[Action], target: TopicWriter) -> list[Outcome]:
+def is_change(action: Action) -> bool:
+    """Say whether the target is not yet as wanted: to be changed, or to be changed by a person."""
+    return not isinstance(action, Keep)
+
+
+def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
     """Apply every action; a rejected one does not hold up the others.
 
     Raises ClusterUnavailable at once: the rest of the plan would fail the same way.
     """
-    return [Outcome(action, _apply(action, target)) for action in plan]
+    for action in plan:
+        yield _apply(action, target)
 
 
-def _apply(action: Action, target: TopicWriter) -> str | None:
-    """Apply one action. Return why it was not done, or None."""
+def _apply(action: Action, target: Writer) -> Outcome:
+    """Apply one action."""
     try:
         match action:
-            case CreateTopic(topic, partitions, replication_factor, configs):
-                target.create_topic(topic, partitions, replication_factor, configs)
+            case CreateTopic():
+                return _create(action, target)
             case GrowTopic(topic, total):
                 target.grow_topic(topic, total)
+            case AlterConfigs():
+                return _alter(action, target)
             case Keep(reason=reason) | Refuse(reason=reason):
-                return reason
+                return Outcome(action, reason)
             case _:
                 assert_never(action)
     except ClusterRejected as error:
+        return Outcome(action, str(error))
+    return Outcome(action, None)
+
+
+def _create(action: CreateTopic, target: Writer) -> Outcome:
+    """Create a topic, without the configs that the cluster refuses if it refuses some."""
+    try:
+        target.create_topic(*_arguments(action, action.configs))
+    except ClusterRejected as error:
+        refused = {
+            config: why
+            for config, value in action.configs.items()
+            if (why := _refusal(action, {config: value}, target))
+        }
+        kept = {each: value for each, value in action.configs.items() if each not in refused}
+        if not refused or _refusal(action, kept, target):
+            return Outcome(action, str(error))
+        target.create_topic(*_arguments(action, kept))
+        return Outcome(action, _listed(refused), refused)
+    return Outcome(action, None)
+
+
+def _arguments(
+    action: CreateTopic, configs: Mapping[str, str]
+) -> tuple[str, int, int, Mapping[str, str]]:
+    return action.topic, action.partitions, action.replication_factor, configs
+
+
+def _refusal(action: CreateTopic, configs: Mapping[str, str], target: Writer) -> str:
+    try:
+        target.would_create(*_arguments(action, configs))
+    except ClusterRejected as error:
         return str(error)
-    return None
+    return ""
+
+
+def _alter(action: AlterConfigs, target: Writer) -> Outcome:
+    """Alter all at once; one by one if that is refused, so that one config holds up no other."""
+    wanted = {each.config: each.value for each in action.changes}
+    try:
+        target.alter_configs(action.topic, wanted)
+    except ClusterRejected as error:
+        if len(wanted) == 1:
+            return Outcome(action, str(error), dict.fromkeys(wanted, str(error)))
+    else:
+        return Outcome(action, None)
+    refused = {}
+    for config, value in wanted.items():
+        try:
+            target.alter_configs(action.topic, {config: value})
+        except ClusterRejected as error:
+            refused[config] = str(error)
+    return Outcome(action, _listed(refused) if refused else None, refused)
+
+
+def _listed(refused: Mapping[str, str]) -> str:
+    return "; ".join(f"{config}: {why}" for config, why in refused.items())
+
+
+def applied(outcome: Outcome, before: Applied) -> Applied | None:
+    """Return what to remember of a topic after an outcome; None: nothing new. Pure.
+
+    ``before`` is what was remembered, with the flow and topic that the outcome is about.
+    """
+    match outcome.action:
+        case CreateTopic(configs=wanted) if not outcome.failed or outcome.refused:
+            asked: Mapping[str, str | None] = wanted
+        case AlterConfigs(values=wanted) if not outcome.failed or outcome.refused:
+            asked = {each.config: each.value for each in outcome.action.changes}
+        case _:
+            return None
+    refused = {each: why for each, why in before.refused.items() if each not in asked}
+    refused |= {each: (asked[each] or "", why) for each, why in outcome.refused.items()}
+    done = {each: value for each, value in wanted.items() if each not in refused}
+    return replace(before, configs=done, refused=refused)

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, assert_never
 
-from replication.topics import BROKER_DEFAULT, CreateTopic, GrowTopic, Keep, Refuse
+from replication.apply import is_change
+from replication.topics import (
+    BROKER_DEFAULT,
+    AlterConfigs,
+    CreateTopic,
+    GrowTopic,
+    Keep,
+    Refuse,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from replication.topics import Action
+    from replication.apply import Action
 
 
 def explain(plan: Iterable[Action]) -> str:
     """Return a line an action, or a sentence when there is nothing to do."""
-    return "\n".join(map(explain_action, plan)) or "nothing to do: the target has every topic"
+    return "\n".join(map(explain_action, plan)) or "nothing to do: the target is as its flows say"
 
 
 def explain_action(action: Action) -> str:
-    """Return one action in a line."""
+    """Return one action in a line, with its reason."""
     match action:
-        case CreateTopic(topic, partitions, replication_factor):
+        case CreateTopic(topic, partitions, replication_factor, configs, reason):
             replicas = _replicas(replication_factor)
-            return f"create {topic}: {_count(partitions, 'partition')}, {replicas}"
-        case GrowTopic(topic, total):
-            return f"grow {topic} to {_count(total, 'partition')}"
+            made = f"{_count(partitions, 'partition')}, {replicas}{_configs(configs)}"
+            return f"create {topic}: {made} ({reason})"
+        case GrowTopic(topic, total, reason):
+            return f"grow {topic} to {_count(total, 'partition')} ({reason})"
+        case AlterConfigs(topic, changes):
+            return f"alter {topic}: {'; '.join(map(str, changes))}"
         case Keep(topic, reason):
             return f"keep {topic} as it is: {reason}"
         case Refuse(topic, reason):
@@ -39,5 +52,20 @@ def _replicas(factor: int) -> str:
     return f"replication factor {factor}"
 
 
+def _configs(configs: Mapping[str, str]) -> str:
+    return "".join(f", {name}={value}" for name, value in sorted(configs.items()))
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def as_data(action: Action) -> dict[str, Any]:
+    """Return one action for programs: its kind, all that it says, and the line for people."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(action).__name__).lower()
+    return {
+        "kind": kind,
+        "changes": is_change(action),
+        **asdict(action),
+        "text": explain_action(action),
+    }

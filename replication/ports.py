@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.config.model import Flow
     from replication.model import TopicPartition
+    from replication.state import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,23 @@ class TopicInfo:
     name: str
     topic_id: str  # hex of its UUID
     partitions: int
+    replicas: int = 0  # of the partition that has the fewest; 0: not told
+
+
+class SetBy(StrEnum):
+    """Where the value of a topic's config comes from."""
+
+    TOPIC = "topic"  # set on this topic
+    BROKERS = "brokers"  # set for all topics while the brokers run
+    FILE = "file"  # a broker's properties file
+    DEFAULT = "default"  # built in
+
+
+class ConfigValue(NamedTuple):
+    """A config that holds for a topic."""
+
+    value: str
+    set_by: SetBy
 
 
 class Cluster(Protocol):
@@ -29,8 +49,14 @@ class Cluster(Protocol):
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
 
+    def broker_default(self, name: str) -> str | None:
+        """Return a broker's value of a setting; None when the credentials may not see it."""
+
     def topics(self) -> Mapping[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too."""
+
+    def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
+        """Return all configs of each topic that may be altered and are no secrets."""
 
     def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
         """Return the configs that were set on each topic (not defaults)."""
@@ -38,10 +64,41 @@ class Cluster(Protocol):
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
-        """Create a topic. Raises ClusterRejected."""
+        """Create a topic unless it is there. Raises ClusterRejected."""
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Raise ClusterRejected if ``create_topic`` would be; create nothing."""
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
 
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs, or unset those that are None; all or none. Others stay as they are."""
+
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader."""
+
+
+class Records(Protocol):
+    """Isthmus' own topics on one cluster; see adapters.state_store."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Write in order and wait until it is acked."""
+
+    def ensure_topics(self, source: str) -> None:
+        """Make the topics of the flows from ``source`` if they are not there."""
+
+
+class Clients(Protocol):
+    """The clients of a file's flows, made when they are first asked for."""
+
+    def source(self, flow: Flow) -> Cluster: ...
+
+    def target(self, flow: Flow) -> Cluster: ...
+
+    def store(self, flow: Flow) -> Records: ...

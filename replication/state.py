@@ -9,7 +9,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`
+                                          :class:`Decision`, :class:`Applied`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
@@ -19,7 +19,7 @@ Pure: bytes in, values out, and back.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 from replication.errors import ReplicationError
@@ -281,6 +281,21 @@ class DutyReport(_Stored):
     took_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Applied(_Stored):
+    """What was last set on a target topic, so that a change by others can be told from our own."""
+
+    KIND: ClassVar[str] = "applied"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic")
+
+    flow: str
+    topic: str  # on the target
+    configs: Mapping[str, str] = field(default_factory=dict)  # that follow the source or the file
+    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # config: (value, why)
+    at_ms: int = 0
+    by: str = ""
+
+
 Stored = (
     Anchor
     | Claim
@@ -292,6 +307,7 @@ Stored = (
     | Control
     | Decision
     | DutyReport
+    | Applied
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
@@ -321,6 +337,8 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
         decoded["appenders"] = tuple((t, p) for t, p in decoded.get("appenders", ()))
     if decoded.get("run") is not None:
         decoded["run"] = tuple(decoded["run"])
+    if kind is Applied:
+        decoded["refused"] = {c: (v, why) for c, (v, why) in decoded.get("refused", {}).items()}
     return kind.parse(decoded_key, decoded)
 
 

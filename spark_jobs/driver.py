@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, NoReturn
 import structlog
 
 from replication.adapters.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
 from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.namer import Namer
+from replication.planning import Part, Planner
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
 from spark_jobs.flow import FlowDriver, template
@@ -71,6 +73,7 @@ class Driver:
         self._config = config
         self._directory = directory
         self._lock = lock
+        self._clients = KafkaClients()
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
@@ -202,6 +205,7 @@ class Driver:
             planner.plan,
             PlannedCluster(flow.clients.source_admin),
             PlannedCluster(flow.clients.target_admin),
+            Planner(self._config, self._clients, {Part.TOPICS}),
         )
 
     def _start(self, flow: Flow, generation: int, attempt: int) -> FlowQuery:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.model import Mode
+from replication.modes import mode_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,12 +44,6 @@ class Modes:
             }
             self._look_at = time.monotonic() + _LOOK_EVERY_S
         return self._known
-
-
-def mode_for(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
-    """Return the mode of a topic with these configs at the source and on the target. Pure."""
-    compacted = any("compact" in each.get("cleanup.policy", "") for each in (theirs, ours))
-    return Mode.TRANSACTIONAL if compacted else Mode.APPEND
 
 
 def notice(partitions: Iterable[PartitionPlan]) -> str:

@@ -6,39 +6,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.apply import apply_plan
 from replication.explain import explain_action
 from replication.gaps import gap
 from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
 from replication.naming_conflicts import refusals
+from replication.planning import execute
 from replication.remembering import Last
-from replication.topics import CreateTopic, GrowTopic, Refuse, WantedTopic, plan_topics
+from replication.topics import Keep, Refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.apply import Outcome
-    from replication.config.model import CopySettings, Flow
+    from replication.config.model import CopySettings
     from replication.namer import Namer
+    from replication.planning import Planner
     from replication.ports import Cluster, TopicInfo
     from replication.selection import TopicSelector
     from spark_jobs.modes import Modes
     from spark_jobs.naming_guard import NamingGuard
-
-# Set for the brokers of one cluster, or in the way of copies that keep their timestamps.
-_NOT_COPIED = frozenset(
-    {
-        "follower.replication.throttled.replicas",
-        "leader.replication.throttled.replicas",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "message.timestamp.difference.max.ms",
-        "message.timestamp.type",
-        "min.insync.replicas",
-        "unclean.leader.election.enable",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +51,10 @@ class FlowPlanner:
         self._gap = Last(partial(gap, self._selector))
         self._partitions = Last(partial(_partitions, self._flow.copying))
 
-    def plan(self, source: Cluster, target: Cluster) -> FlowPlan:
+    def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
+
+        ``planner`` plans what is missing, with an eye on other flows into the same topics.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
         ClusterRejected for the cluster as a whole. One topic that cannot be made, or that must not
@@ -79,14 +68,17 @@ class FlowPlanner:
         barred = refusals(conflicts, self._flow.name)
         chosen = {each.topic: theirs[each.topic] for each in named if each.topic not in barred}
         told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
-        if any(_lacks(ours, remote(name), info) for name, info in chosen.items()):
-            told += _prepare(self._flow, self._selector, chosen, (source, target))
+        silent: tuple[str, ...] = ()
+        if lacking := _lacking(self._selector, chosen, ours):
+            plan = planner.plan(self._flow.target, {self._flow.name}, lacking)
+            silent = plan.problems
+            told += tuple(_told(execute(plan, planner, f"the driver of {self._flow.name}")))
             ours = target.topics()
         there = {name: ours[remote(name)] for name in chosen if remote(name) in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         return FlowPlan(
             self._partitions(chosen, there, modes),
-            tuple(each.text for each in told),
+            (*silent, *(each.text for each in told)),
             self._gap(names),
             "; ".join(each.text for each in told if each.refused),
         )
@@ -126,48 +118,19 @@ class _Told(NamedTuple):
     refused: bool
 
 
-def _lacks(ours: Mapping[str, TopicInfo], name: str, theirs: TopicInfo) -> bool:
-    return name not in ours or ours[name].partitions < theirs.partitions
-
-
-def _prepare(
-    flow: Flow,
-    selector: TopicSelector,
-    chosen: Mapping[str, TopicInfo],
-    clusters: tuple[Cluster, Cluster],
-) -> tuple[_Told, ...]:
-    source, target = clusters
-    if not flow.creation.enabled:
-        lacking = (
-            f"{flow.target} lacks topics or partitions of {flow.source}, and this flow may not "
-            "make any: make them by hand"
-        )
-        return (_Told(lacking, refused=True),)
-    configs = source.topic_configs(chosen)
-    wanted = [
-        wanted_topic(flow, selector.remote_topic(name), info, configs.get(name, {}))
-        for name, info in chosen.items()
-    ]
-    plan = plan_topics(wanted, target.topics(), target.broker_count())
-    return tuple(_told(apply_plan(plan, target)))
-
-
-def wanted_topic(
-    flow: Flow, name: str, theirs: TopicInfo, configs: Mapping[str, str]
-) -> WantedTopic:
-    """Return how a topic of the source should be on the target. Pure."""
-    creation = flow.creation
-    copied = {} if creation.configs_strategy == "NONE" else dict(configs)
-    kept = {key: value for key, value in copied.items() if key not in _NOT_COPIED}
-    if creation.min_insync_replicas is not None:
-        kept["min.insync.replicas"] = str(creation.min_insync_replicas)
-    partitions = max(theirs.partitions, creation.default_partitions or 1)
-    return WantedTopic(name, partitions, creation.replication_factor, kept)
+def _lacking(
+    selector: TopicSelector, chosen: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
+) -> frozenset[str]:
+    """Return the target topics that are missing, or miss partitions."""
+    wanted = ((selector.remote_topic(name), info.partitions) for name, info in chosen.items())
+    return frozenset(
+        name for name, count in wanted if name not in ours or ours[name].partitions < count
+    )
 
 
 def _told(outcomes: Iterable[Outcome]) -> Iterator[_Told]:
     for each in outcomes:
         said = explain_action(each.action)
-        rejected = bool(each.problem) and isinstance(each.action, CreateTopic | GrowTopic)
-        text = f"{said}: {each.problem}" if rejected else said
-        yield _Told(text, rejected or isinstance(each.action, Refuse))
+        is_told = each.problem is None or isinstance(each.action, Keep | Refuse)
+        text = said if is_told else f"{said}: {each.problem}"
+        yield _Told(text, each.failed and not each.refused)

@@ -12,7 +12,6 @@ from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AdminClient,
     ConfigResource,
-    ConfigSource,
     NewPartitions,
     NewTopic,
     OffsetSpec,
@@ -20,8 +19,10 @@ from confluent_kafka.admin import (
 )
 
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.topic_settings import alterations, settings
+from replication.errors import ClusterRejected
 from replication.model import TopicPartition
-from replication.ports import TopicInfo
+from replication.ports import SetBy, TopicInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Uuid
     from confluent_kafka.admin import ClusterMetadata, TopicDescription
+
+    from replication.ports import ConfigValue
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
@@ -69,6 +72,18 @@ class KafkaAdmin:
         """Return how many brokers are alive."""
         return len(self._metadata("counting the brokers").brokers)
 
+    def broker_default(self, name: str) -> str | None:
+        """Return a broker's value of a setting; None when the credentials may not see it."""
+        broker = min(self._metadata("listing the brokers").brokers)
+        resource = ConfigResource(ResourceType.BROKER, str(broker))
+        try:
+            with self._doing("reading a broker's settings"):
+                asked = self._client.describe_configs([resource], request_timeout=self._timeout_s)
+                entry = self._wait(asked[resource]).get(name)
+        except ClusterRejected:
+            return None
+        return None if entry is None else entry.value
+
     def topics(self) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too."""
         found = {}
@@ -83,27 +98,45 @@ class KafkaAdmin:
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the configs that were set on each topic; a topic that is gone is left out."""
+        return {
+            topic: {name: each.value for name, each in found.items() if each.set_by is SetBy.TOPIC}
+            for topic, found in self.topic_settings(topics).items()
+        }
+
+    def topic_settings(self, topics: Iterable[str]) -> dict[str, dict[str, ConfigValue]]:
+        """Return what may be altered of each topic; a topic that is gone is left out."""
         found = {}
         for names in _slices(topics):
             resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
             with self._doing("reading topic configs"):
                 asked = self._client.describe_configs(resources, request_timeout=self._timeout_s)
                 for resource, entries in self._present(asked):
-                    found[resource.name] = {
-                        entry.name: entry.value
-                        for entry in entries.values()
-                        if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-                    }
+                    found[resource.name] = settings(entries.values())
         return found
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
-        """Create a topic; a replication factor of -1 is the broker's default."""
+        """Create a topic unless it is there; a replication factor of -1 is the broker's default."""
+        self._create(NewTopic(name, partitions, replication_factor, config=dict(configs)))
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Raise ClusterRejected if ``create_topic`` would be; create nothing."""
         new = NewTopic(name, partitions, replication_factor, config=dict(configs))
-        with self._doing(f"creating topic {name}"):
-            asked = self._client.create_topics([new], request_timeout=self._timeout_s)
-            self._wait(asked[name])
+        self._create(new, validate_only=True)
+
+    def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
+        with self._doing(f"creating topic {new.topic}"):
+            asked = self._client.create_topics(
+                [new], request_timeout=self._timeout_s, validate_only=validate_only
+            )
+            try:
+                self._wait(asked[new.topic])
+            except KafkaException as error:  # another driver, or a person, was faster
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
@@ -112,6 +145,17 @@ class KafkaAdmin:
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )
             self._wait(asked[name])
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs, or unset those that are None; all or none. Others stay as they are."""
+        resource = ConfigResource(
+            ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
+        )
+        with self._doing(f"altering configs of topic {topic}"):
+            asked = self._client.incremental_alter_configs(
+                [resource], request_timeout=self._timeout_s
+            )
+            self._wait(asked[resource])
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader.
@@ -180,7 +224,8 @@ def _slices(names: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _info(topic: TopicDescription) -> TopicInfo:
-    return TopicInfo(topic.name, _hex(topic.topic_id), len(topic.partitions))
+    replicas = min((len(each.replicas) for each in topic.partitions), default=0)
+    return TopicInfo(topic.name, _hex(topic.topic_id), len(topic.partitions), replicas)
 
 
 def _hex(uuid: Uuid | None) -> str:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from replication.config import values
 from replication.config.client_keys import CONNECTION, HONOURED
 from replication.config.clients import cluster_client, flow_clients
+from replication.config.duty_settings import read_acls, read_configs
 from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
 from replication.config.mm2_settings import read_mm2
 from replication.config.model import (
@@ -109,6 +110,8 @@ def _flow(
         selection=read_selection(read, notes),
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
         creation=read_creation(read),
+        configs=read_configs(read),
+        acls=read_acls(read),
         copying=read_copying(read, consumer),
         policies=read_policies(read),
         mm2=_mm2(read, parsed, pair, plan),

@@ -52,6 +52,8 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
     name = scoped.name
     if scoped.scope == "top" and name.startswith(_PASSED_ON):
         return
+    if scoped.scope in ("top", "flow") and name.startswith(own_keys.TOPIC_CONFIG):
+        return  # checked with its value
     if name in mm2_keys.REMOVED:
         notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
     elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":

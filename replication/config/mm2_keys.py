@@ -32,8 +32,6 @@ def _names(text: str) -> list[str]:
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
 _GROUPS = "groups are listed anew in every round"
-_CONFIGS = "topic settings are not synced by this version; new topics take the source's"
-_ACLS = "ACLs are not synced by this version"
 _SYNCS = "offset syncs and checkpoints are not written by this version"
 _EXACT = "copying is always exactly once"
 _PLUGIN = "plug-ins written in Java cannot run here"
@@ -67,18 +65,18 @@ CONNECTOR: dict[str, Key] = {
     "topics": Key("patterns"),
     "topics.exclude": Key("patterns"),
     "topic.filter.class": Key(fate=_R, why=_PLUGIN),
-    "config.properties.exclude": Key("patterns", _L, _CONFIGS),
+    "config.properties.exclude": Key("patterns"),
     "config.property.filter.class": Key(fate=_R, why=_PLUGIN),
-    "use.defaults.from": Key("choice source|target", _L, _CONFIGS),
+    "use.defaults.from": Key("choice source|target", default="target"),
     "replication.factor": Key("int", default="2"),
     "refresh.topics.enabled": Key("boolean", _N, "new topics are always found, within seconds"),
     "refresh.topics.interval.seconds": Key(
         "seconds", _N, "new topics are looked for about every 2 s; this is an upper bound only"
     ),
-    "sync.topic.configs.enabled": Key("boolean", _L, _CONFIGS),
-    "sync.topic.configs.interval.seconds": Key("seconds", _L, _CONFIGS),
-    "sync.topic.acls.enabled": Key("boolean", _L, _ACLS),
-    "sync.topic.acls.interval.seconds": Key("seconds", _L, _ACLS),
+    "sync.topic.configs.enabled": Key("boolean", default="true"),
+    "sync.topic.configs.interval.seconds": Key("seconds", default="600"),
+    "sync.topic.acls.enabled": Key("boolean", default="true"),
+    "sync.topic.acls.interval.seconds": Key("seconds", default="600"),
     "consumer.poll.timeout.ms": Key("ms", _N, "fetches wait at the broker, there is no polling"),
     "offset.lag.max": Key("int", _N, "offsets are exact, not sampled"),
     "offset-syncs.topic.replication.factor": Key("int", _L, _SYNCS),

@@ -64,6 +64,34 @@ class TopicCreation(Section):
     configs_strategy: Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"] = "FIRST"
 
 
+class ConfigSync(Section):
+    """Which topic configs follow the source, and how often."""
+
+    enabled: bool = True
+    every: timedelta = timedelta(seconds=600)
+    exclude: tuple[str, ...] = (  # Java regexes; MirrorMaker 2's, and what is in a copy's way
+        r"follower\.replication\.throttled\.replicas",
+        r"leader\.replication\.throttled\.replicas",
+        r"message\.timestamp\.difference\.max\.ms",
+        r"message\.timestamp\.before\.max\.ms",  # else old records are refused
+        r"message\.timestamp\.after\.max\.ms",
+        r"message\.timestamp\.type",
+        r"unclean\.leader\.election\.enable",
+        r"min\.insync\.replicas",
+    )
+    defaults_from: Literal["source", "target"] = "target"
+    overrides: tuple[tuple[str, str, str], ...] = ()  # topic regex, config, value; "": the default
+
+
+class AclSync(Section):
+    """Which rights follow the source's, and how often."""
+
+    enabled: bool = True
+    every: timedelta = timedelta(seconds=600)
+    groups: bool = False  # rights on consumer groups too
+    delete: bool = False  # take away what we made and the source no longer has
+
+
 class CopySettings(Section):
     """How the append engine works for a flow."""
 
@@ -147,6 +175,8 @@ class Flow(Section):
     selection: Selection = Selection()
     naming: Naming = Naming()
     creation: TopicCreation = TopicCreation()
+    configs: ConfigSync = ConfigSync()
+    acls: AclSync = AclSync()
     copying: CopySettings = CopySettings()
     policies: Policies = Policies()
     mm2: Mm2 = Mm2()

@@ -25,11 +25,16 @@ FLOW: dict[str, Key] = {
     "dead.letters.enabled": Key("boolean", default="false"),
     "isthmus.topics.replication.factor": Key("int", default="3"),
     "sync.topic.configs.strategy": Key("choice INTERSECTION|MAJORITY|FIRST|NONE"),
+    "sync.topic.acls.delete": Key("boolean", default="false"),
+    "sync.group.acls.enabled": Key("boolean", default="false"),
     "topics.regex": Key("patterns"),
     "topics.merge": Key("patterns"),
     "topics.rename.regex": Key(),
     "topics.rename.replacement": Key(),
 }
+
+# ``topic.config.<topic regex>/<config> = value``: at top level and per flow.
+TOPIC_CONFIG = "topic.config."
 
 # Top level only. ``spark.conf.<k>`` passes any k on to Spark.
 TOP: dict[str, Key] = {

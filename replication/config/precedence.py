@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from replication.config.client_keys import CONNECTION, KINDS
 from replication.config.mm2_keys import CONNECTOR
+from replication.config.own_keys import TOPIC_CONFIG
 from replication.config.properties import Value
 
 Properties = Mapping[str, Value]
@@ -99,7 +100,7 @@ def connector_properties(
     return {
         **_fill_ins(flow, _CLASSES[connector]),
         **{key: value for key, value in top.items() if key not in _DRIVER_ONLY},
-        **_starting(props, ("replication.policy", "config.providers")),
+        **_starting(props, ("replication.policy", "config.providers", TOPIC_CONFIG)),
         **_sided("target", cluster_properties(props, aliases, target)),
         **_sided("source", cluster_properties(props, aliases, source)),
         **_stripped(props, f"{source}->{target}."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from replication.config import client_keys, values
 from replication.config.keys import client_name, lookup
-from replication.config.own_keys import FLOW, TOP
+from replication.config.own_keys import FLOW, TOP, TOPIC_CONFIG
 from replication.config.properties import Value
 from replication.config.providers import (
     PREFIX,
@@ -87,6 +87,9 @@ def check_values(parsed: ParsedFile, notes: Notes) -> None:
 def _check_value(scoped: Scoped, value: Value, parsed: ParsedFile, notes: Notes) -> None:
     text = parsed.resolve(value.text)
     client = client_name(scoped)
+    if scoped.name.startswith(TOPIC_CONFIG):
+        _check_override(scoped.name, value, notes)
+        return
     try:
         if client is not None:
             _check_client(client, text)
@@ -116,6 +119,19 @@ def _check_patterns(name: str, value: Value, text: str, notes: Notes) -> None:
         notes.error(value.at, str(error), fix)
     if "" in items:
         notes.warn(value.at, "has an empty item", "no comma at the end, none doubled")
+
+
+def _check_override(name: str, value: Value, notes: Notes) -> None:
+    pattern, slash, config = name.removeprefix(TOPIC_CONFIG).rpartition("/")
+    if not (slash and pattern and config):
+        notes.error(value.at, "names no topic or no config",
+                    f"{TOPIC_CONFIG}<topic regex>/<config>, such as "
+                    f"{TOPIC_CONFIG}orders.*/retention.ms")  # fmt: skip
+        return
+    try:
+        compile_rules((pattern,))
+    except Untranslatable as error:
+        notes.error(value.at, str(error), "a pattern that Java and Python both know")
 
 
 def _check_client(name: str, text: str) -> None:

@@ -6,15 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.apply import Outcome, apply_plan
+from replication.apply import Outcome, carry_out
+from replication.configs import Change
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.explain import explain
 from replication.ports import TopicInfo
-from replication.topics import CreateTopic, GrowTopic, Keep, Refuse, WantedTopic, plan_topics
+from replication.topics import (
+    AlterConfigs,
+    CreateTopic,
+    GrowTopic,
+    Keep,
+    Refuse,
+    TargetTopics,
+    WantedTopic,
+    plan_topics,
+)
+
+NEW = "the source has it and the target does not"
 
 
 def plan(wanted: WantedTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
-    return plan_topics([wanted], {topic.name: topic for topic in existing}, brokers)
+    return plan_topics([wanted], TargetTopics({each.name: each for each in existing}, brokers))
 
 
 def wanted(partitions: int = 6, factor: int = 3) -> WantedTopic:
@@ -32,6 +44,10 @@ class Target:
         self.topics: dict[str, TopicInfo] = {}
         self._refused, self._down = refused, down
 
+    def would_create(self, name, partitions, replication_factor, configs):
+        if name == self._refused:
+            raise ClusterRejected("not authorized")
+
     def create_topic(self, name, partitions, replication_factor, configs):
         if name == self._refused:
             raise ClusterRejected(f"creating topic {name}: not authorized")
@@ -47,7 +63,7 @@ class Target:
 def test_a_topic_that_the_target_lacks_is_created_like_its_source():
     configs = {"retention.ms": "1000"}
     assert plan(WantedTopic("us.orders", 6, 3, configs)) == (
-        CreateTopic("us.orders", 6, 3, configs),
+        CreateTopic("us.orders", 6, 3, configs, NEW),
     )
 
 
@@ -56,7 +72,9 @@ def test_a_topic_that_matches_needs_nothing():
 
 
 def test_a_topic_that_grew_at_the_source_grows():
-    assert plan(wanted(6), existing(2)) == (GrowTopic("us.orders", 6),)
+    assert plan(wanted(6), existing(2)) == (
+        GrowTopic("us.orders", 6, "the source has 6, the target 2"),
+    )
 
 
 def test_a_target_with_more_partitions_is_kept_and_reported():
@@ -87,7 +105,7 @@ def test_an_impossible_replication_factor_is_refused(factor, reason):
 
 
 def test_the_brokers_default_replication_factor_is_left_to_the_broker():
-    assert plan(wanted(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}),)
+    assert plan(wanted(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}, NEW),)
 
 
 def test_a_topic_that_exists_does_not_ask_for_more_brokers():
@@ -95,31 +113,29 @@ def test_a_topic_that_exists_does_not_ask_for_more_brokers():
 
 
 def test_topics_that_only_the_target_has_are_kept():
-    assert plan_topics([], {"us.orders": existing(6)}, 1) == ()
-
-
-def test_a_topic_of_several_sources_gets_the_most_partitions_of_any():
-    both = [WantedTopic("orders", 2, 1), WantedTopic("orders", 5, 1), WantedTopic("orders", 3, 1)]
-    assert plan_topics(both, {}, 1) == (CreateTopic("orders", 5, 1, {}),)
+    assert plan_topics([], TargetTopics({"us.orders": existing(6)}, 1)) == ()
 
 
 names = st.sampled_from(["a", "b", "c"])
-wishes = st.lists(st.builds(WantedTopic, names, st.integers(1, 9), st.just(1)))
+wishes = st.lists(
+    st.builds(WantedTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
+)
 
 
 @given(wishes, st.dictionaries(names, st.integers(1, 9)))
 def test_a_plan_that_was_applied_leaves_no_more_to_apply(wishes, counts):
     target = Target()
     target.topics = {name: TopicInfo(name, "", count) for name, count in counts.items()}
-    apply_plan(plan_topics(wishes, target.topics, 1), target)
-    assert all(isinstance(each, Keep) for each in plan_topics(wishes, target.topics, 1))
+    list(carry_out(plan_topics(wishes, TargetTopics(target.topics, 1)), target))
+    again = plan_topics(wishes, TargetTopics(target.topics, 1))
+    assert all(isinstance(each, Keep) for each in again)
     assert all(target.topics[each.name].partitions >= each.partitions for each in wishes)
 
 
 def test_an_action_that_is_rejected_does_not_hold_up_the_others():
     target = Target(refused="a")
     actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
-    assert apply_plan(actions, target) == [
+    assert list(carry_out(actions, target)) == [
         Outcome(actions[0], "creating topic a: not authorized"),
         Outcome(actions[1], "because"),
         Outcome(actions[2], None),
@@ -130,26 +146,28 @@ def test_an_action_that_is_rejected_does_not_hold_up_the_others():
 def test_a_cluster_that_does_not_answer_ends_the_plan():
     target = Target(down="a")
     with pytest.raises(ClusterUnavailable):
-        apply_plan([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target)
+        list(carry_out([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target))
     assert target.topics == {}
 
 
 def test_a_plan_reads_as_a_list_of_sentences():
     actions = [
-        CreateTopic("a", 1, 3, {}),
+        CreateTopic("a", 1, 3, {"retention.ms": "1"}),
         CreateTopic("b", 4, -1, {}),
         GrowTopic("c", 6),
+        AlterConfigs("c", (Change("a.b", None, "1", "why"), Change("c.d", "2", None, "so"))),
         Keep("d", "why"),
         Refuse("e", "why not"),
     ]
     assert explain(actions).splitlines() == [
-        "create a: 1 partition, replication factor 3",
-        "create b: 4 partitions, the broker's default replication factor",
-        "grow c to 6 partitions",
+        "create a: 1 partition, replication factor 3, retention.ms=1 (it is missing)",
+        "create b: 4 partitions, the broker's default replication factor (it is missing)",
+        "grow c to 6 partitions (the source has more)",
+        "alter c: a.b: not set -> 1, why; c.d: unset (was 2), so",
         "keep d as it is: why",
         "refuse e: why not",
     ]
 
 
 def test_an_empty_plan_says_so():
-    assert explain([]) == "nothing to do: the target has every topic"
+    assert explain([]) == "nothing to do: the target is as its flows say"

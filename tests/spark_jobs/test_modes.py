@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from replication.model import Mode, PartitionPlan, TopicPartition
+from replication.modes import mode_for
 from spark_jobs import modes
-from spark_jobs.modes import Modes, mode_for, notice, weaker
+from spark_jobs.modes import Modes, notice, weaker
 
 
 class Configs:

@@ -2,10 +2,12 @@
 
 import pytest
 from builders import a_config, a_flow
+from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
 from replication.config.model import Naming, RenameRule, TopicCreation
 from replication.namer import Namer
+from replication.planning import Part, Planner
 from replication.policies import Policies
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
 from spark_jobs.modes import Modes
@@ -38,7 +40,9 @@ class Run:
 
     def plan(self, name: str, source: TopicCluster, target: TopicCluster) -> FlowPlan:
         namer = Namer.for_flow(self.config.flow(name), self.config)
-        return FlowPlanner(namer, self.guard, Modes("append")).plan(source, target)
+        clients = MemoryClients(dict.fromkeys("ABC", source) | {namer.flow.target: target})
+        planner = Planner(self.config, clients, {Part.TOPICS})
+        return FlowPlanner(namer, self.guard, Modes("append")).plan(source, target, planner)
 
 
 def targets(plan: FlowPlan) -> list[str]:

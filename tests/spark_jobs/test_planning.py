@@ -1,30 +1,34 @@
 import pytest
-from builders import a_config
+from builders import a_config, a_flow
+from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
-from replication.config.model import Flow, FlowClients, Selection, TopicCreation
+from replication.config.model import TopicCreation
 from replication.namer import Namer
+from replication.planning import Part, Planner
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
 
-CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 
+class Looking:
+    """The planner of a driver, which looks at the same two clusters again and again."""
 
-def planner(**creation: object) -> FlowPlanner:
-    flow = Flow(
-        source="A",
-        target="B",
-        selection=Selection(topics=("orders", "clicks")),
-        creation=TopicCreation(**{"replication_factor": 1, **creation}),
-        clients=CLIENTS,
-    )
-    namer = Namer.for_flow(flow, a_config(flow))
-    return FlowPlanner(namer, NamingGuard(StoredRecords()), Modes())
+    def __init__(self, **creation: object) -> None:
+        flow = a_flow(topics=("orders", "clicks")).model_copy(
+            update={"creation": TopicCreation(**{"replication_factor": 1, **creation})}
+        )
+        self._config = a_config(flow)
+        namer = Namer.for_flow(flow, self._config)
+        self._planner = FlowPlanner(namer, NamingGuard(StoredRecords()), Modes())
+
+    def plan(self, source: TopicCluster, target: TopicCluster):
+        clients = MemoryClients({"A": source, "B": target})
+        return self._planner.plan(source, target, Planner(self._config, clients, {Part.TOPICS}))
 
 
 def plan(source: TopicCluster, target: TopicCluster, **creation: object):
-    return planner(**creation).plan(source, target)
+    return Looking(**creation).plan(source, target)
 
 
 def test_missing_topics_are_made_and_every_partition_is_planned():
@@ -47,7 +51,7 @@ def test_a_topic_that_grew_grows_on_the_target():
     [
         pytest.param({"replication_factor": 2}, "refuse A.orders: ", id="too few brokers"),
         pytest.param(
-            {"enabled": False}, "B lacks topics or partitions of A", id="creation switched off"
+            {"enabled": False}, "refuse A.orders: it is missing", id="creation switched off"
         ),
     ],
 )
@@ -65,7 +69,7 @@ def test_a_topic_that_is_not_there_yet_is_named():
 
 
 def test_a_plan_is_the_same_object_until_something_changes():
-    source, target, again = TopicCluster(orders=2, clicks=1), TopicCluster(), planner()
+    source, target, again = TopicCluster(orders=2, clicks=1), TopicCluster(), Looking()
     first = again.plan(source, target)
     assert again.plan(source, target).partitions is first.partitions
     source.grow_topic("orders", 3)
@@ -74,7 +78,7 @@ def test_a_plan_is_the_same_object_until_something_changes():
 
 
 def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
-    source, target, again = TopicCluster(orders=1, clicks=1), TopicCluster(), planner()
+    source, target, again = TopicCluster(orders=1, clicks=1), TopicCluster(), Looking()
     before = {
         each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
     }

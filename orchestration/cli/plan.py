@@ -1,0 +1,184 @@
+"""``isthmus plan`` and ``apply``: what would change on which cluster and why, and its doing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.main import say_error
+from orchestration.cli.status import Output
+from orchestration.clusters import read_config
+from orchestration.intents import named_flows, signature
+from replication.adapters.clients import KafkaClients
+from replication.apply import is_change
+from replication.errors import ReplicationError
+from replication.explain import as_data, explain_action
+from replication.overview import overview
+from replication.planning import Planner, execute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from replication.apply import Action, Outcome
+    from replication.overview import FlowOverview
+    from replication.planning import TargetPlan
+
+_DIFFERENT = 2
+_FAILED = 1
+Again = Annotated[
+    bool, typer.Option("--again", help="Also what a cluster refused before, and that is the same.")
+]
+Format = Annotated[Output, typer.Option("--output", "-o")]
+
+
+def plan(
+    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
+) -> None:
+    """Show what would change on which cluster, and why; and every topic with its name and mode.
+
+    Exit code 0: all is as the file says; 2: something is not; 1: a cluster could not be asked.
+    """
+    found = list(_plans(file, flow, again=again))
+    if output is Output.json:
+        typer.echo(json.dumps(_plan_data(found, flow), indent=2))
+    else:
+        for each, _ in found:
+            _show(each, flow)
+        typer.echo(_verdict(found, file))
+    if any(each.problems for each, _ in found):
+        raise typer.Exit(_FAILED)
+    raise typer.Exit(_DIFFERENT if _changes(found) else 0)
+
+
+def apply(
+    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
+) -> None:
+    """Carry out what `isthmus plan` shows, an outcome an action. Done twice it does nothing more.
+
+    What a cluster refuses is named, and the rest is done. Exit code 0: all is as the file says;
+    1: something is not.
+    """
+    failed, outcomes = False, []
+    for each, planner in _plans(file, flow, again=again):
+        failed = failed or bool(each.problems)
+        for outcome in _outcomes(each, planner):
+            failed = failed or outcome.failed
+            outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
+            if output is not Output.json:
+                typer.echo(f"{each.target}: {_told(outcome)}")
+    if output is Output.json:
+        typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
+    elif not outcomes:
+        typer.echo("nothing to do: every target is as the file says")
+    raise typer.Exit(_FAILED if failed else 0)
+
+
+def _plans(
+    file: Path, names: list[str] | None, *, again: bool
+) -> Iterator[tuple[TargetPlan, Planner]]:
+    """Yield the plan of each target that the flows copy to; say what could not be asked."""
+    config = read_config(file)
+    planner = Planner(config, KafkaClients(), again=again)
+    wanted = [each.name for each in named_flows(config, names)]
+    for target in dict.fromkeys(config.flow(name).target for name in wanted):
+        about = [name for name in wanted if config.flow(name).target == target]
+        found = planner.plan(target, about)
+        for problem in found.problems:
+            say_error(ReplicationError(problem))
+        yield found, planner
+
+
+def _outcomes(each: TargetPlan, planner: Planner) -> Iterator[Outcome]:
+    return execute(each, planner, signature())
+
+
+def _changes(found: Iterable[tuple[TargetPlan, Planner]]) -> int:
+    return sum(is_change(action) for each, _ in found for action in each.actions)
+
+
+def _overviews(each: TargetPlan, names: list[str] | None) -> list[FlowOverview]:
+    shown = [source for source in each.sources if not names or source.flow.name in names]
+    return [overview(each, source) for source in shown]
+
+
+def _plan_data(
+    found: Iterable[tuple[TargetPlan, Planner]], names: list[str] | None
+) -> dict[str, Any]:
+    found = list(found)
+    return {
+        "changes": _changes(found),
+        "flows": [asdict(flow) for each, _ in found for flow in _overviews(each, names)],
+        "clusters": [
+            {
+                "cluster": each.target,
+                "actions": [as_data(action) for action in each.actions],
+                "problems": each.problems,
+            }
+            for each, _ in found
+        ],
+    }
+
+
+def _show(each: TargetPlan, names: list[str] | None) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for flow in _overviews(each, names):
+        console.print(Text(f"{flow.flow} copies {_count(len(flow.topics), 'topic')}", style="bold"))
+        if flow.topics:
+            console.print(_topics(flow))
+        if flow.gap:
+            console.print(Text(f"  {flow.gap}", style="yellow"))
+        for passed in flow.passed_over:
+            console.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
+    if each.actions:
+        console.print(Text(f"on {each.target}", style="bold"))
+    for action in each.actions:
+        console.print(Text(f"  {_mark(action)} {explain_action(action)}"))
+
+
+def _topics(flow: FlowOverview) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2), header_style="bold")
+    for name in ("topic", f"on {flow.target}", "partitions", "mode", "there"):
+        table.add_column(name, overflow="fold")
+    for row in flow.topics:
+        there = "yes" if row.there else "no"
+        table.add_row(row.topic, row.target_topic, str(row.partitions), row.mode, there)
+    return table
+
+
+def _mark(action: Action) -> str:
+    return "!" if is_change(action) else "-"
+
+
+def _verdict(found: Iterable[tuple[TargetPlan, Planner]], file: Path) -> str:
+    count = _changes(found)
+    if not count:
+        return "nothing to change: every target is as the file says"
+    return f"{_count(count, 'change')} to make it as the file says: isthmus apply {file}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _told(outcome: Outcome) -> str:
+    said = explain_action(outcome.action)
+    if not is_change(outcome.action):
+        return said
+    return f"{said}: done" if outcome.problem is None else f"{said}: FAILED: {outcome.problem}"
+
+
+def _outcome_data(outcome: Outcome) -> dict[str, Any]:
+    return {
+        **as_data(outcome.action),
+        "done": outcome.problem is None,
+        "problem": outcome.problem,
+        "refused": dict(outcome.refused),
+    }

@@ -1,0 +1,53 @@
+"""The real clients of a file's flows, one for each set of properties, kept as long as the process.
+
+Making one costs threads, a TLS handshake and a login.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.state_store import StateStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.config.model import Flow
+
+    Properties = tuple[tuple[str, str], ...]
+
+
+class KafkaClients:
+    """Implements ``ports.Clients``."""
+
+    def __init__(self) -> None:
+        self._admins: dict[Properties, KafkaAdmin] = {}
+        self._stores: dict[Properties, StateStore] = {}
+
+    def source(self, flow: Flow) -> KafkaAdmin:
+        """Return the admin client of the flow's source."""
+        return self._admin(flow.clients.source_admin)
+
+    def target(self, flow: Flow) -> KafkaAdmin:
+        """Return the admin client of the flow's target."""
+        return self._admin(flow.clients.target_admin)
+
+    def store(self, flow: Flow) -> StateStore:
+        """Return the store on the flow's target."""
+        key = _key(flow.clients.target_admin)
+        if key not in self._stores:
+            client = to_librdkafka(flow.clients.target_admin)
+            self._stores[key] = StateStore(client, flow.state_replication_factor)
+        return self._stores[key]
+
+    def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:
+        key = _key(properties)
+        if key not in self._admins:
+            self._admins[key] = KafkaAdmin(to_librdkafka(properties))
+        return self._admins[key]
+
+
+def _key(properties: Mapping[str, str]) -> Properties:
+    return tuple(sorted(properties.items()))

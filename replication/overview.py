@@ -1,0 +1,71 @@
+"""A target's plan, topic by topic: what is copied, under which name and how. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.gaps import gap
+from replication.modes import mode_for
+from replication.ports import SetBy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from replication.planning import TargetPlan
+    from replication.ports import ConfigValue
+    from replication.selection import Judgement
+    from replication.wanted import SourceSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """One topic of a flow."""
+
+    topic: str
+    target_topic: str
+    partitions: int
+    mode: str
+    there: bool  # on the target already
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOverview:
+    """What a flow copies, what it asks for in vain, and what a name rule keeps from it."""
+
+    flow: str
+    source: str
+    target: str
+    topics: tuple[TopicRow, ...]
+    gap: str
+    passed_over: tuple[Judgement, ...]
+
+
+def overview(plan: TargetPlan, source: SourceSnapshot) -> FlowOverview:
+    """Return one flow of a plan."""
+    flow = source.flow
+    return FlowOverview(
+        flow.name,
+        flow.source,
+        flow.target,
+        tuple(_rows(plan, source)),
+        gap(source.selector, source.topics),
+        source.selector.passed_over(source.topics),
+    )
+
+
+def _rows(plan: TargetPlan, source: SourceSnapshot) -> Iterator[TopicRow]:
+    wanted = {each.name: each for each in plan.wanted}
+    there = plan.topics.topics if plan.topics else {}
+    ours = plan.topics.settings if plan.topics else {}
+    for topic in source.chosen:
+        name = source.selector.remote_topic(topic)
+        is_there = name in there
+        target = _set(ours.get(name, {})) if is_there else wanted[name].configs
+        delivery = source.flow.copying.delivery
+        mode = mode_for(_set(source.settings.get(topic, {})), target, delivery)
+        yield TopicRow(topic, name, source.topics[topic].partitions, mode, is_there)
+
+
+def _set(settings: Mapping[str, ConfigValue]) -> Mapping[str, str]:
+    return {name: each.value for name, each in settings.items() if each.set_by is SetBy.TOPIC}

@@ -1,0 +1,135 @@
+"""Clusters in memory that implement ``replication.ports.Cluster``, and the clients of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.ports import ConfigValue, SetBy, TopicInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.config.model import Flow
+    from replication.model import TopicPartition
+    from replication.state import Stored
+
+DEFAULTS = {"retention.ms": "604800000", "cleanup.policy": "delete", "min.insync.replicas": "1"}
+
+
+@dataclass
+class MemoryCluster:
+    """Topics and their configs; ``refuses`` are (config, value) that it does not take."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    brokers: int = 1
+    defaults: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULTS))
+    refuses: set[tuple[str, str]] = field(default_factory=set)
+    replicas: int = 1
+    silent: bool = False
+    ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
+    altered: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+
+    def cluster_id(self) -> str:
+        return "memory"
+
+    def broker_count(self) -> int:
+        return self.brokers
+
+    def broker_default(self, name: str) -> str | None:
+        return self.defaults.get(name)
+
+    def topics(self) -> Mapping[str, TopicInfo]:
+        if self.silent:
+            raise ClusterUnavailable("listing the topics at A:9092: no answer in time")
+        return {
+            name: TopicInfo(name, self.ids.get(name, name), count, self.replicas)
+            for name, count in self.counts.items()
+        }
+
+    def recreate(self, topic: str) -> None:
+        self.ids[topic] = "made anew"
+
+    def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
+        return {
+            topic: {
+                **{
+                    name: ConfigValue(value, SetBy.DEFAULT) for name, value in self.defaults.items()
+                },
+                **{
+                    name: ConfigValue(value, SetBy.TOPIC)
+                    for name, value in self.configs.get(topic, {}).items()
+                },
+            }
+            for topic in topics
+            if topic in self.counts
+        }
+
+    def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
+        return {topic: self.configs.get(topic, {}) for topic in topics if topic in self.counts}
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        if bad := self.refuses & set(configs.items()):
+            raise ClusterRejected(f"creating topic {name}: {min(bad)[0]} violates a policy")
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        self.would_create(name, partitions, replication_factor, configs)
+        self.counts[name] = partitions
+        self.configs[name] = dict(configs)
+
+    def grow_topic(self, name: str, total: int) -> None:
+        assert total > self.counts[name]
+        self.counts[name] = total
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        self.altered.append((topic, dict(changes)))
+        if bad := self.refuses & set(changes.items()):
+            raise ClusterRejected(f"altering configs of {topic}: {min(bad)[0]} violates a policy")
+        for name, value in changes.items():
+            own = self.configs.setdefault(topic, {})
+            if value is None:
+                own.pop(name, None)
+            else:
+                own[name] = value
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return dict.fromkeys(partitions, 0)
+
+
+class MemoryRecords:
+    """State topics of one target."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, dict[bytes, Stored]] = {}
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        return self.topics.get(topic, {})
+
+    def write(self, topic: str, *records: Stored) -> None:
+        self.topics.setdefault(topic, {}).update((each.key(), each) for each in records)
+
+    def ensure_topics(self, source: str) -> None:
+        pass
+
+
+@dataclass
+class MemoryClients:
+    """Clusters by alias; implements ``replication.ports.Clients``."""
+
+    clusters: Mapping[str, MemoryCluster]
+    records: MemoryRecords = field(default_factory=MemoryRecords)
+
+    def source(self, flow: Flow) -> MemoryCluster:
+        return self.clusters[flow.source]
+
+    def target(self, flow: Flow) -> MemoryCluster:
+        return self.clusters[flow.target]
+
+    def store(self, flow: Flow) -> MemoryRecords:
+        return self.records
