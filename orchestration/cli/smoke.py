@@ -31,7 +31,7 @@ def smoke(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave logs and data behind.")] = False,
 ) -> None:
-    """Copy records while workers and a driver are killed, then compare every one of them."""
+    """Copy records while a worker and a driver are killed, then compare every one of them."""
     played = scenario(name)
     java()
     where = home()

@@ -10,7 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -133,14 +133,14 @@ class StateStore:
         if missing:
             replicas = self._replicas()
             for name in missing:
-                self._create(name, replicas, _CONFIGS)
+                self._admin.create_topic(name, 1, replicas, _CONFIGS)
         self._await_leaders({TopicPartition(name, 0) for name in names})
 
     def ensure_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""
         name = letters_topic(source)
         if name not in self._admin.topics():
-            self._create(name, self._replicas(), _LETTERS)
+            self._admin.create_topic(name, 1, self._replicas(), _LETTERS)
 
     def read(self, topic: str) -> dict[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""
@@ -232,13 +232,6 @@ class StateStore:
 
     def _replicas(self) -> int:
         return max(1, min(self._replication_factor, self._admin.broker_count()))
-
-    def _create(self, name: str, replicas: int, configs: Mapping[str, str]) -> None:
-        try:
-            self._admin.create_topic(name, 1, replicas, configs)
-        except ClusterRejected:
-            if name not in self._admin.topics():  # else another driver was faster
-                raise
 
     def _await_leaders(self, wanted: set[TopicPartition]) -> None:
         deadline = time.monotonic() + _PATIENCE_S

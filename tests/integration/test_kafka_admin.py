@@ -35,6 +35,15 @@ def test_a_created_topic_is_listed_with_its_id_partitions_and_configs(admin, top
     assert admin.topic_configs([topic, "gone"]) == {topic: {"retention.ms": "1000"}}
 
 
+def test_a_topic_that_another_flow_made_meanwhile_is_let_be(admin, topic_name):
+    topic = topic_name()
+    admin.create_topic(topic, 3, -1, {})
+    admin.create_topic(topic, 2, -1, {})
+    while topic not in (found := admin.topics()):
+        time.sleep(0.05)
+    assert found[topic].partitions == 3
+
+
 def test_a_recreated_topic_has_another_id(admin, source_cluster, topic_name):
     first, second = topic_name(), topic_name()
     for topic in (first, second):
@@ -50,7 +59,8 @@ def test_planning_lists_the_same_topics_and_sees_one_made_anew(admin, source_clu
     planned = PlannedCluster({"bootstrap.servers": address})
     first = planned.topics()
     assert {first[each] for each in (topic, other)} == {admin.topics()[e] for e in (topic, other)}
-    AdminClient({"bootstrap.servers": address}).delete_topics([topic])[topic].result(20)
+    client = AdminClient({"bootstrap.servers": address})  # its answers end with it
+    client.delete_topics([topic])[topic].result(20)
     while topic in planned.topics():
         time.sleep(0.05)
     create_topic(address, topic, 3)
