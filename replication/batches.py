@@ -34,6 +34,9 @@ _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
 _BASE_AND_LENGTH = struct.Struct(">qi")
 _LEADER_EPOCH = struct.Struct(">i")
+_LENGTH = struct.Struct(">i")
+_PRODUCER_ID = struct.Struct(">q")
+_PRODUCER_AT = 43
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
 _WRITER = struct.Struct(">qhi")  # producer id, epoch, base sequence
@@ -112,6 +115,19 @@ def walk(records: memoryview, where: object = "record batches") -> Iterator[Batc
         position, following = stop, batch.last + 1
 
 
+def producer_ids(records: memoryview) -> set[int]:
+    """Return the producer ids of the batches in ``records``: a look at headers, no check."""
+    found: set[int] = set()
+    position, end = 0, len(records)
+    while position + HEADER_SIZE <= end:
+        found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
+        length = _LENGTH.unpack_from(records, position + 8)[0]
+        if length < HEADER_SIZE - _PREFIX:
+            break  # damaged: whoever walks the batches says so
+        position += _PREFIX + length
+    return found
+
+
 def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
     if length < HEADER_SIZE - _PREFIX:
         raise CorruptBatch(f"reading {where} at offset {base}: a batch of {length} bytes")
@@ -161,7 +177,7 @@ def restamp(
     _LEADER_EPOCH.pack_into(view, 12, -1)
     (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
     _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)
-    _WRITER.pack_into(view, 43, producer_id, epoch, sequence)
+    _WRITER.pack_into(view, _PRODUCER_AT, producer_id, epoch, sequence)
     _CRC.pack_into(view, 17, crc32c(memoryview(view)[_CRC_START:]))
 
 

@@ -90,4 +90,5 @@ class PartitionPlan:
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
     start: int | None = None  # source offset to begin at, if it was never copied; None: as the flow
+    origins: str = ""  # which copies are copied on, a rule as in provenance; empty: all
     decision: Choice | None = None  # what a person has chosen

@@ -119,6 +119,7 @@ class Anchor(_Stored):
     lost: int = 0  # source offsets that were passed over, see Loss
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None
+    origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,18 @@ class ProducerEntry(_Stored):
     transactional_id: str
     at_ms: int = 0
     generation: int = 0  # of the driver that wrote it
+    via: tuple[str, ...] = ()  # ids of the clusters they came by, ``origin`` first; empty: that one
+    origin_alias: str = ""  # what the file calls ``origin``; empty: as in the flow's name
+
+    @property
+    def came_by(self) -> tuple[str, ...]:
+        """Return the ids of all clusters that its records have been on before this one."""
+        return self.via or (self.origin,)
+
+    @property
+    def alias(self) -> str:
+        """Return what ``origin`` is called in the file of whoever wrote this."""
+        return self.origin_alias or self.flow.partition("->")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +352,8 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
         decoded["run"] = tuple(decoded["run"])
     if kind is Applied:
         decoded["refused"] = {c: (v, why) for c, (v, why) in decoded.get("refused", {}).items()}
+    if kind is ProducerEntry:
+        decoded["via"] = tuple(decoded.get("via", ()))
     return kind.parse(decoded_key, decoded)
 
 

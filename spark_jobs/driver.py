@@ -18,6 +18,7 @@ from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.namer import Namer
 from replication.planning import Part, Planner
+from replication.routes import Routes
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
 from spark_jobs.flow import FlowDriver, template
@@ -74,6 +75,7 @@ class Driver:
         self._directory = directory
         self._lock = lock
         self._clients = KafkaClients()
+        self._routes = Routes.of(config.flows, config.clusters)
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
@@ -213,7 +215,8 @@ class Driver:
             raise RuntimeError("a query before there is a session")
         directory = self._directory.flow(flow.name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
-        wanted = template(flow, generation)
+        matter = any(each.source == flow.target for each in self._routes.flows.values())
+        wanted = template(flow, generation, origins_matter=matter)
         return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
 
 

@@ -189,7 +189,7 @@ class FlowDriver:
         )
 
 
-def template(flow: Flow, generation: int) -> UnitSpec:
+def template(flow: Flow, generation: int, *, origins_matter: bool) -> UnitSpec:
     """Return what all units of a flow have in common."""
     copying = flow.copying
     return UnitSpec(
@@ -211,4 +211,5 @@ def template(flow: Flow, generation: int) -> UnitSpec:
         bytes_per_second=copying.bytes_per_second // copying.units,
         policies=flow.policies,
         delivery=copying.delivery,
+        origins_matter=origins_matter,
     )

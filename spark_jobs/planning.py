@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.apply import Outcome
-    from replication.config.model import CopySettings
     from replication.namer import Namer
     from replication.planning import Planner
     from replication.ports import Cluster, TopicInfo
@@ -49,7 +48,7 @@ class FlowPlanner:
         self._selected = Last(self._selector.selected)
         self._named = Last(namer.named)
         self._gap = Last(partial(gap, self._selector))
-        self._partitions = Last(partial(_partitions, self._flow.copying))
+        self._partitions = Last(partial(_partitions, namer))
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
@@ -85,7 +84,7 @@ class FlowPlanner:
 
 
 def _partitions(
-    copying: CopySettings,
+    namer: Namer,
     chosen: Mapping[str, TopicInfo],
     there: Mapping[str, TopicInfo],
     modes: Mapping[tuple[str, str], str],
@@ -94,6 +93,7 @@ def _partitions(
 
     ``there`` are the target's topics, by their names at the source.
     """
+    copying = namer.flow.copying
     first = compile_rules(copying.priority_topics)
     return tuple(
         PartitionPlan(
@@ -104,6 +104,7 @@ def _partitions(
             mode=modes[name, ours.name],
             first=priority,
             start=copying.start_offsets.get(name, {}).get(number),
+            origins=namer.routes.rule(namer.flow.name, name),
         )
         for name, ours in sorted(there.items())
         for priority in [any(rule.matches(name) for rule in first)]

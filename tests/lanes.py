@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
@@ -10,10 +12,16 @@ from replication.copier.network import Fetched, Frame
 from replication.copier.outcomes import stuck_as
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import Position
+from replication.provenance import Origins, Rule
 from replication.records import decode, key_and_value
-from replication.state import Anchor
+from replication.state import Anchor, ProducerEntry
 
-OURS, FOREIGN = 7, 8
+OURS, FOREIGN, PASSING_ON = 7, 8, 9
+COMES_HOME, PASSES, LOCAL = 30, 31, 32  # producer ids at the source
+REGISTRY = [
+    ProducerEntry(COMES_HOME, "B->A", "b", "isthmus.B->A.0"),
+    ProducerEntry(PASSES, "C->A", "c", "isthmus.C->A.0"),
+]
 LARGE = b"x" * 5000  # a value that makes its batch too large to be merged
 
 
@@ -33,12 +41,16 @@ class Target:
         self.append(a_batch(0, [b"foreign"], (FOREIGN, 0, 0)), 1)
 
     def marker(self, epoch: int) -> None:
-        self.append(a_marker(0, OURS, epoch), 1)
+        for producer in (OURS, PASSING_ON):
+            self.append(a_marker(0, producer, epoch), 1)
 
     def ours(self) -> list[bytes | None]:
         found = [b for b in walk(memoryview(self.log)) if not b.is_control]
         return [
-            key_and_value(each)[1] for b in found if b.producer_id == OURS for each in decode(b)
+            key_and_value(each)[1]
+            for b in found
+            if b.producer_id in {OURS, PASSING_ON}
+            for each in decode(b)
         ]
 
 
@@ -55,6 +67,15 @@ def a_lane(anchor: Anchor, epoch: int = 1) -> Lane:
     lane.state = PartitionState.RUNNING
     lane.records, lane.bytes = anchor.records, anchor.bytes
     lane.stuck = stuck_as(anchor)
+    return lane
+
+
+def by_registry(lane: Lane, epoch: int = 1) -> Lane:
+    """Let a lane tell copies, and pass on those that came from C."""
+    origins = Origins()
+    origins.learn(REGISTRY)
+    lane.passage = partial(origins.passage, rule=Rule("b"))
+    lane.admit(("c",), "x~c", (PASSING_ON, epoch))
     return lane
 
 

@@ -117,6 +117,7 @@ def _flow(
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
         clients=_clients(parsed, clients),
+        cycle_prevention=read.choice("cycle.prevention", "producer-id", "producer-id|names"),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),
     )

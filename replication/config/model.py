@@ -182,6 +182,7 @@ class Flow(Section):
     mm2: Mm2 = Mm2()
     groups: GroupSettings = GroupSettings()
     clients: FlowClients
+    cycle_prevention: Literal["producer-id", "headers", "names"] = "producer-id"
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers
 

@@ -22,6 +22,7 @@ FLOW: dict[str, Key] = {
     "on.target.foreign": Key("choice continue|stop", default="continue"),
     "on.target.exists": Key("choice continue|stop", default="stop"),
     "on.refused": Key("choice skip|stop", default="stop"),
+    "cycle.prevention": Key("choice producer-id|names", default="producer-id"),
     "dead.letters.enabled": Key("boolean", default="false"),
     "isthmus.topics.replication.factor": Key("int", default="3"),
     "sync.topic.configs.strategy": Key("choice INTERSECTION|MAJORITY|FIRST|NONE"),

@@ -25,12 +25,24 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
                         "two clusters, or no flow between the two names")  # fmt: skip
     for circle in _circles([flow for flow in flows if flow.naming.kind != "prefix"]):
-        names = ", ".join(flow.name for flow in circle)
-        key = f"{circle[0].name}.enabled"
+        _refuse_blind(circle, props, notes)
+
+
+def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: Notes) -> None:
+    """Refuse a circle with a flow that cannot tell copies from what was born on its source.
+
+    One such flow is enough: it also hides from the others where its records come from.
+    """
+    blind = [flow for flow in circle if flow.cycle_prevention == "names"]
+    if blind:
+        way = " -> ".join([*(flow.source for flow in circle), circle[0].source])
+        key = f"{blind[0].name}.cycle.prevention"
+        place = props.get(key, props.get("cycle.prevention", Value("", key)))
         notes.error(
-            props.get(key, Value("", key)).at,
-            f"{names} keep topic names and may copy the same topics: records would circle",
-            "the default policy, or topics that do not overlap",
+            place.at,
+            f"records would circle: {way} keep topic names and may copy the same topics, and with "
+            f"cycle.prevention = names {blind[0].name} could not tell copies from other records",
+            "cycle.prevention = producer-id, the default policy, or topics that do not overlap",
         )
 
 

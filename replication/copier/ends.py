@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
+from replication.copier.registry import SourceRegistry
 from replication.copier.replicas import Replicas
 from replication.copier.takeover import Takeover
 from replication.state import PRODUCERS_TOPIC, anchors_topic
@@ -23,6 +24,7 @@ class Clusters:
     source: Network
     target: Network
     takeover: Takeover
+    registry: SourceRegistry  # of the producer ids that append to the source
     sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by place
     replicas: Replicas = field(default_factory=Replicas)
     checked: set[TopicPartition] = field(default_factory=set)  # whose target end was looked at
@@ -32,4 +34,5 @@ def clusters(flow: str, source: Network, target: Network, source_alias: str) -> 
     """Return both ends with nothing read yet."""
     anchors = StateLog(target, anchors_topic(source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
-    return Clusters(source, target, Takeover(flow, target, anchors, registry))
+    takeover = Takeover(flow, target, anchors, registry)
+    return Clusters(source, target, takeover, SourceRegistry(source))

@@ -52,6 +52,7 @@ class Shared:
     on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
     settle: Callable[[Lane], None]  # a lane has trouble
     on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
+    prepare: Callable[[Sequence[tuple[Lane, Fetched]]], Awaitable[bool]]
     held: Held = field(default_factory=Held)
 
 
@@ -132,7 +133,9 @@ class Fetching:
 
     async def _take_all(self, found: Sequence[Fetched], frame: Frame) -> tuple[int, list[Lane]]:
         """Return how many bytes an answer queued, and the lanes that have something to send."""
-        news = [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
+        news = self._news(found)
+        if await self.shared.prepare(news):
+            news = self._news(found)
         self.shared.pace.spend(sum(len(each.records) for each in found), time.monotonic())
         size = sum(self._take(lane, each, frame) for lane, each in news)
         queued = [lane for lane, each in news if each.records]
@@ -146,6 +149,9 @@ class Fetching:
         for lane, trouble in zip(outside, await self._locate(outside), strict=True):
             self._suffer(lane, trouble)
         return size, queued
+
+    def _news(self, found: Sequence[Fetched]) -> list[tuple[Lane, Fetched]]:
+        return [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
 
     def _take(self, lane: Lane, found: Fetched, frame: Frame) -> int:
         if self._goes_elsewhere(lane, found):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
 from replication.copier.pieces import Piece, halves, merge_small
@@ -12,15 +12,27 @@ from replication.copier.watched import Watched
 from replication.course import Course
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import Position
+from replication.provenance import BORN_HERE
 from replication.records import reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from replication.copier.network import Fetched, FetchKey, Frame
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionPlan
+    from replication.provenance import Via
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
+
+
+class Stamp(NamedTuple):
+    """Where one of our producers stands in the target partition."""
+
+    producer: tuple[int, int]
+    sequence: int
+    proven: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -29,11 +41,13 @@ class Lane(Watched):
 
     mode: ClassVar[str] = Mode.APPEND
     bits: ClassVar[int] = 0  # attributes of a batch that only this mode sets
+    forwards: ClassVar[bool] = True  # it may have a producer for each birthplace of its records
 
     flow: str
     plan: PartitionPlan
     topic_id: bytes  # of the source topic
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
+    own: int = 1  # of these appenders, the last ones, are our own
     skip: int = 0  # records from there on that are on the target already
     found: tuple[int, int] = (0, 0)  # records and bytes of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
@@ -43,6 +57,9 @@ class Lane(Watched):
     proven: bool = False  # the target has acked an append of this producer epoch
     unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
+    passage: Callable[[int], Via | None] | None = None  # by producer id; None: all is copied
+    via: Via = BORN_HERE  # of what ``producer`` appends
+    resting: dict[Via, Stamp] = field(default_factory=dict)  # our other producers here
     largest: int | None = None  # bytes of a batch that the target may take; None: it refused none
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
@@ -81,10 +98,15 @@ class Lane(Watched):
         """Whether a piece may go out now.
 
         The first one goes alone: where a broker knows nothing of a producer it takes any sequence,
-        so the second of two could land although the first was refused.
+        so the second of two could land although the first was refused. For the same reason what
+        another producer of ours is to append waits until all before it is acked: else order would
+        not hold, and what is counted after a crash would not be a beginning of the source (C).
         """
-        most = MOST_ON_THE_WIRE if self.proven else 1
-        return bool(self.waiting) and self.fetches and len(self.on_wire) < most
+        if not self.waiting or not self.fetches:
+            return False
+        if self.waiting[0].via != self.via:
+            return not self.on_wire
+        return len(self.on_wire) < (MOST_ON_THE_WIRE if self.proven else 1)
 
     @property
     def shown(self) -> tuple[PartitionState, str]:
@@ -110,8 +132,11 @@ class Lane(Watched):
             if batch.last < self.position:
                 aborted.keeps(batch)
                 continue
+            via = self._via(batch) if aborted.keeps(batch) and batch.count else None
+            if via and not self.has_producer(via):
+                break  # it is fetched again when there is one
             at, before, epoch = self.position, self.last_epoch, batch.leader_epoch
-            piece = self._piece(batch, frame) if aborted.keeps(batch) and batch.count else None
+            piece = None if via is None else self._piece(batch, frame, via)
             self.position = batch.last + 1
             self.taken = (self.position, epoch)
             if piece is None:
@@ -122,7 +147,34 @@ class Lane(Watched):
                 queued += len(piece.batch)
         return queued
 
-    def _piece(self, batch: Batch, frame: Frame) -> Piece | None:
+    def _via(self, batch: Batch) -> Via | None:
+        """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
+        return BORN_HERE if self.passage is None else self.passage(batch.producer_id)
+
+    def has_producer(self, via: Via) -> bool:
+        """Say whether records that came by ``via`` can be appended."""
+        return via == self.via or via in self.resting
+
+    def admit(self, via: Via, transactional_id: str, producer: tuple[int, int]) -> None:
+        """Let ``producer`` append what came by ``via``, once the anchor that names it is acked."""
+        listed = (transactional_id, producer[0])
+        if listed not in self.claimed.appenders[-self.own :]:
+            *others, mine = self.claimed.appenders
+            self.claimed = replace(self.claimed, appenders=(*others, listed, mine))
+            self.own += 1
+        self.resting[via] = Stamp(producer, 0, proven=False)
+
+    def dismiss(self, via: Via) -> None:
+        """Take back what ``admit`` did: it is not known whether the anchor stands."""
+        self.resting.pop(via, None)
+
+    def _switch(self, via: Via) -> None:
+        """Append as the producer for ``via`` from now on; nothing is on the wire."""
+        self.resting[self.via] = Stamp(self.producer, self.sequence, self.proven)
+        self.via = via
+        self.producer, self.sequence, self.proven = self.resting.pop(via)
+
+    def _piece(self, batch: Batch, frame: Frame, via: Via) -> Piece | None:
         """Return what is left of ``batch`` after the position and the records to skip."""
         whole = batch.base >= self.position
         if whole and 0 < batch.count <= self.skip:
@@ -132,14 +184,14 @@ class Lane(Watched):
         if whole and not self.skip and batch.passes_as_bytes:
             frame.hold()
             whole_range = range(batch.base, after)
-            return Piece(batch.view, after, batch.max_timestamp, frame, whole_range)
+            return Piece(batch.view, after, batch.max_timestamp, frame, whole_range, via=via)
         rest = reshape(batch, start=self.position, skip=self.skip, where=self.source)
         self.skip -= rest.skipped
         if rest.batch is None:
             return None
         frame.hold()  # not for its memory: so that read-ahead stays bounded
         view = memoryview(rest.batch)
-        return Piece(view, after, batch.max_timestamp, frame, rest.offsets)
+        return Piece(view, after, batch.max_timestamp, frame, rest.offsets, via=via)
 
     def pass_over(self) -> None:
         """Note that what was fetched last needs no append: markers, aborted, already there."""
@@ -157,6 +209,8 @@ class Lane(Watched):
         if self.largest is None:
             merge_small(self.waiting, self.source)
         piece = self.waiting.popleft()
+        if piece.via != self.via:
+            self._switch(piece.via)
         if not piece.stamped:
             piece = self._small_enough(piece)
             piece.sequence = self.sequence
@@ -257,7 +311,7 @@ class Lane(Watched):
             target_topic=self.target.topic,
             source=self.acked.source,
             target=self.acked.target,
-            appenders=base.appenders[-1:] if self.exact else base.appenders,
+            appenders=base.appenders[-self.own :] if self.exact else base.appenders,
             generation=base.generation,
             epoch=base.epoch,
             clean=clean and self.exact and self.settled,
@@ -270,6 +324,7 @@ class Lane(Watched):
             source_end=self.source_end,
             mode=self.mode if self.exact else base.mode,
             isolation=base.isolation,
+            origins=base.origins,
             source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,

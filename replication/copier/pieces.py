@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.batches import CODEC_MASK, walk
 from replication.errors import CorruptBatch
+from replication.provenance import BORN_HERE
 from replication.records import coalesce, split
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from replication.copier.network import Frame
     from replication.model import TopicPartition
+    from replication.provenance import Via
 
 _SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
 _MOST_MERGED = 64  # small batches that become one
@@ -37,6 +39,7 @@ class Piece:
     sequence: int = -1  # as stamped
     denied: bool = False  # the target said no: it surely did not land
     epochs: tuple[int, int] = (-1, -1)  # source leader epochs before ``before`` and ``after``
+    via: Via = BORN_HERE  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
 
     @property
@@ -66,9 +69,10 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
 
     Only where they queue up; a record that comes alone passes as it is.
     """
-    small = list(takewhile(_is_small, waiting))
+    small, via = list(takewhile(_is_small, waiting)), waiting[0].via
     codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
-    small = small[: next((n for n, each in enumerate(codecs) if each != codecs[0]), None)]
+    alike = zip(codecs, (piece.via for piece in small), strict=True)
+    small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], via)), None)]
     small = small[:_MOST_MERGED]
     if len(small) < 2:
         return
@@ -85,6 +89,7 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
         tuple(offset for piece in small for offset in piece.offsets),
         merged=True,
         epochs=(small[0].epochs[0], small[-1].epochs[1]),
+        via=via,
     )
     small.pop().frame = None
     for piece in (waiting.popleft() for _ in batches):
@@ -102,6 +107,7 @@ def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
     sooner = Piece(memoryview(one), second[0], piece.timestamp, None, first, split=True)
     later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
     sooner.epochs, later.epochs = (before, epoch), (epoch, epoch)
+    sooner.via = later.via = piece.via
     return sooner, later
 
 

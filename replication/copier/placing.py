@@ -196,13 +196,13 @@ def settle_isolation(lanes: Sequence[Lane], wanted: str) -> None:
 
     What such a one appended is counted under the isolation that it copied under (E). So the unit
     keeps to that for one epoch, whose clean end allows the change; a lane that crashed under
-    another one waits for the next.
+    another one waits for the next. Which copies a lane copies on is its own affair.
     """
     bound = {each.claimed.isolation for each in lanes if _is_bound(each)} - {wanted}
     used = min(bound, default=wanted)
     for lane in [each for each in lanes if each.topic_id]:
         if not _is_bound(lane):
-            lane.claimed = replace(lane.claimed, isolation=used)
+            lane.claimed = replace(lane.claimed, isolation=used, origins=lane.plan.origins)
         elif lane.claimed.isolation != used:
             _put_off(lane, f"this epoch is copied under {used}, to count what was copied so")
 

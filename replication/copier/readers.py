@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
+    from replication.copier.registry import Forwarding
     from replication.copier.spec import UnitSpec
 
 _MOST_FETCHED = 4 << 20  # of one partition in one answer
@@ -45,6 +46,7 @@ class Readers:
     on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
     settle: Callable[[Lane], None]  # a lane has trouble
     on_ended: Callable[[asyncio.Task[None]], None]  # a fetcher has
+    forwarding: Forwarding
     pace: Pace = field(default_factory=Pace)
     _shared: Shared | None = None
     _wishes: dict[Place, Wishes] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class Readers:
             self.on_queued,
             self.settle,
             self._on_moved,
+            self.forwarding.prepare,
         )
 
     def _options(self, session: FetchSession, most: int) -> FetchOptions:

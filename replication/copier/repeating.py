@@ -35,6 +35,7 @@ class RepeatingLane(Lane):
     """A lane of a plain producer, or of none at all: then batches go one by one, unnumbered."""
 
     mode: ClassVar[str] = Mode.AT_LEAST_ONCE
+    forwards: ClassVar[bool] = False  # a producer id without a name is another one after a crash
 
     @property
     def sends(self) -> bool:

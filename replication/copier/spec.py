@@ -39,6 +39,7 @@ class UnitSpec:
     client_rack: str = ""
     bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
     policies: Policies = field(default_factory=Policies)
+    origins_matter: bool = False  # a flow that reads the target tells our copies by producer id
     delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
 
     @property

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from replication.copier.network import Fenced, NotGranted
 from replication.copier.placing import Placing, settle_isolation
+from replication.copier.registry import give_passages
 from replication.copier.repeating import plain_claimant
 from replication.errors import ClusterRejected
 from replication.model import Mode
 from replication.progress import Claimant, Position
+from replication.provenance import onward
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, flow_topics
 
 if TYPE_CHECKING:
@@ -60,28 +62,41 @@ async def _await_leaders(spec: UnitSpec, target: Network) -> None:
 
 async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], int]:
     await ends.takeover.read_anchors()
+    await ends.takeover.read_registry()
     me = await claimant(spec, ends)
     spec = spec.for_claimant(me)
     await ends.takeover.anchors.own((me.producer_id, me.epoch))
-    placing = Placing(spec, ends, await _copied_before(spec, ends))
-    await ends.takeover.register(me, ends.source.cluster_id)
+    placing = Placing(spec, ends, _copied_before(spec, ends))
+    await ends.takeover.register(_entry(spec, me, ends.source.cluster_id))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(lanes, spec.isolation)
+    give_passages(lanes, ends)
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)
     return me, lanes, counted
 
 
-async def _copied_before(spec: UnitSpec, ends: Clusters) -> bool:
+def _entry(spec: UnitSpec, me: Claimant, source_id: str) -> ProducerEntry:
+    return ProducerEntry(
+        me.producer_id,
+        spec.flow,
+        source_id,
+        me.transactional_id,
+        int(time.time() * 1000),
+        me.generation,
+        (source_id,),
+        spec.source_alias,
+    )
+
+
+def _copied_before(spec: UnitSpec, ends: Clusters) -> bool:
     """Say whether the registry knows an earlier appender of a flow that has no anchor at all."""
     if ends.takeover.seen:
         return False
     return any(
-        isinstance(each, ProducerEntry)
-        and each.flow == spec.flow
-        and each.generation != spec.generation
-        for each in await ends.takeover.registry.read_on()
+        each.flow == spec.flow and each.generation != spec.generation
+        for each in ends.takeover.producers.entries.values()
     )
 
 
@@ -107,8 +122,7 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
     """
     if spec.delivery != Mode.AT_LEAST_ONCE:
         try:
-            producer_id, epoch = await ends.target.init_producer_id(spec.transactional_id)
-            return Claimant(spec.transactional_id, producer_id, epoch, spec.generation)
+            return await _named_claimant(spec, ends)
         except NotGranted as problem:
             if spec.delivery != "auto":
                 raise ClusterRejected(
@@ -118,4 +132,27 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
                 ) from problem
     me = await plain_claimant(ends.target, ends.takeover.plain, spec.generation)
     ends.takeover.plain = me.producer_id, me.epoch
+    if me.producer_id < 0 and spec.origins_matter:
+        raise ClusterRejected(
+            f"{spec.flow}: {spec.target_alias} gives our user no producer id, so the flows that "
+            "read it could not tell our copies from its own records, and they would come home: "
+            f"allow it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
+            "IDEMPOTENT_WRITE on the cluster"
+        )
     return me
+
+
+async def _named_claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+    """Get the producer id of the unit's transactional id.
+
+    The alias may name another cluster than it did: what the former one's records were copied by
+    stays theirs (P3), and ours get a name that says whose they are.
+    """
+    here = (ends.source.cluster_id,)
+    name = spec.transactional_id
+    producer_id, epoch = await ends.target.init_producer_id(name)
+    known = ends.takeover.producers.entries.get(producer_id)
+    if known is not None and known.came_by != here:
+        name = onward(name, here)
+        producer_id, epoch = await ends.target.init_producer_id(name)
+    return Claimant(name, producer_id, epoch, spec.generation)

@@ -48,7 +48,12 @@ class Strangers:
     _frame: Frame = field(default_factory=Frame)
 
     def note(self, lane: Lane, gap_from: int) -> None:
-        """Say that something stands at ``gap_from`` of the target that is not the lane's."""
+        """Say that something stands at ``gap_from`` of the target that is not the lane's.
+
+        Where another flow reads the target beside us, records that are born there are no surprise.
+        """
+        if self.spec.origins_matter:
+            return
         looked = self._looked.get(lane)
         if looked is None or time.monotonic() - looked >= _AGAIN_S:
             self._gaps.setdefault(lane, gap_from)

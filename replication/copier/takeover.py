@@ -35,7 +35,8 @@ from replication.progress import (
     missing_appenders,
     outranks,
 )
-from replication.state import Anchor, Claim, ProducerEntry
+from replication.provenance import BORN_HERE, Origins
+from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
+    from replication.state import ProducerEntry
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
 _POSITION = (
@@ -61,6 +63,8 @@ class Takeover:
     anchors: StateLog
     registry: StateLog
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
+    producers: Origins = field(default_factory=Origins)  # what the registry says
+    _has_read: bool = False
     plain: tuple[int, int] = NO_PRODUCER  # the last producer without transactional id
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
@@ -89,19 +93,17 @@ class Takeover:
         self.seen[key] = record
         return record
 
-    async def register(self, me: Claimant, origin: str) -> None:
-        """Write the producer id to the registry unless an anchor shows that it is there (F).
+    async def read_registry(self) -> None:
+        """Read what stands in the registry, once: what comes later is of other producers."""
+        if not self._has_read:
+            self.producers.learn(await self.registry.read_on())
+            self._has_read = True
 
-        ``origin`` is the id of the cluster that the records come from.
-        """
-        mine = (me.transactional_id, me.producer_id)
-        if me.producer_id < 0 or any(mine in each.appenders for each in self.seen.values()):
-            return
-        now = int(time.time() * 1000)
-        entry = ProducerEntry(
-            me.producer_id, self.flow, origin, me.transactional_id, now, me.generation
-        )
-        await self.registry.append([entry])
+    async def register(self, entry: ProducerEntry) -> None:
+        """Write a producer id to the registry unless it is there (F)."""
+        if entry.producer_id >= 0 and entry.producer_id not in self.producers.entries:
+            await self.registry.append([entry])
+            self.producers.learn([entry])
 
     async def take(self, lanes: Sequence[Lane], me: Claimant) -> int:
         """Claim ``lanes``, fence who else may append to them, and find their positions.
@@ -230,6 +232,8 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
     lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
     lane.proven = lane.unsure = False
+    lane.via, lane.own = BORN_HERE, 1
+    lane.resting.clear()
     lane.counted, lane.found = 0, (0, 0)
     lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
     lane.state, lane.reason = PartitionState.RUNNING, ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from replication.copier.network import Fenced
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.readers import Readers
+from replication.copier.registry import Forwarding
 from replication.copier.starting import claimant
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
@@ -40,14 +41,16 @@ class Tending:
     judge: Judge
     takeovers: int = 0
     _readers: Readers = field(init=False)
+    _forwarding: Forwarding = field(init=False)
     _alarm: asyncio.Event = field(default_factory=asyncio.Event)
     _troubled: set[Lane] = field(default_factory=set)
     _broken: BaseException | None = None  # what ended a fetcher
 
     def __post_init__(self) -> None:
         settle = self.appending.settle
+        self._forwarding = Forwarding(self.spec, self.ends, settle)
         self._readers = Readers(
-            self.spec, self.ends, self._on_queued, settle, self._on_fetcher_ended
+            self.spec, self.ends, self._on_queued, settle, self._on_fetcher_ended, self._forwarding
         )
 
     def on_trouble(self, lane: Lane) -> None:
@@ -125,6 +128,7 @@ class Tending:
             lane.claimed = lane.anchor(int(time.time() * 1000))
         async with self.ends.takeover.turn:
             await self.renew()
+            self._forwarding.forget()
             self.takeovers += await self.ends.takeover.take(lanes, self.me)
         for lane in lanes:
             self._troubled.discard(lane)

@@ -39,6 +39,7 @@ class TransactionalLane(Lane):
 
     mode: ClassVar[str] = Mode.TRANSACTIONAL
     bits: ClassVar[int] = TRANSACTIONAL
+    forwards: ClassVar[bool] = False  # a transaction has one producer
     sending: bool = False  # new pieces; what was sent may be sent again until the end
     committed: Committed | None = None  # while it takes part
     failed: bool = False  # the transaction it takes part in must be aborted
@@ -101,7 +102,7 @@ class TransactionalLane(Lane):
             self.anchor_to_commit(now_ms),
             source=self.committed.acked.source,
             target=self.committed.acked.target,
-            appenders=base.appenders[-1:] if was.exact else base.appenders,
+            appenders=base.appenders[-self.own :] if was.exact else base.appenders,
             mode=self.mode if was.exact else base.mode,
             records=was.records,
             bytes=was.bytes,

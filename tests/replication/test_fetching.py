@@ -101,6 +101,10 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
+async def nothing_to_learn(_) -> bool:
+    return False
+
+
 def fetching(source: Source, frames: Frames) -> Fetching:
     wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
     for lane in source.lanes:
@@ -114,6 +118,7 @@ def fetching(source: Source, frames: Frames) -> Fetching:
         lambda _: None,
         source.settled.append,
         source.moved.append,
+        nothing_to_learn,
     )
     return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
 

@@ -6,7 +6,7 @@ import pytest
 from batch_bytes import a_batch, a_marker
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lanes import OURS, Target, a_lane, a_start, fetch, fill
+from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry, fetch, fill
 
 from replication.batches import walk
 from replication.copier.lane import Lane
@@ -18,15 +18,27 @@ from replication.state import Anchor
 
 @st.composite
 def sources(draw):
-    """Return a log with gaps, markers, aborted batches; its aborted list; what is deliverable."""
+    """Return a log, its aborted list, and what of it is deliverable.
+
+    It has gaps, markers, aborted batches, copies to leave out, and copies to pass on.
+    """
     log, aborted, deliverable, offset = b"", [], [], 0
-    kinds = st.sampled_from(["batch", "batch", "batch", "gap", "marker", "aborted"])
+    kinds = st.sampled_from(
+        ["batch", "batch", "passes", "passes", "comes home", "gap", "marker", "aborted"]
+    )
     for number in range(draw(st.integers(1, 12))):
         kind, size = draw(kinds), draw(st.integers(1, 4))
         content = [b"%d-%d" % (number, each) for each in range(size)]
         if kind == "batch":
             log += a_batch(offset, content)
             deliverable += content
+            offset += size
+        elif kind == "passes":
+            log += a_batch(offset, content, (PASSES, 0, 0))
+            deliverable += content
+            offset += size
+        elif kind == "comes home":
+            log += a_batch(offset, content, (COMES_HOME, 0, 0))
             offset += size
         elif kind == "aborted":
             log += a_batch(offset, content, (20, 0, 0), transactional=True)
@@ -43,12 +55,13 @@ def sources(draw):
 
 def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
     """Fence and count, as the takeover does over the network."""
-    lane = a_lane(anchor, epoch)
+    lane = by_registry(a_lane(anchor, epoch), epoch)
     if anchor.clean:
         lane.exact = True
         return lane
     target.marker(epoch)
-    own = OwnRecords(anchor.target or 0, {OURS}, {OURS: epoch})
+    ids = {number for _, number in lane.claimed.appenders}
+    own = OwnRecords(anchor.target or 0, ids, dict.fromkeys(ids, epoch))
     for batch in walk(memoryview(target.log)):
         own.add(batch)
     assert own.complete
@@ -120,7 +133,7 @@ def test_invariant_g_a_clean_end_needs_no_marker(source, data):
 @given(sources(), st.data())
 def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(source, data):
     log, aborted, deliverable = source
-    lane, target = a_lane(a_start(), 1), Target()
+    lane, target = by_registry(a_lane(a_start(), 1)), Target()
     for _ in range(60):
         lane.take(fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
         while lane.sends:

@@ -26,6 +26,7 @@ KINDS = [Anchor, Control, DutyReport, FlowStatus, Intent, OffsetPoint, ProducerE
 text = st.text(max_size=12)
 numbers = st.integers(-(2**63), 2**63 - 1)
 BY_TYPE = {
+    "tuple[str, ...]": st.lists(st.text(max_size=5), max_size=3).map(tuple),
     "str": text,
     "int": numbers,
     "int | None": st.none() | numbers,

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 CALL_S = 30.0
 COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
-TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9}  # 51: the last transaction is still ending
+TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9, 78}
+# 51: the last transaction is still ending; 78: a new leader does not know yet where its log ends
 _DIAL_S = 10.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 

@@ -307,11 +307,13 @@ def test_two_names_for_one_cluster_are_refused(tmp_path):
         loaded(tmp_path, TWO.replace("b:9092", "a:9092"))
 
 
-def test_flows_in_a_circle_that_keep_names_are_refused(tmp_path):
+def test_bl_029_flows_in_a_circle_that_keep_names_must_tell_copies(tmp_path):
     identity = BOTH + "replication.policy.class = IdentityReplicationPolicy\n"
-    with pytest.raises(ConfigError, match="A->B, B->A keep topic names"):
-        loaded(tmp_path, identity)
-    apart = identity + "A->B.topics = t1\nB->A.topics = t2\n"
+    assert len(loaded(tmp_path, identity).config.flows) == 2
+    blind = identity + "B->A.cycle.prevention = names\n"
+    with pytest.raises(ConfigError, match="records would circle: A -> B -> A keep topic names"):
+        loaded(tmp_path, blind)
+    apart = blind + "A->B.topics = t1\nB->A.topics = t2\n"
     assert len(loaded(tmp_path, apart).config.flows) == 2
 
 
