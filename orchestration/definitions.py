@@ -12,6 +12,8 @@ from orchestration.alarms import alert_on_checks, alert_on_failed_runs
 from orchestration.assets import build_assets
 from orchestration.checks import build_flow_checks
 from orchestration.clusters import read_config
+from orchestration.duties import build_duties
+from orchestration.duty_list import duties
 from orchestration.home import config_file, home
 from orchestration.resources import Plant
 from orchestration.sensors import supervisor
@@ -29,4 +31,4 @@ def defs() -> dg.Definitions:
         sensors=[supervisor, alert_on_checks, alert_on_failed_runs],
         resources={"plant": Plant(config_path=str(path), home_path=str(home().root))},
     )
-    return dg.Definitions.merge(build_assets(config), rest)
+    return dg.Definitions.merge(build_assets(config), build_duties(duties(config)), rest)

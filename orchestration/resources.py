@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orchestration.observe import Clusters
     from replication.config.model import Config, Flow
     from replication.lag import FlowLag
+    from replication.ports import Clients
     from replication.supervision import Application
 
 LOOK_S = 15.0  # a tick must end within 20 s: Dagster does not cancel one that hangs, it piles them
@@ -48,6 +49,12 @@ class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument i
     def clusters(self) -> Clusters:
         """Return the clients, which are kept as long as this process."""
         return _clusters()
+
+    def duty_clients(self) -> Clients:
+        """Return the clients for what is done besides copying; a run makes its own."""
+        from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - 0.2 s that only such a run should pay
+
+        return KafkaClients()
 
     def launcher(self) -> Launcher:
         return Launcher(Home(Path(self.home_path)), Path(self.config_path))

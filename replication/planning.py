@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from replication.apply import applied, carry_out
+from replication.apply import applied, carry_out, is_change
 from replication.errors import ReplicationError
 from replication.selection import TopicSelector
 from replication.state import Applied, status_topic
@@ -83,8 +83,21 @@ class Planner:
             and (only is None or each.name in only)
         ]
         topics = self._target(flows, [each.name for each in about])
-        actions = tuple(each for each in plan_topics(about, topics) if self._is_asked_for(each))
+        actions = tuple(
+            each
+            for each in plan_topics(self._certain(about, problems), topics)
+            if self._is_asked_for(each)
+        )
         return TargetPlan(target, sources, topics, tuple(about), actions, problems)
+
+    def _certain(
+        self, wanted: Iterable[WantedTopic], problems: Collection[str]
+    ) -> Iterator[WantedTopic]:
+        """Leave configs alone that a source which did not answer has a say in."""
+        for each in wanted:
+            flows = map(self.config.flow, each.flows)
+            shared = bool(problems) and any(flow.naming.kind != "prefix" for flow in flows)
+            yield replace(each, wish=None) if shared else each
 
     def _sources(
         self, flows: Iterable[Flow], only: Collection[str] | None
@@ -152,6 +165,29 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
             memory.write()
         raise
     memory.write()
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of a plan."""
+
+    outcomes: tuple[Outcome, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """The round in one line."""
+        changed = sum(is_change(each.action) and not each.failed for each in self.outcomes)
+        failed = [each.problem for each in self.outcomes if each.failed]
+        parts = [f"{changed} changed" if changed else "nothing to change"]
+        parts += [f"{len(failed)} refused ({failed[0]})"] if failed else []
+        return "; ".join((*parts, *self.problems))
+
+
+def carry(planner: Planner, flow: Flow, by: str) -> Carried:
+    """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
+    plan = planner.plan(flow.target, {flow.name})
+    return Carried(tuple(execute(plan, planner, by)), plan.problems)
 
 
 class _Memory:

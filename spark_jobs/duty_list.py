@@ -7,9 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from replication.adapters.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
 from replication.adapters.internal_topics import InternalTopics
 from replication.adapters.offset_reader import group_sync
+from replication.cadence import is_for_driver
 from replication.mm2.heartbeats import Pulse
+from replication.planning import Part, Planner, carry
 from spark_jobs.duties import Duty
 
 if TYPE_CHECKING:
@@ -28,6 +31,19 @@ def duties_of(flow: Flow, config: Config) -> Iterator[Duty]:
     """
     yield from _heartbeats(flow)
     yield _groups(flow, config)
+    yield from _syncs(flow, config)
+
+
+def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
+    """Yield what is too frequent for Dagster's schedules; see ``replication.cadence``."""
+    clients = cache(KafkaClients)
+
+    def sync(part: Part) -> str:
+        planner = Planner(config, clients(), {part})
+        return carry(planner, flow, f"the driver of {flow.name}").summary
+
+    if flow.configs.enabled and is_for_driver(flow.configs.every):
+        yield Duty("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
 
 
 def _groups(flow: Flow, config: Config) -> Duty:

@@ -181,5 +181,7 @@ def test_definitions_load(monkeypatch):
         "kafka/B",
         "kafka/B/from/A/orders",
         "replication/A_to_B/stream",
+        "replication/A_to_B/topic_configs",
         "replication/B_to_A/stream",
+        "replication/B_to_A/topic_configs",
     }

@@ -1,0 +1,52 @@
+"""The duties of a file's flows that Dagster shows and runs, in one place.
+
+What they do is in ``replication``, for the driver and the command line as well.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from orchestration.duties import FlowDuty, Report
+from replication.apply import is_change
+from replication.explain import explain_action
+from replication.planning import Part, Planner, carry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.config.model import Config, Flow
+    from replication.ports import Clients
+
+
+def duties(config: Config) -> Iterator[tuple[Flow, FlowDuty]]:
+    """Yield every flow's duties."""
+    for flow in config.flows:
+        yield (
+            flow,
+            FlowDuty(
+                "topic_configs",
+                f"Configs of {flow.target}'s copies follow {flow.source}'s topics.",
+                flow.configs.every,
+                partial(_sync, Part.CONFIGS),
+                flow.configs.enabled,
+            ),
+        )
+
+
+def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
+    """Plan one part for one flow and carry it out."""
+    done = carry(Planner(config, clients, {part}), flow, "Dagster")
+    return Report(
+        done.summary,
+        tuple(
+            {"what": explain_action(each.action), "outcome": each.problem or "done"}
+            for each in done.outcomes
+        ),
+        (*done.problems, *(each.problem or "" for each in done.outcomes if each.failed)),
+        {
+            "changes": sum(is_change(each.action) for each in done.outcomes),
+            "failed": sum(each.failed for each in done.outcomes),
+        },
+    )
