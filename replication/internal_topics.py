@@ -10,6 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HEARTBEATS = "heartbeats"
+BROKER_TOPICS = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__cluster_metadata",
+        "__remote_log_metadata",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +48,29 @@ class InternalTopics:
         end = self._joined("", "checkpoints", "internal")
         return topic.endswith(end) and topic != end
 
-    def is_internal_topic(self, topic: str) -> bool:
-        """Say whether MirrorMaker 2 takes ``topic`` for internal, a broker's or its own.
+    def internal_reason(self, topic: str) -> str | None:
+        """Return why ``topic`` is never copied, else None."""
+        return internal_reason(topic)
 
-        It only looks at the ends of a name. What is copied here is judged more narrowly: see
-        ``selection.internal_reason``.
-        """
+    def looks_internal(self, topic: str) -> bool:
+        """Say whether MirrorMaker 2 takes ``topic`` for internal: it looks at the ends of names."""
         ends = (self._joined("", "internal"), "-internal", ".internal")
         return topic.startswith(("__", ".")) or topic.endswith(ends)
 
     def _joined(self, *parts: str) -> str:
         return self.internal_separator.join(parts)
+
+
+def internal_reason(topic: str) -> str | None:
+    """Return why a topic belongs to a broker, MirrorMaker 2 or Isthmus itself, else None.
+
+    ``billing.internal`` is nobody's but the operator's: only names that these make count.
+    """
+    if topic in BROKER_TOPICS:
+        return "a broker's own topic"
+    if topic.startswith("isthmus-") and topic.endswith(".internal"):
+        return "Isthmus' own topic"
+    is_mm2 = topic.startswith("mm2-") and topic.endswith(("internal", "-internal"))
+    if is_mm2 or topic.endswith("checkpoints.internal"):
+        return "MirrorMaker 2's own topic"
+    return None

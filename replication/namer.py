@@ -61,10 +61,9 @@ class Namer:
         )
 
     def _rule(self) -> str:
-        """Return what names topics, apart from which source it holds for."""
+        """Return what names topics: two flows with equal rules name equal topics alike."""
         naming = self.flow.naming
-        rename = naming.rename
-        return repr((naming.kind, rename and (rename.pattern, rename.replacement)))
+        return repr((naming.kind, naming.rename, naming.own, naming.mapped))
 
     def _may_join(self, topic: str, target: str) -> bool:
         if self.flow.policies.target_exists == "continue":
@@ -89,3 +88,16 @@ class Namer:
 
 def _keeps(selector: TopicSelector, topic: str) -> bool:
     return selector.judge(topic).selected and selector.remote_topic(topic) == topic
+
+
+def rule_text(flow: Flow) -> str:
+    """Return what a source topic ``t`` is called on the target, for people."""
+    naming = flow.naming
+    if naming.own is not None:
+        text = f"as {naming.own.written} says"
+    elif naming.rename is not None:
+        text = f"{naming.rename.pattern} → {naming.rename.replacement}"
+    else:
+        text = "t" if naming.kind == "identity" else f"{flow.source}{naming.separator}t"
+    count = len(naming.mapped)
+    return f"{text}; {count} {'line' if count == 1 else 'lines'} of a map" if count else text

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.internal_topics import HEARTBEATS
-from replication.selection import internal_reason
+from replication.internal_topics import HEARTBEATS, internal_reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -96,7 +96,7 @@ class Planner:
         """Leave configs alone that a source which did not answer has a say in."""
         for each in wanted:
             flows = map(self.config.flow, each.flows)
-            shared = bool(problems) and any(flow.naming.kind != "prefix" for flow in flows)
+            shared = bool(problems) and any(not flow.naming.prefixes_all for flow in flows)
             yield replace(each, wish=None) if shared else each
 
     def _sources(
@@ -123,7 +123,7 @@ class Planner:
 
 def _may_meet(one: Flow, other: Flow) -> bool:
     """Say whether two flows into a target can share a topic; prefixes keep them apart."""
-    return one.name == other.name or {one.naming.kind, other.naming.kind} != {"prefix"}
+    return one.name == other.name or not (one.naming.prefixes_all and other.naming.prefixes_all)
 
 
 def read_target(target: Cluster, name: str, topics: Iterable[str]) -> TargetTopics:

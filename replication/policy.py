@@ -10,14 +10,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from replication.checked_policy import CheckedPolicy
 from replication.errors import ConfigError
 from replication.internal_topics import HEARTBEATS, InternalTopics
+from replication.java_replacement import read_replacement
 from replication.model import Origin
+from replication.name_map import made_from, names_for
+from replication.own_policy import load_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
-    from replication.config.model import Flow, RenameRule
+    from replication.config.model import Flow
+    from replication.java_replacement import Template
+    from replication.name_map import MappedName
+
+_MOST_HOPS = 100  # of an operator's own policy whose names lead nowhere
 
 
 class ReplicationPolicy(Protocol):
@@ -30,10 +38,7 @@ class ReplicationPolicy(Protocol):
         """Return the name that ``topic`` of cluster ``source`` has on the target."""
 
     def origin(self, topic: str) -> Origin | None:
-        """Return the hop that made ``topic``, or None for a topic born on this cluster.
-
-        ``Origin.topic`` must be shorter than ``topic``, so that walking back ends.
-        """
+        """Return the hop that made ``topic``, or None for a topic born on this cluster."""
 
     def heartbeats_topic(self) -> str: ...
 
@@ -43,7 +48,9 @@ class ReplicationPolicy(Protocol):
 
     def is_checkpoints_topic(self, topic: str) -> bool: ...
 
-    def is_internal_topic(self, topic: str) -> bool: ...
+    def internal_reason(self, topic: str) -> str | None: ...
+
+    def looks_internal(self, topic: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,49 +108,101 @@ class IdentityPolicy(InternalTopics):
 
 @dataclass(frozen=True, slots=True)
 class RenamePolicy(InternalTopics):
-    """Name topics by a rule; what the rule does not match whole keeps its name."""
+    """Name topics by a rule; what the rule does not match whole keeps its name.
 
-    rule: RenameRule
+    Heartbeats get a prefix, as where all names are kept.
+    """
+
+    pattern: re.Pattern[str]
+    template: Template
+    kept: IdentityPolicy
     target: str = ""
 
     def remote_topic(self, source: str, topic: str) -> str:
-        if self.rule.only_from not in (None, source):
+        if is_heartbeat(self.kept, topic):
+            return self.kept.remote_topic(source, topic)
+        match = self.pattern.fullmatch(topic)
+        if match is None:
             return topic
-        match = re.fullmatch(self.rule.pattern, topic, re.ASCII)
-        return topic if match is None else self._filled(match, source)
+        return self.template.fill(match, {"source": source, "target": self.target})
 
     def origin(self, topic: str) -> Origin | None:
-        return None
-
-    def _filled(self, match: re.Match[str], source: str) -> str:
-        names = {"source": source, "target": self.target}
-
-        def part(token: re.Match[str]) -> str:
-            if token["group"]:
-                return match[int(token["group"])] or ""
-            return names.get(token["name"], token[0]) if token["name"] else token["escaped"]
-
-        return _TOKEN.sub(part, self.rule.replacement)
+        return self.kept.origin(topic)
 
 
-_TOKEN = re.compile(r"\$(?P<group>\d)|\$\{(?P<name>\w+)\}|\\(?P<escaped>.)")
+@dataclass(frozen=True, slots=True)
+class MapPolicy:
+    """Name topics by a list, and those that are not in it by another policy.
+
+    ``here`` is the cluster whose topics are asked about, a flow's source.
+    """
+
+    base: ReplicationPolicy
+    lines: tuple[MappedName, ...]
+    names: Mapping[str, MappedName]  # of the lines, those for ``here``, by topic
+    here: str
+
+    def remote_topic(self, source: str, topic: str) -> str:
+        line = self.names.get(topic)
+        return self.base.remote_topic(source, topic) if line is None else line.target
+
+    def origin(self, topic: str) -> Origin | None:
+        """Look the name up the other way round: a line for another cluster may have made it."""
+        made = made_from(self.lines, topic, self.here)
+        return self.base.origin(topic) if made is None else Origin(*made)
+
+    def heartbeats_topic(self) -> str:
+        return self.base.heartbeats_topic()
+
+    def offset_syncs_topic(self, cluster: str) -> str:
+        return self.base.offset_syncs_topic(cluster)
+
+    def checkpoints_topic(self, cluster: str) -> str:
+        return self.base.checkpoints_topic(cluster)
+
+    def is_checkpoints_topic(self, topic: str) -> bool:
+        return self.base.is_checkpoints_topic(topic)
+
+    def internal_reason(self, topic: str) -> str | None:
+        return self.base.internal_reason(topic)
+
+    def looks_internal(self, topic: str) -> bool:
+        return self.base.looks_internal(topic)
 
 
 def policy_for(flow: Flow, aliases: Collection[str]) -> ReplicationPolicy:
     """Return the policy that a flow names topics by. Raises ConfigError."""
+    base = _base_policy(flow, frozenset(aliases))
+    if not flow.naming.mapped:
+        return base
+    lines = flow.naming.mapped
+    return MapPolicy(base, lines, names_for(lines, flow.source), flow.source)
+
+
+def _base_policy(flow: Flow, aliases: frozenset[str]) -> ReplicationPolicy:
     naming, inner = flow.naming, flow.naming.internal_separator
-    if naming.kind == "rename" and naming.rename is not None:
-        return RenamePolicy(naming.rename, flow.target, internal_separator=inner)
+    if naming.own is not None:
+        own = naming.own
+        return CheckedPolicy(load_policy(own.written, own.folder, own.settings), own.written)
+    kept = IdentityPolicy(aliases, naming.separator, internal_separator=inner)
+    if naming.rename is not None:
+        pattern = re.compile(naming.rename.pattern, re.ASCII)
+        template = read_replacement(naming.rename.replacement, pattern)
+        return RenamePolicy(pattern, template, kept, flow.target, internal_separator=inner)
     if naming.kind == "identity":
-        return IdentityPolicy(frozenset(aliases), naming.separator, internal_separator=inner)
-    return PrefixPolicy(frozenset(aliases), naming.separator, internal_separator=inner)
+        return kept
+    return PrefixPolicy(aliases, naming.separator, internal_separator=inner)
 
 
 def hops(policy: ReplicationPolicy, topic: str) -> Iterator[Origin]:
-    """Yield the hops that brought ``topic`` here, newest first."""
+    """Yield the hops that brought ``topic`` here, newest first; a circle is gone round once."""
+    seen = {topic}
     while (origin := policy.origin(topic)) is not None:
         yield origin
         topic = origin.topic
+        if topic in seen or len(seen) >= _MOST_HOPS:
+            return
+        seen.add(topic)
 
 
 def original_topic(policy: ReplicationPolicy, topic: str) -> str:
@@ -155,7 +214,7 @@ def original_topic(policy: ReplicationPolicy, topic: str) -> str:
 
 def is_heartbeat(policy: ReplicationPolicy, topic: str) -> bool:
     """Say whether ``topic`` holds heartbeats of MirrorMaker 2, from here or from elsewhere."""
-    return original_topic(policy, topic) == HEARTBEATS
+    return original_topic(policy, topic) == policy.heartbeats_topic()
 
 
 def would_cycle(policy: ReplicationPolicy, topic: str, target: str) -> bool:

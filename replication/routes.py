@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from replication.name_map import names_for
 from replication.provenance import rule_text
 from replication.selection import TopicSelector
 
@@ -28,7 +29,7 @@ _TOKEN = re.compile(r"\$(\d)|\$\{(\w+)\}|\\(.)")
 
 def tells_copies(flow: Flow) -> bool:
     """Say whether a flow looks at producer ids. With prefixes the names tell what is a copy."""
-    return flow.naming.kind != "prefix" and flow.cycle_prevention == "producer-id"
+    return not flow.naming.prefixes_all and flow.cycle_prevention == "producer-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,9 @@ class Routes:
         """Say whether a flow may bring records to a topic of this name."""
         selector = self.selectors[flow.name]
         if selector.judge(topic).selected and selector.remote_topic(topic) == topic:
+            return True
+        lines = names_for(flow.naming.mapped, flow.source).values()
+        if any(each.target == topic for each in lines):
             return True
         rule = flow.naming.rename
         return rule is not None and _could_make(rule.replacement, topic)

@@ -18,16 +18,6 @@ from replication.policy import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-BROKER_TOPICS = frozenset(
-    {
-        "__consumer_offsets",
-        "__transaction_state",
-        "__share_group_state",
-        "__cluster_metadata",
-        "__remote_log_metadata",
-    }
-)
-
 
 class Verdict(StrEnum):
     """Why a topic or group takes part, or does not."""
@@ -96,7 +86,7 @@ class TopicSelector:
             flow.target,
             topic_filter(flow.selection),
             policy_for(flow, aliases),
-            flow.selection.heartbeats and flow.naming.kind == "prefix",
+            flow.selection.heartbeats,
         )
 
     def judge(self, topic: str) -> Judgement:
@@ -106,7 +96,7 @@ class TopicSelector:
             judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
         if judged.verdict is Verdict.UNMATCHED:
             return judged
-        if reason := internal_reason(topic):
+        if reason := self.policy.internal_reason(topic):
             return Judgement(topic, Verdict.INTERNAL, f"matched but not replicated: {reason}")
         if judged.selected and (through := self._circle(topic)):
             return Judgement(
@@ -114,6 +104,9 @@ class TopicSelector:
                 Verdict.CYCLE,
                 f"treated as coming from {through}: copying it would go in a circle",
             )
+        if judged.selected and self.policy.looks_internal(topic):
+            reason = f"{judged.reason}, although MirrorMaker 2 takes the name for internal"
+            return Judgement(topic, Verdict.SELECTED, reason)
         return judged
 
     def selected(self, topics: Iterable[str]) -> tuple[str, ...]:
@@ -161,18 +154,3 @@ def group_filter(selection: Selection) -> NameFilter:
         compile_rules(selection.groups_exclude),
         default,
     )
-
-
-def internal_reason(topic: str) -> str | None:
-    """Return why a topic belongs to a broker, MirrorMaker 2 or Isthmus itself, else None.
-
-    ``billing.internal`` is nobody's but the operator's: only names that these make count.
-    """
-    if topic in BROKER_TOPICS:
-        return "a broker's own topic"
-    if topic.startswith("isthmus-") and topic.endswith(".internal"):
-        return "Isthmus' own topic"
-    is_mm2 = topic.startswith("mm2-") and topic.endswith(("internal", "-internal"))
-    if is_mm2 or topic.endswith("checkpoints.internal"):
-        return "MirrorMaker 2's own topic"
-    return None

@@ -16,6 +16,7 @@ from rich.text import Text
 from replication.config.findings import Finding, Severity, errors
 from replication.config.load import Loaded, examine
 from replication.errors import ConfigError
+from replication.namer import rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -85,7 +86,7 @@ def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
         "name": flow.name,
         "source": flow.source,
         "target": flow.target,
-        "names": names_of(flow),
+        "names": rule_text(flow),
         "topics": list(flow.selection.topics),
         "topics_exclude": list(flow.selection.topics_exclude),
         "units": flow.copying.units,
@@ -95,14 +96,6 @@ def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
 
 def _setting_json(setting: Setting) -> Mapping[str, str]:
     return {"name": setting.name, "value": setting.value, "origin": setting.origin}
-
-
-def names_of(flow: Flow) -> str:
-    """Return what a source topic ``t`` is called on the target."""
-    naming = flow.naming
-    if naming.kind == "rename" and naming.rename is not None:
-        return f"{naming.rename.pattern} → {naming.rename.replacement}"
-    return "t" if naming.kind == "identity" else f"{flow.source}{naming.separator}t"
 
 
 def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> None:
@@ -132,7 +125,7 @@ def _flow_table(loaded: Loaded) -> Table:
                     *("\n".join(each.bootstrap_servers) for each in ends),
                     "\n".join(flow.selection.topics) or "(none)",
                     "\n".join(flow.selection.topics_exclude),
-                    names_of(flow),
+                    rule_text(flow),
                     str(flow.copying.units),
                 )
             )

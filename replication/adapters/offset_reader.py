@@ -129,7 +129,7 @@ def group_sync(flow: Flow, config: Config) -> GroupSync:
     others = [
         each
         for each in config.flows_into(flow.target)
-        if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}
+        if each.name != flow.name and not (each.naming.prefixes_all or flow.naming.prefixes_all)
     ]
     return _group_sync(flow, tuple(_group_sync(each) for each in others))
 

@@ -54,6 +54,8 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
         return
     if scoped.scope in ("top", "flow") and name.startswith(own_keys.TOPIC_CONFIG):
         return  # checked with its value
+    if scoped.scope in ("top", "flow") and name.startswith("replication.policy.config."):
+        return  # for a policy of the operator's own, which knows what to make of it
     if name in mm2_keys.REMOVED:
         notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
     elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":

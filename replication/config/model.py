@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from replication.name_map import MappedName  # noqa: TC001 -- pydantic evaluates the annotations
 from replication.policies import Policies
 
 
@@ -26,22 +27,36 @@ class Cluster(Section):
     )  # admin client: bootstrap.servers, security.*, sasl.*, ssl.*, …
 
 
+class OwnPolicyClass(Section):
+    """A naming policy of the operator's own: see ``replication.own_policy``."""
+
+    written: str  # as in the file: python:package.module:Class
+    folder: str  # where its module may be, besides Python's path
+    settings: Mapping[str, str] = Field(default={}, repr=False)  # they may hold anything
+
+
 class RenameRule(Section):
     """``topics.rename.regex`` and ``topics.rename.replacement``, already translated to Python."""
 
     pattern: str
     replacement: str  # Java dialect: ``$1``, ``${source}``
-    only_from: str | None = None  # the one source alias that the rule applies to
 
 
 class Naming(Section):
     """How a source topic is called on the target."""
 
-    kind: Literal["prefix", "identity", "rename"] = "prefix"
+    kind: Literal["prefix", "identity", "rename", "own"] = "prefix"
     separator: str = "."
     internal_separator: str = "."  # in the names of MirrorMaker 2's own topics
     rename: RenameRule | None = None
+    own: OwnPolicyClass | None = None
+    mapped: tuple[MappedName, ...] = ()  # beats all of the above for the topics in it
     merge: tuple[str, ...] = ()  # Java regexes of target topics that several topics may go into
+
+    @property
+    def prefixes_all(self) -> bool:
+        """Whether every copy's name tells where it is from."""
+        return self.kind == "prefix" and not self.mapped
 
 
 class Selection(Section):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from replication.checked_policy import CheckedPolicy, probe
 from replication.config import values
 from replication.config.mm2_keys import POLICIES
-from replication.config.model import Naming, RenameRule
+from replication.config.model import Naming, OwnPolicyClass
 from replication.config.properties import Value
-from replication.java_regex import Untranslatable, to_python
+from replication.config.renaming import read_rename
+from replication.config.verify import located
+from replication.errors import ConfigError
+from replication.name_map import read_map
+from replication.own_policy import PREFIX, load_policy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,42 +22,100 @@ if TYPE_CHECKING:
     from replication.config.findings import Notes
     from replication.config.flows import Pair
     from replication.config.reading import Reader
+    from replication.name_map import MappedName
 
-_CLUSTER_REFERENCE = re.compile(r"\$\{clusters\.([^}]*)\}")
 _LEGAL = re.compile(r"[A-Za-z0-9._-]*")
+_CLASS, _SEPARATOR = "replication.policy.class", "replication.policy.separator"
+_SETTINGS = "replication.policy.config."
 
 
 def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: bool,
                 notes: Notes) -> Naming:  # fmt: skip
     """Return how topics are called on the target."""
-    declared = read.props.get("replication.policy.class")
-    separator = read.text("replication.policy.separator", ".")
-    if declared is None:
-        kind = "identity" if merging else "prefix"
-        read.note("replication.policy.class", kind, None)
-    else:
-        known = POLICIES.get(read.resolve(declared.text).strip())
-        if known is None:
-            notes.error(
-                declared.at,
-                f"{values.shown(declared.text)} is not known: its names would not be MirrorMaker "
-                "2's",
-                "DefaultReplicationPolicy, IdentityReplicationPolicy, or topics.rename.regex",
-            )
-        kind = known or "prefix"
-        read.note("replication.policy.class", kind, declared)
-    renamed = "topics.rename.replacement" in read.props or "topics.rename.regex" in read.props
-    rule = _rename(read, flow, aliases, notes) if renamed else None
-    if renamed:
+    separator = read.text(_SEPARATOR, ".")
+    kind, own = _policy(read, flow, notes, merging=merging)
+    rule = None
+    if "topics.rename.replacement" in read.props or "topics.rename.regex" in read.props:
+        rule, own = read_rename(read, flow, aliases, notes), None
         kind = "identity" if rule is None else "rename"
     _check_separator(read, flow, separator, notes, prefixes=kind == "prefix")
-    return Naming(
-        kind=kind,
-        separator=separator,
-        internal_separator=_internal_separator(read, separator),
-        rename=rule,
-        merge=read.items("topics.merge", ()),
+    return Naming.model_validate(
+        {
+            "kind": kind,
+            "separator": separator,
+            "internal_separator": _internal_separator(read, separator),
+            "rename": rule,
+            "own": own,
+            "mapped": _mapped(read, aliases, notes),
+            "merge": read.items("topics.merge", ()),
+        }
     )
+
+
+def _policy(
+    read: Reader, flow: Pair, notes: Notes, *, merging: bool
+) -> tuple[str, OwnPolicyClass | None]:
+    """Return the kind of policy that ``replication.policy.class`` names."""
+    declared = read.props.get(_CLASS)
+    if declared is None:
+        kind = "identity" if merging else "prefix"
+        read.note(_CLASS, kind, None)
+        return kind, None
+    written = read.resolve(declared.text).strip()
+    if written.startswith(PREFIX):
+        read.note(_CLASS, written, declared)
+        return "own", _own(read, flow, written, notes)
+    known = POLICIES.get(written)
+    if known is None:
+        notes.error(
+            declared.at,
+            f"{values.shown(declared.text)} is not known, and Java classes cannot be loaded here",
+            "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
+            "topics.map.file, or a class of your own in Python: python:package.module:Class",
+        )
+    read.note(_CLASS, known or "prefix", declared)
+    return known or "prefix", None
+
+
+def _own(read: Reader, flow: Pair, written: str, notes: Notes) -> OwnPolicyClass | None:
+    """Load the class once and ask it everything once: a mistake is to be seen before a start."""
+    settings = {
+        key.removeprefix(_SETTINGS): read.resolve(value.text).strip()
+        for key, value in read.props.items()
+        if key.startswith(_SETTINGS)
+    }
+    settings |= {
+        "source.cluster.alias": flow[0],
+        "target.cluster.alias": flow[1],
+        _SEPARATOR: read.text(_SEPARATOR, "."),
+    }
+    found = OwnPolicyClass(
+        written=written, folder=str(read.file.parent.absolute()), settings=settings
+    )
+    try:
+        policy = load_policy(found.written, found.folder, found.settings)
+        probe(CheckedPolicy(policy, written), *flow)
+    except ConfigError as error:
+        notes.error(read.props[_CLASS].at, str(error), "correct the class")
+        return None
+    return found
+
+
+def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[MappedName, ...]:
+    setting = read.props.get("topics.map.file")
+    if setting is None:
+        return ()
+    path = located(read.text("topics.map.file", ""), read.file.parent.absolute())
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        notes.error(setting.at, f"reading {path}: {why}", "a file of lines source-topic = name")
+        return ()
+    lines, wrong = read_map(text, aliases)
+    for each in wrong:
+        notes.error(setting.at, f"{path}:{each.line}: {each.reason}")
+    return lines
 
 
 def _internal_separator(read: Reader, separator: str) -> str:
@@ -64,7 +127,7 @@ def _internal_separator(read: Reader, separator: str) -> str:
 def _check_separator(
     read: Reader, flow: Pair, separator: str, notes: Notes, *, prefixes: bool
 ) -> None:
-    setting = read.props.get("replication.policy.separator", Value(".", "clusters"))
+    setting = read.props.get(_SEPARATOR, Value(".", "clusters"))
     if not separator and prefixes:
         notes.error(
             setting.at,
@@ -77,55 +140,3 @@ def _check_separator(
     if prefixes and not _LEGAL.fullmatch(flow[0]):
         notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot begin a topic's name",
                     "letters, digits, dot, underscore, dash")  # fmt: skip
-
-
-def _rename(read: Reader, flow: Pair, aliases: Collection[str], notes: Notes) -> RenameRule | None:
-    replacement = read.text("topics.rename.replacement", "")
-    regex = read.text("topics.rename.regex", "(.+)")
-    at = read.props.get("topics.rename.replacement", Value("", "topics.rename.replacement")).at
-    if not replacement:
-        notes.error(at, "is not set, so topics.rename.regex says nothing", "e.g. ${source}.$1")
-        return None
-    named = set(_CLUSTER_REFERENCE.findall(replacement))
-    for unknown in sorted(named - set(aliases)):
-        notes.error(at, f"${{clusters.{unknown}}} names no cluster", f"known: {', '.join(aliases)}")
-    if len(named) > 1:
-        notes.error(at, "names more than one cluster; the rule can hold for one only",
-                    "${source} stands for the source at hand")  # fmt: skip
-    only_from = next(iter(sorted(named)), None)
-    if only_from is not None and only_from != flow[0]:
-        return None
-    rule = RenameRule(
-        pattern=_rename_pattern(read, regex, notes),
-        replacement=_CLUSTER_REFERENCE.sub(lambda match: match[1], replacement),
-        only_from=only_from,
-    )
-    _check_replacement(rule, at, notes)
-    return rule
-
-
-def _rename_pattern(read: Reader, regex: str, notes: Notes) -> str:
-    at = read.props.get("topics.rename.regex", Value("", "topics.rename.regex")).at
-    if re.fullmatch(r"\$\d", regex):
-        whole = "|".join(read.items("topics", (".*",)))
-        if (written := read.props.get("topics.regex")) is not None:
-            whole = read.resolve(written.text).strip()
-        notes.warn(at, f"{regex} is a reference, not a pattern: taken as the whole match of "
-                   "topics.regex", f"topics.rename.regex = ({whole})")  # fmt: skip
-        regex = f"({whole})"
-    try:
-        return to_python(regex)
-    except Untranslatable as error:
-        notes.error(at, str(error), "e.g. topics.rename.regex = (.+)")
-        return "(.+)"
-
-
-def _check_replacement(rule: RenameRule, at: tuple[str, int], notes: Notes) -> None:
-    groups = re.compile(rule.pattern).groups
-    for number in re.findall(r"(?<!\\)\$(\d)", rule.replacement):
-        if int(number) > groups:
-            notes.error(at, f"${number} names a group that topics.rename.regex does not have",
-                        f"it has {groups}")  # fmt: skip
-    for name in re.findall(r"\$\{([^}]*)\}", rule.replacement):
-        if name not in ("source", "target"):
-            notes.error(at, f"${{{name}}} is not known", "${source}, ${target}, ${clusters.X}, $1")

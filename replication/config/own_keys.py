@@ -29,6 +29,7 @@ FLOW: dict[str, Key] = {
     "sync.topic.acls.delete": Key("boolean", default="false"),
     "sync.group.acls.enabled": Key("boolean", default="false"),
     "topics.regex": Key("patterns"),
+    "topics.map.file": Key(),
     "topics.merge": Key("patterns"),
     "topics.rename.regex": Key(),
     "topics.rename.replacement": Key(),

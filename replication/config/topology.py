@@ -24,7 +24,7 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
                         "two clusters, or no flow between the two names")  # fmt: skip
-    for circle in _circles([flow for flow in flows if flow.naming.kind != "prefix"]):
+    for circle in _circles([flow for flow in flows if not flow.naming.prefixes_all]):
         _refuse_blind(circle, props, notes)
 
 

@@ -22,7 +22,7 @@ DOTS = InternalTopics()
     ],
 )
 def test_rp_01_what_mirrormaker_2_takes_for_internal(topic, internal):
-    assert DOTS.is_internal_topic(topic) is internal
+    assert DOTS.looks_internal(topic) is internal
 
 
 def test_rp_02_the_separator_is_in_the_name_of_the_offset_syncs():

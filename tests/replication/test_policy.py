@@ -1,12 +1,16 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.config.model import RenameRule
 from replication.errors import ConfigError
+from replication.java_replacement import read_replacement
+from replication.model import Origin
+from replication.name_map import MappedName, names_for
 from replication.policy import (
     IdentityPolicy,
-    Origin,
+    MapPolicy,
     PrefixPolicy,
     RenamePolicy,
     hops,
@@ -71,9 +75,10 @@ def test_identity_keeps_every_name_but_that_of_heartbeats():
     assert policy.origin("backup.heartbeats") == Origin("backup", "heartbeats")
 
 
-def rename(pattern, replacement, only_from=None):
-    rule = RenameRule(pattern=pattern, replacement=replacement, only_from=only_from)
-    return RenamePolicy(rule, "target")
+def rename(pattern, replacement):
+    compiled = re.compile(pattern)
+    kept = IdentityPolicy(frozenset({"us", "backup"}))
+    return RenamePolicy(compiled, read_replacement(replacement, compiled), kept, "target")
 
 
 @pytest.mark.parametrize(
@@ -84,10 +89,46 @@ def rename(pattern, replacement, only_from=None):
         pytest.param(rename("a-(.+)-(.+)", "$2.$1"), "a-x-y", "y.x", id="groups in any order"),
         pytest.param(rename("a-(.+)", "$1"), "b-x", "b-x", id="no match keeps the name"),
         pytest.param(rename("a", "$0$0"), "ab", "ab", id="a part is no match"),
-        pytest.param(rename("(.)(.)?", "$1$2!"), "a", "a!", id="a group that took no part"),
-        pytest.param(rename("(.+)", "x", "eu"), "t", "t", id="a rule for another source"),
-        pytest.param(rename("(.+)", r"\$1-$1"), "t", "$1-t", id="escaped dollar"),
+        pytest.param(rename("(.+)", "x"), "heartbeats", "us.heartbeats", id="heartbeats: a prefix"),
     ],
 )
 def test_a_rule_renames_what_it_matches_whole(policy, topic, name):
     assert policy.remote_topic("us", topic) == name
+
+
+MAP = (
+    MappedName(None, "orders", "all-orders"),
+    MappedName("us", "orders", "orders-of-us"),
+    MappedName("eu", "clicks", "klicks"),
+)
+
+
+def mapped(here):
+    return MapPolicy(POLICY, MAP, names_for(MAP, here), here)
+
+
+def test_a_line_for_a_source_beats_one_for_all_and_the_rest_is_named_as_usual():
+    assert mapped("us").remote_topic("us", "orders") == "orders-of-us"
+    assert mapped("eu").remote_topic("eu", "orders") == "all-orders"
+    assert mapped("us").remote_topic("us", "clicks") == "us.clicks"
+
+
+def test_a_mapped_name_leads_back_to_the_topic_that_it_was_made_from():
+    assert mapped("eu").origin("orders-of-us") == Origin("us", "orders")
+    assert mapped("us").origin("orders-of-us") is None, "a line for us made nothing on us"
+    assert mapped("us").origin("all-orders") is None, "several sources may have made it"
+    assert mapped("us").origin("eu.t") == Origin("eu", "t")
+
+
+def test_both_directions_of_one_map_make_no_circle():
+    lines = (MappedName("us", "orders", "orders-of-us"),)
+    back = MapPolicy(POLICY, lines, names_for(lines, "eu"), "eu")
+    assert would_cycle(back, "orders-of-us", "us")
+
+
+def test_a_map_that_swaps_names_ends_when_followed_back():
+    swap = (MappedName("us", "a", "b"), MappedName("eu", "b", "a"))
+    assert list(hops(MapPolicy(POLICY, swap, {}, "x"), "a")) == [
+        Origin("eu", "b"),
+        Origin("us", "a"),
+    ]

@@ -28,6 +28,12 @@ def test_bl_021_names_that_only_look_internal_are_copied_when_not_excluded():
     assert selector(exclude=()).selected(names) == tuple(names)
 
 
+def test_bl_021_a_business_topic_that_looks_internal_is_said_to_be_copied():
+    assert selector(exclude=()).judge("billing.internal").reason == (
+        "matches '.*' of topics, although MirrorMaker 2 takes the name for internal"
+    )
+
+
 def test_bl_021_what_a_name_rule_keeps_back_is_listed_with_the_rule():
     (judged,) = selector().passed_over(["orders", "billing.internal"])
     assert judged.verdict is Verdict.EXCLUDED

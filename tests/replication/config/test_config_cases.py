@@ -4,9 +4,11 @@ import pytest
 from config_files import TWO, about, flow, found, loaded, written
 
 from replication.config.client_keys import KNOWN
+from replication.config.findings import errors
 from replication.config.load import load_config
 from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
 from replication.errors import ConfigError
+from replication.policy import policy_for
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
 
@@ -317,9 +319,15 @@ def test_bl_029_flows_in_a_circle_that_keep_names_must_tell_copies(tmp_path):
     assert len(loaded(tmp_path, apart).config.flows) == 2
 
 
-def test_an_unknown_policy_class_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"'com\.example\.Mine' is not known"):
-        loaded(tmp_path, TWO + "replication.policy.class = com.example.Mine\n")
+def test_bl_036_an_unknown_policy_class_is_refused_and_the_python_way_named(tmp_path):
+    lines = TWO + "replication.policy.class = com.example.Mine\n"
+    assert about(found(tmp_path, lines), "replication.policy.class") == [
+        (
+            "error: 'com.example.Mine' is not known, and Java classes cannot be loaded here → "
+            "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
+            "topics.map.file, or a class of your own in Python: python:package.module:Class"
+        )
+    ]
 
 
 def test_a_key_set_twice_counts_by_its_last_line(tmp_path):
@@ -509,7 +517,7 @@ def test_a_rename_that_refers_to_itself_means_the_whole_topic(tmp_path):
     (warning,) = about(result.findings, "topics.rename.regex")
     assert "taken as the whole match of topics.regex → topics.rename.regex = (orders-.*)" in warning
     rule = result.config.flows[0].naming.rename
-    assert (rule.pattern, rule.replacement, rule.only_from) == ("(orders-.*)", "x.$1", None)
+    assert (rule.pattern, rule.replacement) == ("(orders-.*)", "x.$1")
 
 
 @pytest.mark.parametrize(
@@ -558,3 +566,74 @@ def test_what_is_not_set_and_differs_from_mirror_maker_is_mentioned(tmp_path):
 )
 def test_bl_033_internal_topics_have_a_separator(tmp_path, lines, separator):
     assert flow(tmp_path, f"{lines}\n").naming.internal_separator == separator
+
+
+OWN = """
+from replication.own_policy import NamingPolicy
+
+class Upper(NamingPolicy):
+    def configure(self, settings):
+        self.end = settings.get("end", "") + settings["source.cluster.alias"]
+    def format_remote_topic(self, source_cluster, topic):
+        return topic.upper() + self.end
+    def topic_source(self, topic):
+        return None
+    def upstream_topic(self, topic):
+        return None
+
+class Broken(Upper):
+    def format_remote_topic(self, source_cluster, topic):
+        return topic.encode()
+"""
+
+
+def own_policy(folder, name):
+    module = f"policy_{folder.name.replace('-', '_')}"
+    (folder / f"{module}.py").write_text(OWN)
+    return TWO + f"replication.policy.class = python:{module}:{name}\n"
+
+
+def test_a_policy_in_python_beside_the_file_names_topics(tmp_path):
+    lines = own_policy(tmp_path, "Upper") + "A->B.replication.policy.config.end = -of-\n"
+    result = loaded(tmp_path, lines)
+    policy = policy_for(result.config.flows[0], result.config.clusters)
+    assert policy.remote_topic("A", "orders") == "ORDERS-of-A"
+
+
+def test_a_policy_in_python_that_misbehaves_is_refused_at_its_line(tmp_path):
+    (finding,) = errors(found(tmp_path, own_policy(tmp_path, "Broken")))
+    assert finding.line == 5
+    assert finding.message.endswith(
+        "format_remote_topic('A', 'orders') returned b'orders' where a name was due"
+    )
+
+
+def test_a_map_file_names_topics_one_by_one(tmp_path):
+    (tmp_path / "names.map").write_text("orders = all-orders\nB:clicks = x\n")
+    result = loaded(tmp_path, TWO + "topics.map.file = names.map\n")
+    policy = policy_for(result.config.flows[0], result.config.clusters)
+    named = [policy.remote_topic("A", topic) for topic in ("orders", "clicks")]
+    assert named == ["all-orders", "A.clicks"]
+
+
+def test_every_fault_of_a_map_file_is_named_with_its_line(tmp_path):
+    path = tmp_path / "names.map"
+    path.write_text("orders\nC:a = b\n")
+    messages = [each.message for each in found(tmp_path, TWO + "topics.map.file = names.map\n")]
+    assert f"{path}:1: 'orders' has no =: write source-topic = target-topic" in messages
+    assert f"{path}:2: 'C' is no cluster; known: A, B" in messages
+
+
+def test_a_map_file_that_is_not_there_is_an_error(tmp_path):
+    (finding,) = errors(found(tmp_path, TWO + "topics.map.file = gone.map\n"))
+    assert finding.message == f"reading {tmp_path / 'gone.map'}: No such file or directory"
+
+
+def test_a_replacement_that_java_would_refuse_is_an_error(tmp_path):
+    lines = TWO + "topics.rename.regex = (.+)\ntopics.rename.replacement = $2\n"
+    assert about(found(tmp_path, lines), "topics.rename.replacement") == [
+        (
+            "error: $2 names a group that topics.rename.regex does not have: it has 1 → $1 for a "
+            "group, ${source} for the source's name"
+        )
+    ]

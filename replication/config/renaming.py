@@ -1,0 +1,69 @@
+"""Read ``topics.rename.regex`` and ``topics.rename.replacement``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from replication.config.model import RenameRule
+from replication.config.properties import Value
+from replication.java_regex import Untranslatable, to_python
+from replication.java_replacement import BadReplacement, read_replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from replication.config.findings import Notes
+    from replication.config.flows import Pair
+    from replication.config.reading import Reader
+
+_CLUSTER_REFERENCE = re.compile(r"\$\{clusters\.([^}]*)\}")
+_REGEX, _REPLACEMENT = "topics.rename.regex", "topics.rename.replacement"
+
+
+def read_rename(
+    read: Reader, flow: Pair, aliases: Collection[str], notes: Notes
+) -> RenameRule | None:
+    """Return the rule that holds for a flow; None where it names another source, or is wrong.
+
+    ``${clusters.A}`` stands for A and limits the rule to flows from A.
+    """
+    replacement = read.text(_REPLACEMENT, "")
+    regex = read.text(_REGEX, "(.+)")
+    at = read.props.get(_REPLACEMENT, Value("", _REPLACEMENT)).at
+    if not replacement:
+        notes.error(at, f"is not set, so {_REGEX} says nothing", "e.g. ${source}.$1")
+        return None
+    named = set(_CLUSTER_REFERENCE.findall(replacement))
+    for unknown in sorted(named - set(aliases)):
+        notes.error(at, f"${{clusters.{unknown}}} names no cluster", f"known: {', '.join(aliases)}")
+    if len(named) > 1:
+        notes.error(at, "names more than one cluster; the rule can hold for one only",
+                    "${source} stands for the source at hand")  # fmt: skip
+    if named and named != {flow[0]}:
+        return None
+    pattern = _pattern(read, regex, notes)
+    literal = re.sub(r"([\\$])", r"\\\1", flow[0])
+    replacement = _CLUSTER_REFERENCE.sub(lambda _: literal, replacement)
+    try:
+        read_replacement(replacement, re.compile(pattern, re.ASCII))
+    except BadReplacement as error:
+        notes.error(at, str(error), "$1 for a group, ${source} for the source's name")
+        return None
+    return RenameRule(pattern=pattern, replacement=replacement)
+
+
+def _pattern(read: Reader, regex: str, notes: Notes) -> str:
+    at = read.props.get(_REGEX, Value("", _REGEX)).at
+    if re.fullmatch(r"\$\d", regex):
+        whole = "|".join(read.items("topics", (".*",)))
+        if (written := read.props.get("topics.regex")) is not None:
+            whole = read.resolve(written.text).strip()
+        notes.warn(at, f"{regex} is a reference, not a pattern: taken as the whole match of "
+                   "topics.regex", f"{_REGEX} = ({whole})")  # fmt: skip
+        regex = f"({whole})"
+    try:
+        return to_python(regex)
+    except Untranslatable as error:
+        notes.error(at, str(error), f"e.g. {_REGEX} = (.+)")
+        return "(.+)"
