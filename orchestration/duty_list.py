@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from orchestration.duties import FlowDuty, Report
 from replication.apply import is_change
+from replication.carrying import carry
 from replication.explain import explain_action
-from replication.planning import Part, Planner, carry
+from replication.planning import Part, Planner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,16 +24,24 @@ if TYPE_CHECKING:
 def duties(config: Config) -> Iterator[tuple[Flow, FlowDuty]]:
     """Yield every flow's duties."""
     for flow in config.flows:
-        yield (
-            flow,
-            FlowDuty(
-                "topic_configs",
-                f"Configs of {flow.target}'s copies follow {flow.source}'s topics.",
-                flow.configs.every,
-                partial(_sync, Part.CONFIGS),
-                flow.configs.enabled,
-            ),
-        )
+        yield from ((flow, duty) for duty in _duties(flow))
+
+
+def _duties(flow: Flow) -> Iterator[FlowDuty]:
+    yield FlowDuty(
+        "topic_configs",
+        f"Configs of {flow.target}'s copies follow {flow.source}'s topics.",
+        flow.configs.every,
+        partial(_sync, Part.CONFIGS),
+        flow.configs.enabled,
+    )
+    yield FlowDuty(
+        "acls",
+        f"Rights on {flow.target}'s copies follow those on {flow.source}'s topics.",
+        flow.acls.every,
+        partial(_sync, Part.ACLS),
+        flow.acls.enabled,
+    )
 
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:

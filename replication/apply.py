@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
+from replication.acls import AclAction, Grant, Revoke, Skip
 from replication.errors import ClusterRejected
 from replication.topics import AlterConfigs, CreateTopic, GrowTopic, Keep, Refuse, TopicAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from replication.acls import Acl
     from replication.state import Applied
 
-Action = TopicAction
+Doable = CreateTopic | GrowTopic | AlterConfigs | Grant | Revoke
+Action = TopicAction | AclAction
 
 
 class Writer(Protocol):
@@ -31,6 +34,10 @@ class Writer(Protocol):
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None: ...
 
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -38,17 +45,17 @@ class Outcome:
 
     action: Action
     problem: str | None
-    refused: Mapping[str, str] = field(default_factory=dict)  # configs left out, and why
+    refused: Mapping[str, str] = field(default_factory=dict)  # what of it was not done, and why
 
     @property
     def failed(self) -> bool:
         """Whether it is not as wanted now; leaving a difference alone is no failure."""
-        return self.problem is not None and not isinstance(self.action, Keep)
+        return self.problem is not None and not isinstance(self.action, Keep | Skip)
 
 
 def is_change(action: Action) -> bool:
     """Say whether the target is not yet as wanted: to be changed, or to be changed by a person."""
-    return not isinstance(action, Keep)
+    return not isinstance(action, Keep | Skip)
 
 
 def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
@@ -62,28 +69,38 @@ def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
 
 def _apply(action: Action, target: Writer) -> Outcome:
     """Apply one action."""
+    if isinstance(action, Keep | Refuse | Skip):
+        return Outcome(action, action.reason)
     try:
-        match action:
-            case CreateTopic():
-                return _create(action, target)
-            case GrowTopic(topic, total):
-                target.grow_topic(topic, total)
-            case AlterConfigs():
-                return _alter(action, target)
-            case Keep(reason=reason) | Refuse(reason=reason):
-                return Outcome(action, reason)
-            case _:
-                assert_never(action)
+        refused = _do(action, target)
     except ClusterRejected as error:
         return Outcome(action, str(error))
-    return Outcome(action, None)
+    return Outcome(action, _listed(refused) if refused else None, refused)
 
 
-def _create(action: CreateTopic, target: Writer) -> Outcome:
+def _do(action: Doable, target: Writer) -> Mapping[str, str]:
+    """Do it; return which parts of it were refused, and why. Raises ClusterRejected for all."""
+    match action:
+        case CreateTopic():
+            return _create(action, target)
+        case GrowTopic(topic, total):
+            target.grow_topic(topic, total)
+        case AlterConfigs():
+            return _alter(action, target)
+        case Grant(acls=acls):
+            return _named(target.create_acls(acls))
+        case Revoke(acls=acls):
+            return _named(target.delete_acls(acls))
+        case _:
+            assert_never(action)
+    return {}
+
+
+def _create(action: CreateTopic, target: Writer) -> Mapping[str, str]:
     """Create a topic, without the configs that the cluster refuses if it refuses some."""
     try:
         target.create_topic(*_arguments(action, action.configs))
-    except ClusterRejected as error:
+    except ClusterRejected:
         refused = {
             config: why
             for config, value in action.configs.items()
@@ -91,10 +108,10 @@ def _create(action: CreateTopic, target: Writer) -> Outcome:
         }
         kept = {each: value for each, value in action.configs.items() if each not in refused}
         if not refused or _refusal(action, kept, target):
-            return Outcome(action, str(error))
+            raise
         target.create_topic(*_arguments(action, kept))
-        return Outcome(action, _listed(refused), refused)
-    return Outcome(action, None)
+        return refused
+    return {}
 
 
 def _arguments(
@@ -111,23 +128,27 @@ def _refusal(action: CreateTopic, configs: Mapping[str, str], target: Writer) ->
     return ""
 
 
-def _alter(action: AlterConfigs, target: Writer) -> Outcome:
+def _alter(action: AlterConfigs, target: Writer) -> Mapping[str, str]:
     """Alter all at once; one by one if that is refused, so that one config holds up no other."""
     wanted = {each.config: each.value for each in action.changes}
     try:
         target.alter_configs(action.topic, wanted)
     except ClusterRejected as error:
         if len(wanted) == 1:
-            return Outcome(action, str(error), dict.fromkeys(wanted, str(error)))
+            return dict.fromkeys(wanted, str(error))
     else:
-        return Outcome(action, None)
+        return {}
     refused = {}
     for config, value in wanted.items():
         try:
             target.alter_configs(action.topic, {config: value})
         except ClusterRejected as error:
             refused[config] = str(error)
-    return Outcome(action, _listed(refused) if refused else None, refused)
+    return refused
+
+
+def _named(refused: Mapping[Acl, str]) -> Mapping[str, str]:
+    return {str(acl): why for acl, why in refused.items()}
 
 
 def _listed(refused: Mapping[str, str]) -> str:

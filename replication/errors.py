@@ -5,6 +5,7 @@ ReplicationError
 ├── EnvironmentProblem     this machine lacks something: Java, a port, disk space
 ├── ClusterUnavailable     the cluster did not answer; the same call may work later
 ├── ClusterRejected        the cluster answered no; the same call will fail again
+│   └── NoAuthorizer       it has no ACLs at all
 ├── CorruptBatch           bytes that are no record batch; names topic-partition and offset
 └── FlowTaken              another driver holds the flow
 """
@@ -32,6 +33,10 @@ class ClusterUnavailable(ReplicationError):
 
 class ClusterRejected(ReplicationError):
     """The cluster refused the request (authorization, policy, invalid value)."""
+
+
+class NoAuthorizer(ClusterRejected):
+    """The cluster has no authorizer, so it has no ACLs."""
 
 
 class CorruptBatch(ReplicationError):

@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, assert_never
 
+from replication.acls import Grant, Revoke, Skip
 from replication.apply import is_change
 from replication.topics import (
     BROKER_DEFAULT,
@@ -19,7 +20,9 @@ from replication.topics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.acls import AclAction
     from replication.apply import Action
+    from replication.topics import TopicAction
 
 
 def explain(plan: Iterable[Action]) -> str:
@@ -29,6 +32,24 @@ def explain(plan: Iterable[Action]) -> str:
 
 def explain_action(action: Action) -> str:
     """Return one action in a line, with its reason."""
+    if isinstance(action, Grant | Revoke | Skip):
+        return _acl_line(action)
+    return _topic_line(action)
+
+
+def _acl_line(action: AclAction) -> str:
+    match action:
+        case Grant(resource, acls, reason):
+            return f"on {resource} {'; '.join(map(str, acls))} ({reason})"
+        case Revoke(resource, acls, reason):
+            return f"on {resource} no longer {'; '.join(map(str, acls))} ({reason})"
+        case Skip(subject, reason):
+            return f"{subject}: {reason}"
+        case _:
+            assert_never(action)
+
+
+def _topic_line(action: TopicAction) -> str:
     match action:
         case CreateTopic(topic, partitions, replication_factor, configs, reason):
             replicas = _replicas(replication_factor)

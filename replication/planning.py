@@ -6,23 +6,22 @@ loop. Whoever asks says which parts of the plan it is about.
 
 from __future__ import annotations
 
-import contextlib
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from replication.apply import applied, carry_out, is_change
 from replication.errors import ReplicationError
+from replication.rights import plan_rights
 from replication.selection import TopicSelector
-from replication.state import Applied, status_topic
-from replication.topics import MIN_INSYNC, AlterConfigs, TargetTopics, plan_topics
+from replication.state import Applied, OwnRights, status_topic
+from replication.topics import MIN_INSYNC, AlterConfigs, Keep, TargetTopics, plan_topics
 from replication.wanted import SourceSnapshot, read_source, wanted_topics
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
-    from replication.apply import Action, Outcome
+    from replication.apply import Action
     from replication.config.model import Config, Flow
     from replication.ports import Clients, Cluster
     from replication.topics import TopicAction, WantedTopic
@@ -33,6 +32,7 @@ class Part(StrEnum):
 
     TOPICS = "topics"  # to be made, or to grow
     CONFIGS = "configs"
+    ACLS = "acls"
 
 
 ALL_PARTS = frozenset(Part)
@@ -48,6 +48,12 @@ class TargetPlan:
     wanted: tuple[WantedTopic, ...] = ()
     actions: tuple[Action, ...] = ()
     problems: tuple[str, ...] = ()  # clusters that could not be asked; the rest is planned
+    made: tuple[OwnRights, ...] = ()  # rights that are ours
+
+    @property
+    def applied(self) -> Mapping[str, Applied]:
+        """What was last applied, by topic of the target."""
+        return self.topics.applied if self.topics else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class Planner:
 
     config: Config
     clients: Clients
-    parts: Collection[Part] = field(default_factory=lambda: ALL_PARTS)
+    parts: AbstractSet[Part] = ALL_PARTS
     again: bool = False  # try what was refused before, too
 
     def plan(
@@ -83,12 +89,17 @@ class Planner:
             and (only is None or each.name in only)
         ]
         topics = self._target(flows, [each.name for each in about])
-        actions = tuple(
+        actions: tuple[Action, ...] = tuple(
             each
             for each in plan_topics(self._certain(about, problems), topics)
             if self._is_asked_for(each)
         )
-        return TargetPlan(target, sources, topics, tuple(about), actions, problems)
+        made: tuple[OwnRights, ...] = ()
+        if Part.ACLS in self.parts:
+            asked = [each for each in sources if names is None or each.flow.name in names]
+            rights, made = plan_rights(asked, self.clients, complete=not problems)
+            actions += rights
+        return TargetPlan(target, sources, topics, tuple(about), actions, problems, made)
 
     def _certain(
         self, wanted: Iterable[WantedTopic], problems: Collection[str]
@@ -118,6 +129,8 @@ class Planner:
         return replace(found, applied=remembered(flows, self.clients), again=self.again)
 
     def _is_asked_for(self, action: TopicAction) -> bool:
+        if isinstance(action, Keep):
+            return not self.parts.isdisjoint({Part.TOPICS, Part.CONFIGS})
         return (Part.CONFIGS if isinstance(action, AlterConfigs) else Part.TOPICS) in self.parts
 
 
@@ -146,71 +159,3 @@ def remembered(flows: Iterable[Flow], clients: Clients) -> Mapping[str, Applied]
         for record in clients.store(flow).read(status_topic(source)).values()
         if isinstance(record, Applied) and record.flow in names
     }
-
-
-def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
-    """Carry a plan out, and remember what was done. Yields each outcome as it comes.
-
-    Raises ClusterUnavailable when the target falls silent: what was done until then is known.
-    """
-    if not plan.actions:
-        return
-    memory = _Memory(plan, planner, by)
-    try:
-        for outcome in carry_out(plan.actions, planner.clients.target(plan.sources[0].flow)):
-            memory.note(outcome)
-            yield outcome
-    except BaseException:
-        with contextlib.suppress(ReplicationError):  # the first reason counts
-            memory.write()
-        raise
-    memory.write()
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """What became of a plan."""
-
-    outcomes: tuple[Outcome, ...]
-    problems: tuple[str, ...]
-
-    @property
-    def summary(self) -> str:
-        """The round in one line."""
-        changed = sum(is_change(each.action) and not each.failed for each in self.outcomes)
-        failed = [each.problem for each in self.outcomes if each.failed]
-        parts = [f"{changed} changed" if changed else "nothing to change"]
-        parts += [f"{len(failed)} refused ({failed[0]})"] if failed else []
-        return "; ".join((*parts, *self.problems))
-
-
-def carry(planner: Planner, flow: Flow, by: str) -> Carried:
-    """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
-    plan = planner.plan(flow.target, {flow.name})
-    return Carried(tuple(execute(plan, planner, by)), plan.problems)
-
-
-class _Memory:
-    """What is to be remembered of a plan that is carried out; written once."""
-
-    def __init__(self, plan: TargetPlan, planner: Planner, by: str) -> None:
-        self._known = plan.topics.applied if plan.topics else {}
-        self._owners = {each.name: planner.config.flow(each.flows[0]) for each in plan.wanted}
-        self._clients = planner.clients
-        self._by = by
-        self._records: dict[str, tuple[Flow, list[Applied]]] = {}  # by source
-
-    def note(self, outcome: Outcome) -> None:
-        topic = outcome.action.topic
-        flow = self._owners[topic]
-        before = self._known.get(topic, Applied(flow.name, topic))
-        record = applied(outcome, replace(before, at_ms=int(time.time() * 1000), by=self._by))
-        if record is not None:
-            self._records.setdefault(flow.source, (flow, []))[1].append(record)
-
-    def write(self) -> None:
-        for source, (flow, records) in self._records.items():
-            store = self._clients.store(flow)
-            store.ensure_topics(source)
-            store.write(status_topic(source), *records)
-        self._records = {}

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
+    from replication.acls import Acl
     from replication.config.model import Flow
     from replication.model import TopicPartition
     from replication.state import Stored
@@ -76,6 +77,15 @@ class Cluster(Protocol):
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
         """Set configs, or unset those that are None; all or none. Others stay as they are."""
+
+    def acls(self) -> Collection[Acl]:
+        """Return all rights. Raises NoAuthorizer, or ClusterRejected for who may not see them."""
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Create rights; return which were refused, and why."""
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Delete exactly these rights; return which were refused, and why."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader."""

@@ -9,7 +9,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`, :class:`Applied`
+                                          :class:`Decision`, :class:`Applied`, :class:`OwnRights`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
@@ -26,7 +26,7 @@ from replication.errors import ReplicationError
 from replication.model import Desired, FlowState, Mode, PartitionState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 VERSION = 1
 PRODUCERS_TOPIC = "isthmus-producers.internal"
@@ -309,6 +309,22 @@ class Applied(_Stored):
     by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnRights(_Stored):
+    """The rights on one resource of the target that Isthmus made: it may take away no others."""
+
+    KIND: ClassVar[str] = "rights"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "resource", "name", "pattern")
+
+    flow: str
+    resource: str  # topic or group
+    name: str
+    pattern: str  # literal or prefixed
+    rights: tuple[tuple[str, str, str, str], ...] = ()  # principal, host, operation, permission
+    at_ms: int = 0
+    by: str = ""
+
+
 Stored = (
     Anchor
     | Claim
@@ -321,8 +337,18 @@ Stored = (
     | Decision
     | DutyReport
     | Applied
+    | OwnRights
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
+
+# JSON knows lists only; equal records must be equal after they were read.
+_SHAPES: dict[str, Callable[[Any], Any]] = {
+    "appenders": lambda found: tuple((t, p) for t, p in found),
+    "run": tuple,
+    "via": tuple,
+    "refused": lambda found: {config: (value, why) for config, (value, why) in found.items()},
+    "rights": lambda found: tuple(tuple(each) for each in found),
+}
 
 
 def parse(key: bytes | None, value: bytes | None) -> Stored | None:
@@ -346,14 +372,9 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
             f"reading a {kind.KIND} record of version {decoded.get('v')}: this Isthmus knows "
             f"version {VERSION}; run the newer release that wrote it"
         )
-    if kind in (Anchor, Claim):
-        decoded["appenders"] = tuple((t, p) for t, p in decoded.get("appenders", ()))
-    if decoded.get("run") is not None:
-        decoded["run"] = tuple(decoded["run"])
-    if kind is Applied:
-        decoded["refused"] = {c: (v, why) for c, (v, why) in decoded.get("refused", {}).items()}
-    if kind is ProducerEntry:
-        decoded["via"] = tuple(decoded.get("via", ()))
+    for name, shape in _SHAPES.items():
+        if decoded.get(name) is not None:
+            decoded[name] = shape(decoded[name])
     return kind.parse(decoded_key, decoded)
 
 

@@ -11,8 +11,9 @@ from replication.adapters.clients import KafkaClients
 from replication.adapters.internal_topics import InternalTopics
 from replication.adapters.offset_reader import group_sync
 from replication.cadence import is_for_driver
+from replication.carrying import carry
 from replication.mm2.heartbeats import Pulse
-from replication.planning import Part, Planner, carry
+from replication.planning import Part, Planner
 from spark_jobs.duties import Duty
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
 
     if flow.configs.enabled and is_for_driver(flow.configs.every):
         yield Duty("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
+    if flow.acls.enabled and is_for_driver(flow.acls.every):
+        yield Duty("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
 
 
 def _groups(flow: Flow, config: Config) -> Duty:

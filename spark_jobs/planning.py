@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.carrying import execute
 from replication.explain import explain_action
 from replication.gaps import gap
 from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
 from replication.naming_conflicts import refusals
-from replication.planning import execute
 from replication.remembering import Last
 from replication.topics import Keep, Refuse
 

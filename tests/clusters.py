@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, NoAuthorizer
 from replication.ports import ConfigValue, SetBy, TopicInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from replication.acls import Acl
     from replication.config.model import Flow
     from replication.model import TopicPartition
     from replication.state import Stored
@@ -30,6 +31,9 @@ class MemoryCluster:
     replicas: int = 1
     silent: bool = False
     ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
+    rights: set[Acl] | None = field(default_factory=set)  # None: no authorizer
+    unloved: set[str] = field(default_factory=set)  # principals that get no rights
+    changed: int = 0  # requests that changed rights
     altered: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
 
     def cluster_id(self) -> str:
@@ -97,6 +101,27 @@ class MemoryCluster:
                 own.pop(name, None)
             else:
                 own[name] = value
+
+    def acls(self) -> set[Acl]:
+        if self.rights is None:
+            raise NoAuthorizer("it has no authorizer, so everybody may do everything")
+        return set(self.rights)
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        return self._change(acls, set.add)
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        return self._change(acls, set.discard)
+
+    def _change(self, acls: Iterable[Acl], how: Callable[[set[Acl], Acl], None]) -> dict[Acl, str]:
+        self.changed += 1
+        refused = {}
+        for each in acls:
+            if each.principal in self.unloved:
+                refused[each] = "principal not allowed"
+            else:
+                how(self.rights, each)
+        return refused
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from builders import a_config, a_flow
 from clusters import MemoryClients, MemoryCluster
 
+from replication.carrying import execute
 from replication.config.model import ConfigSync, TopicCreation
 from replication.explain import explain_action
-from replication.planning import Planner, execute
+from replication.planning import Planner
 
 
 def flow(source: str = "A", **sections: object):

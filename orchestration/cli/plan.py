@@ -18,10 +18,11 @@ from orchestration.clusters import read_config
 from orchestration.intents import named_flows, signature
 from replication.adapters.clients import KafkaClients
 from replication.apply import is_change
+from replication.carrying import execute
 from replication.errors import ReplicationError
 from replication.explain import as_data, explain_action
 from replication.overview import overview
-from replication.planning import Planner, execute
+from replication.planning import Planner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from replication.adapters.kafka_acls import create_acls, delete_acls, read_acls
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
 from replication.adapters.topic_settings import alterations, settings
 from replication.errors import ClusterRejected
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Uuid
     from confluent_kafka.admin import ClusterMetadata, TopicDescription
 
+    from replication.acls import Acl
     from replication.ports import ConfigValue
 
 Answer = TypeVar("Answer")
@@ -156,6 +158,21 @@ class KafkaAdmin:
                 [resource], request_timeout=self._timeout_s
             )
             self._wait(asked[resource])
+
+    def acls(self) -> frozenset[Acl]:
+        """Return all rights. Raises NoAuthorizer, or ClusterRejected for who may not see them."""
+        with self._doing("reading ACLs"):
+            return read_acls(self._client, self._timeout_s)
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Create rights; return which were refused, and why."""
+        with self._doing("creating ACLs"):
+            return create_acls(self._client, acls, self._timeout_s)
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Delete exactly these rights; return which were refused, and why."""
+        with self._doing("deleting ACLs"):
+            return delete_acls(self._client, acls, self._timeout_s)
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader.

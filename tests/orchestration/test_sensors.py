@@ -182,6 +182,8 @@ def test_definitions_load(monkeypatch):
         "kafka/B/from/A/orders",
         "replication/A_to_B/stream",
         "replication/A_to_B/topic_configs",
+        "replication/A_to_B/acls",
         "replication/B_to_A/stream",
         "replication/B_to_A/topic_configs",
+        "replication/B_to_A/acls",
     }

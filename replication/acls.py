@@ -1,0 +1,233 @@
+"""Which rights on the target follow those on the source. Pure.
+
+MirrorMaker 2's rules: only topics that are copied, under their new names; nobody is allowed to
+WRITE into a copy, ALLOW ALL becomes ALLOW READ, a DENY stays as it is. Besides:
+
+- Prefixed patterns follow. Where copies have a prefix of their own it is one pattern, elsewhere a
+  right for each copied topic: a pattern would reach the target's own topics.
+- ALLOW on all topics (``*``) is left out, since it would do the same. DENY on all topics follows
+  for the copies, so that a copy is never more open than its source.
+- Rights on groups follow if the file says so, and rights that we made are taken away if it says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.selection import group_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.state import OwnRights
+    from replication.wanted import SourceSnapshot
+
+ANY = "*"
+TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID = "topic", "group", "cluster", "transactional_id"
+LITERAL, PREFIXED = "literal", "prefixed"
+ALLOW, DENY = "allow", "deny"
+
+
+class Resource(NamedTuple):
+    """What a right is about."""
+
+    kind: str  # topic, group, cluster, transactional_id
+    name: str
+    pattern: str = LITERAL
+
+    def __str__(self) -> str:
+        tail = ANY if self.pattern == PREFIXED else ""
+        return f"{self.kind.replace('_', ' ')} {self.name}{tail}"
+
+
+class Acl(NamedTuple):
+    """One right, as Kafka's ACL bindings have it."""
+
+    resource: Resource
+    principal: str
+    host: str
+    operation: str  # READ, WRITE, …
+    permission: str = ALLOW
+
+    def __str__(self) -> str:
+        host = "" if self.host == ANY else f" from {self.host}"
+        return f"{self.permission} {self.principal}{host} to {self.operation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Rights on one resource of the target, allowed or denied as on the source."""
+
+    resource: Resource
+    acls: tuple[Acl, ...]
+    reason: str
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """Rights on one resource that Isthmus made and that are to go."""
+
+    resource: Resource
+    acls: tuple[Acl, ...]
+    reason: str
+    flow: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Something that is passed over, or cannot be seen; the rest goes on."""
+
+    subject: str
+    reason: str
+
+
+AclAction = Grant | Revoke | Skip
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A flow's rights as the target should have them, and how many of which kind are left out."""
+
+    acls: frozenset[Acl] = frozenset()
+    left: Mapping[str, int] = field(default_factory=dict)  # by reason
+
+
+def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
+    """Return what the rights on a flow's source become on its target."""
+    found: set[Acl] = set()
+    left: Counter[str] = Counter()
+    for acl in acls:
+        copied = _translate(source, acl)
+        if isinstance(copied, str):
+            left[copied] += bool(copied)
+        else:
+            found |= copied
+    return Translated(frozenset(found), {why: count for why, count in left.items() if count})
+
+
+def _translate(source: SourceSnapshot, acl: Acl) -> set[Acl] | str:
+    """Return the rights that follow, or why none does; empty: it is none of the flow's business."""
+    kind = acl.resource.kind
+    if kind == GROUP and source.flow.acls.groups:
+        resources = _groups(source, acl)
+    elif kind == TOPIC:
+        if acl.permission == ALLOW and acl.operation == "WRITE":
+            return "ALLOW WRITE is never copied: only Isthmus writes copies"
+        resources = _topics(source, acl)
+    else:
+        return ""
+    if isinstance(resources, str):
+        return resources
+    operation = "READ" if (acl.permission, acl.operation) == (ALLOW, "ALL") else acl.operation
+    return {acl._replace(resource=each, operation=operation) for each in resources}
+
+
+def _topics(source: SourceSnapshot, acl: Acl) -> set[Resource] | str:
+    _, name, pattern = acl.resource
+    if pattern == PREFIXED:
+        return _copies(source, name) or "no copied topic has the prefix"
+    if name == ANY:
+        if acl.permission == DENY:
+            return _copies(source, "")
+        return "ALLOW on all topics (*) would reach the target's own topics"
+    if not source.selector.judge(name).selected:
+        return "on topics that are not copied"
+    return {Resource(TOPIC, source.selector.remote_topic(name))}
+
+
+def _copies(source: SourceSnapshot, prefix: str) -> set[Resource]:
+    """Return what stands for the copies of all topics that begin with ``prefix``."""
+    found = [each for each in source.chosen if each.startswith(prefix)]
+    if found and source.flow.naming.kind == "prefix":
+        return {Resource(TOPIC, source.selector.remote_topic(prefix), PREFIXED)}
+    return {Resource(TOPIC, source.selector.remote_topic(each)) for each in found}
+
+
+def _groups(source: SourceSnapshot, acl: Acl) -> set[Resource] | str:
+    """Groups keep their names. A prefix is taken as it is: which groups it covers is not known."""
+    _, name, pattern = acl.resource
+    if name == ANY:
+        return "on all groups (*), which would reach the target's own groups"
+    if pattern == LITERAL and not group_filter(source.flow.selection).judge(name).selected:
+        return "on groups that do not take part"
+    return {acl.resource}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRights:
+    """The target's rights, and which of them we made."""
+
+    name: str
+    acls: frozenset[Acl]
+    made: tuple[OwnRights, ...] = ()
+
+
+def plan_acls(
+    wanted: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
+) -> tuple[AclAction, ...]:
+    """Return what gives the target the rights that its flows want, a resource an action.
+
+    ``wanted`` is by flow; rights that a flow in ``deleting`` made and no flow wants any more go.
+    """
+    actions: list[AclAction] = [*_grants(wanted, target), *_revocations(wanted, deleting, target)]
+    actions += [
+        Skip(f"rights of {flow}", f"{count} left out: {why}")
+        for flow, each in wanted.items()
+        for why, count in each.left.items()
+    ]
+    return tuple(actions)
+
+
+def _grants(wanted: Mapping[str, Translated], target: TargetRights) -> Iterator[Grant]:
+    seen = set(target.acls)
+    made = {acl for each in target.made for acl in acls_of(each)}
+    for flow, each in wanted.items():
+        missing = each.acls - seen
+        seen |= missing
+        for resource, acls in _by_resource(missing):
+            gone = any(acl in made for acl in acls)
+            source = flow.partition("->")[0]
+            why = f"taken away on {target.name} since" if gone else f"as on {source}"
+            yield Grant(resource, acls, why, flow)
+
+
+def _revocations(
+    wanted: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
+) -> Iterator[Revoke]:
+    kept = frozenset().union(*(each.acls for each in wanted.values()))
+    for own in target.made:
+        if own.flow not in deleting or own.flow not in wanted:
+            continue
+        for resource, acls in _by_resource((set(acls_of(own)) - kept) & target.acls):
+            source = own.flow.partition("->")[0]
+            yield Revoke(resource, acls, f"{source} no longer has them", own.flow)
+
+
+def _by_resource(acls: Iterable[Acl]) -> Iterator[tuple[Resource, tuple[Acl, ...]]]:
+    grouped: dict[Resource, list[Acl]] = {}
+    for acl in sorted(acls):
+        grouped.setdefault(acl.resource, []).append(acl)
+    yield from ((resource, tuple(each)) for resource, each in grouped.items())
+
+
+def acls_of(own: OwnRights) -> Iterator[Acl]:
+    """Yield the rights of a record."""
+    resource = Resource(own.resource, own.name, own.pattern)
+    yield from (Acl(resource, *each) for each in own.rights)
+
+
+def remembered_rights(
+    action: Grant | Revoke, refused: Mapping[str, str], before: OwnRights
+) -> OwnRights:
+    """Return the record of what we made on a resource, after an action."""
+    done = {
+        (each.principal, each.host, each.operation, each.permission)
+        for each in action.acls
+        if str(each) not in refused
+    }
+    known = set(before.rights)
+    now = known | done if isinstance(action, Grant) else known - done
+    return replace(before, rights=tuple(sorted(now)))

@@ -1,0 +1,115 @@
+"""Rights on a cluster between the client library's words and ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from replication.acls import CLUSTER, GROUP, TOPIC, TRANSACTIONAL_ID, Acl, Resource
+from replication.errors import NoAuthorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import AdminClient
+
+_KINDS = {
+    ResourceType.TOPIC: TOPIC,
+    ResourceType.GROUP: GROUP,
+    ResourceType.BROKER: CLUSTER,  # as the library calls the cluster
+    ResourceType.TRANSACTIONAL_ID: TRANSACTIONAL_ID,
+}
+_TYPES = {kind: each for each, kind in _KINDS.items()}
+_EVERYTHING = AclBindingFilter(
+    ResourceType.ANY,
+    None,  # type: ignore[arg-type] # any name; the stubs know no None, here and below
+    ResourcePatternType.ANY,
+    None,  # type: ignore[arg-type]
+    None,  # type: ignore[arg-type]
+    AclOperation.ANY,
+    AclPermissionType.ANY,
+)
+
+
+def read_acls(client: AdminClient, timeout_s: float) -> frozenset[Acl]:
+    """Return all rights that we know the kind of. Raises NoAuthorizer, KafkaException."""
+    try:
+        found = client.describe_acls(_EVERYTHING, request_timeout=timeout_s).result(timeout_s + 1)
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.SECURITY_DISABLED:
+            raise NoAuthorizer("it has no authorizer, so everybody may do everything") from error
+        raise
+    return frozenset(_ours(each) for each in found if _kind(each))
+
+
+def create_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
+    """Create rights; return which were refused, and why."""
+    asked = client.create_acls([_theirs(each) for each in acls], request_timeout=timeout_s)
+    return _refused(asked, timeout_s)
+
+
+def delete_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
+    """Delete exactly these rights; return which were refused, and why."""
+    asked = client.delete_acls([_filter(each) for each in acls], request_timeout=timeout_s)
+    return _refused(asked, timeout_s)
+
+
+def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl, str]:
+    refused = {}
+    for binding, future in asked.items():
+        try:
+            future.result(timeout_s + 1)
+        except KafkaException as error:
+            if error.args[0].code() < 0:  # the client's own: no answer
+                raise
+            refused[_ours(binding)] = error.args[0].str()
+    return refused
+
+
+def _ours(binding: AclBinding) -> Acl:
+    """The library has turned every field into its enum, whatever its stubs say."""
+    pattern = cast("ResourcePatternType", binding.resource_pattern_type)
+    resource = Resource(_kind(binding) or "", str(binding.name), pattern.name.lower())
+    return Acl(
+        resource,
+        str(binding.principal),
+        str(binding.host),
+        cast("AclOperation", binding.operation).name,
+        cast("AclPermissionType", binding.permission_type).name.lower(),
+    )
+
+
+def _kind(binding: AclBinding) -> str | None:
+    return _KINDS.get(cast("ResourceType", binding.restype))
+
+
+def _theirs(acl: Acl) -> AclBinding:
+    return AclBinding(*_words(acl))
+
+
+def _filter(acl: Acl) -> AclBindingFilter:
+    return AclBindingFilter(*_words(acl))
+
+
+def _words(
+    acl: Acl,
+) -> tuple[ResourceType, str, ResourcePatternType, str, str, AclOperation, AclPermissionType]:
+    return (
+        _TYPES[acl.resource.kind],
+        acl.resource.name,
+        ResourcePatternType[acl.resource.pattern.upper()],
+        acl.principal,
+        acl.host,
+        AclOperation[acl.operation],
+        AclPermissionType[acl.permission.upper()],
+    )

@@ -1,0 +1,71 @@
+"""Ask source and target about their ACLs and plan what follows.
+
+A cluster without an authorizer, or one that does not show us its ACLs, is said in the plan and
+holds nothing else up: rights are the least of what a flow carries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.acls import Skip, TargetRights, plan_acls, translate
+from replication.errors import ClusterRejected, NoAuthorizer
+from replication.state import OwnRights, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from replication.acls import Acl, AclAction, Translated
+    from replication.config.model import Flow
+    from replication.ports import Clients, Cluster
+    from replication.wanted import SourceSnapshot
+
+
+def plan_rights(
+    sources: Sequence[SourceSnapshot], clients: Clients, *, complete: bool
+) -> tuple[tuple[AclAction, ...], tuple[OwnRights, ...]]:
+    """Return what gives the target the rights that these flows want, and which of them we made.
+
+    Nothing is taken away unless the picture is ``complete``: a source that did not answer may have
+    what another one has lost. Raises ClusterUnavailable.
+    """
+    wanted: dict[str, Translated] = {}
+    skips: list[AclAction] = []
+    flows = [each.flow for each in sources if each.flow.acls.enabled]
+    for source in sources:
+        if not source.flow.acls.enabled:
+            continue
+        acls = _acls(clients.source(source.flow), f"rights of {source.flow.name}")
+        if isinstance(acls, Skip):
+            skips.append(acls)
+        else:
+            wanted[source.flow.name] = translate(source, acls)
+    if not wanted:
+        return tuple(skips), ()
+    target = flows[0].target
+    there = _acls(clients.target(flows[0]), f"rights on {target}")
+    if isinstance(there, Skip):
+        return (*skips, there), ()
+    deleting = frozenset(each.name for each in flows if each.acls.delete and complete)
+    rights = TargetRights(target, frozenset(there), tuple(_made(flows, clients)))
+    return (*skips, *plan_acls(wanted, deleting, rights)), rights.made
+
+
+def _acls(cluster: Cluster, subject: str) -> Collection[Acl] | Skip:
+    try:
+        return cluster.acls()
+    except NoAuthorizer as error:
+        return Skip(subject, f"nothing to copy: {error}")
+    except ClusterRejected as error:
+        return Skip(subject, f"not copied: {error}; our user needs DESCRIBE on the cluster")
+
+
+def _made(flows: Sequence[Flow], clients: Clients) -> list[OwnRights]:
+    names = {each.name for each in flows}
+    topics = {each.source: each for each in flows}
+    return [
+        record
+        for source, flow in topics.items()
+        for record in clients.store(flow).read(status_topic(source)).values()
+        if isinstance(record, OwnRights) and record.flow in names
+    ]
