@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.errors import ReplicationError
 from replication.model import PartitionState, TopicPartition
 from replication.offsets import marks_of
 from replication.spans import CountedLog
@@ -84,6 +85,7 @@ class FlowOffsets:
     source: Network
     target: Network
     copied: Callable[[Batch], bool] = lambda _: True
+    trouble: dict[TopicPartition, str] = field(default_factory=dict)  # why some had no answer
 
     async def translate(
         self,
@@ -94,7 +96,8 @@ class FlowOffsets:
     ) -> Answers:
         """Return the answers for offsets of source partitions; ``back``: of their copies.
 
-        A partition of which nothing was ever copied is left out.
+        A partition of which nothing was ever copied is left out, and so is one whose brokers do
+        not answer: it holds up no other one, and ``trouble`` says why.
         """
         there = {each: self._translation(each, ahead=ahead) for each in wanted}
         ready = {each: found for each, found in there.items() if found is not None}
@@ -105,17 +108,25 @@ class FlowOffsets:
             async with turn:
                 return await translation.translate(wanted[partition], back=back)
 
-        found = await asyncio.gather(*(one(*each) for each in ready.items()))
-        return dict(zip(ready, found, strict=True))
+        work = (one(*each) for each in ready.items())
+        found = await asyncio.gather(*work, return_exceptions=True)
+        answers: dict[TopicPartition, Mapping[int, Answer]] = {}
+        for partition, answer in zip(ready, found, strict=True):
+            if isinstance(answer, ReplicationError):
+                self.trouble[partition] = str(answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                answers[partition] = answer
+        return answers
 
     async def _look_up(self, translations: Mapping[TopicPartition, Translation]) -> None:
-        """Ask for leaders that are not known, and anew for all topics when one is missing."""
-        for network, logs in (
-            (self.source, [each.source for each in translations.values()]),
-            (self.target, [each.target for each in translations.values()]),
-        ):
-            if any(network.leader(each.partition) is None for each in logs):
-                await network.refresh({each.partition.topic for each in logs})
+        """Ask for leaders, every time: since the last one a broker may have gone."""
+        logs = [(each.source, each.target) for each in translations.values()]
+        await asyncio.gather(
+            self.source.refresh({here.partition.topic for here, _ in logs}),
+            self.target.refresh({there.partition.topic for _, there in logs}),
+        )
 
     def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:
         anchor = self.known.anchors.get(source)

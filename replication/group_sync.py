@@ -43,6 +43,7 @@ class OffsetsOf(Protocol):
     """A flow's offsets; see adapters.offset_reader."""
 
     known: Known
+    trouble: dict[TopicPartition, str]
 
     def look(self) -> Known: ...
 
@@ -84,7 +85,7 @@ class Round:
 
     moved: tuple[Moved, ...] = ()
     actions: tuple[GroupAction, ...] = ()
-    silent: str = ""  # a coordinator that did not answer: its groups are not in here
+    silent: str = ""  # a broker that did not answer: its groups or partitions are not in here
 
     @property
     def commits(self) -> tuple[CommitGroup, ...]:
@@ -113,14 +114,15 @@ class GroupSync:
         found = self.plan()
         refused = self.target.commit(found.commits)
         if found.silent:
-            raise ClusterUnavailable(f"some groups were left out: {found.silent}")
+            raise ClusterUnavailable(f"{told(found, refused)}; some left out: {found.silent}")
         return told(found, refused)
 
     def plan(self, *, rewind: bool = False) -> Round:
         """Return what a round would do; nothing is changed."""
         moved = self.moved()
         actions = self.towards(self._wanted(moved), rewind=rewind)
-        silent = next(iter([*self.source.away.values(), *self.target.away.values()]), "")
+        quiet = (self.source.away, self.target.away, self.offsets.trouble)
+        silent = next((why for each in quiet for why in each.values()), "")
         return Round(tuple(moved), actions, silent)
 
     def towards(
@@ -244,6 +246,10 @@ class GroupSync:
                 found.append(by_group(each.moved()))
             except ReplicationError:
                 unknown |= common
+            if each.source.away:  # some groups may have positions that nobody tells
+                unknown |= common
+            anchors = each.offsets.known.anchors
+            unknown |= {_copy_of(anchors[where]) for where in each.offsets.trouble}
         return found, unknown
 
 

@@ -42,17 +42,11 @@ class Form(StrEnum):
 
 @contextmanager
 def _opened(flow: Flow, config: Config) -> Iterator[tuple[GroupSync, OffsetReader]]:
-    from replication.adapters.offset_reader import OffsetReader, group_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.offset_reader import OffsetReader, opened_sync  # noqa: PLC0415 - on first use
 
-    sync = group_sync(flow, config)
-    readers = [each.offsets for each in (sync, *sync.siblings)]
-    try:
+    with opened_sync(flow, config) as sync:
         assert isinstance(sync.offsets, OffsetReader)  # noqa: S101 - for the type checker
         yield sync, sync.offsets
-    finally:
-        for each in readers:
-            if isinstance(each, OffsetReader):
-                each.close()
 
 
 def diff(

@@ -12,7 +12,7 @@ from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the anno
 from orchestration.cli.status import Output
 from orchestration.clusters import read_config
 from orchestration.intents import find_flow
-from replication.errors import ConfigError
+from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def translate(  # noqa: PLR0913 - one parameter an option
     asked, reader = TopicPartition(topic, partition), OffsetReader(found)
     try:
         source = _source(found, reader.look(), asked, reverse=reverse)
-        answer = reader.translate({source: [offset]}, back=reverse)[source][offset]
+        answers = reader.translate({source: [offset]}, back=reverse)
+        if source not in answers:
+            raise ClusterUnavailable(reader.trouble.get(source, f"{source} gave no answer"))
+        answer = answers[source][offset]
         anchor = reader.known.anchors[source]
     finally:
         reader.close()

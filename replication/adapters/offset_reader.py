@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +15,7 @@ from replication.group_sync import GroupSync
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from replication.adapters.wire.network import WireNetwork
     from replication.config.model import Config, Flow
@@ -38,6 +39,7 @@ class OffsetReader:
         topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
         self.flow = flow
         self.known = Known(flow.name)
+        self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
         self._following = Following(client, topics)
         self._loop = asyncio.new_event_loop()
         self.source = self._connect(flow.clients.source_consumer)
@@ -45,6 +47,7 @@ class OffsetReader:
 
     def look(self) -> Known:
         """Read what the flow's appenders wrote since the last look."""
+        self.trouble.clear()
         self.known.learn(self._following.news())
         return self.known
 
@@ -56,7 +59,7 @@ class OffsetReader:
         ahead: bool = True,
     ) -> Answers:
         """Return the answers, see FlowOffsets; as of the last ``look``."""
-        offsets = FlowOffsets(self.known, self.source, self.target)
+        offsets = FlowOffsets(self.known, self.source, self.target, trouble=self.trouble)
         return self.run(offsets.translate(wanted, back=back, ahead=ahead))
 
     def ends(
@@ -132,6 +135,18 @@ def group_sync(flow: Flow, config: Config) -> GroupSync:
         if each.name != flow.name and not (each.naming.prefixes_all or flow.naming.prefixes_all)
     ]
     return _group_sync(flow, tuple(_group_sync(each) for each in others))
+
+
+@contextmanager
+def opened_sync(flow: Flow, config: Config) -> Iterator[GroupSync]:
+    """Give a group sync whose connections are closed afterwards."""
+    sync = group_sync(flow, config)
+    try:
+        yield sync
+    finally:
+        for each in (sync, *sync.siblings):
+            if isinstance(each.offsets, OffsetReader):
+                each.offsets.close()
 
 
 def _group_sync(flow: Flow, siblings: Sequence[GroupSync] = ()) -> GroupSync:

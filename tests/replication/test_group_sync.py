@@ -25,7 +25,7 @@ class Offsets:
 
     def __init__(self, *copied, shift=1000, copy=COPY):
         self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
-        self.known = Known("A->B")
+        self.known, self.trouble = Known("A->B"), {}
 
     def look(self):
         at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
@@ -134,6 +134,14 @@ def test_bl_079_a_silent_coordinator_is_said_and_other_groups_go_on():
     sync.sync()
 
 
+def test_bl_079_a_partition_whose_leader_is_away_is_said_and_others_go_on():
+    offsets = Offsets(50)
+    offsets.translate = lambda _, **__: offsets.trouble.update({ORDERS: "no leader"}) or {}
+    sync = a_sync(offsets, Groups(g=at(10)))
+    with pytest.raises(ClusterUnavailable, match="some left out: no leader"):
+        sync.sync()
+
+
 def merged(theirs, groups):
     other = a_sync(theirs, groups, flow=from_elsewhere(FLOW))
     return a_sync(Offsets(50), Groups(g=at(10)), siblings=(other,))
@@ -159,6 +167,18 @@ def test_while_another_source_of_a_partition_is_silent_nothing_is_committed():
     silent = Groups(g=at(20))
     silent.silent = True
     sync = merged(Offsets(50, shift=500), silent)
+    sync.sync()
+    assert sync.target.held == {}
+
+
+@pytest.mark.parametrize("silence", ["away", "trouble"])
+def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
+    sync = merged(Offsets(50, shift=500), Groups())
+    (other,) = sync.siblings
+    if silence == "away":
+        other.source.away = {3: "silent"}
+    else:
+        other.offsets.trouble[ORDERS] = "no leader"
     sync.sync()
     assert sync.target.held == {}
 

@@ -1,0 +1,230 @@
+"""Consumer groups carried over between real clusters: all kinds, and none against a rule."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import support
+from confluent_kafka import Consumer, Producer
+from copying import Flow
+
+from replication.adapters.offset_reader import group_sync
+from replication.config.load import load_config
+from replication.groups import CommitGroup, Committed
+from replication.model import TopicPartition
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+PARTITIONS, MANY = 12, 500
+
+
+class World:
+    """A flow that has copied two topics, one of them written in transactions, and its groups."""
+
+    def __init__(self, source, target, home):
+        self.orders = support.create_topic(source.bootstrap_servers, "orders-groups", PARTITIONS)
+        self.payments = support.create_topic(source.bootstrap_servers, "payments-groups", 1)
+        topics = {self.orders: PARTITIONS, self.payments: 1}
+        self.flow = Flow(source, target, topics)
+        support.create_topic(target.bootstrap_servers, self.orders, PARTITIONS)
+        support.create_topic(target.bootstrap_servers, self.payments, 1)
+        support.produce(self.flow.here, self.orders, support.some_records(1200, PARTITIONS))
+        transact(self.flow, self.payments)
+        self.file = home / "groups.properties"
+        self.file.write_text(
+            f"clusters = {self.flow.alias}, B\n"
+            f"{self.flow.alias}.bootstrap.servers = {self.flow.here}\n"
+            f"B.bootstrap.servers = {self.flow.to}\n"
+            f"{self.flow.name}.enabled = true\n"
+            f"{self.flow.name}.sync.group.offsets.enabled = true\n"
+            "replication.policy.class = "
+            "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+        )
+        config = load_config(self.file).config
+        self.sync = group_sync(config.flow(self.flow.name), config)
+
+    def commit(self, group, topic, partition, offset, *, metadata="", target=False):
+        """Let a group of one cluster stand somewhere; nobody is in it afterwards."""
+        groups = self.sync.target if target else self.sync.source
+        groups.listed()
+        at = {TopicPartition(topic, partition): Committed(offset, metadata)}
+        assert groups.commit([CommitGroup(group, at)]) == {}
+
+    def on_target(self, group):
+        listed = self.sync.target.listed()
+        if group not in listed:
+            return {}
+        return self.sync.target.positions([listed[group]])[group]
+
+    def isthmus(self, *options):
+        command = [sys.executable, "-m", "orchestration.cli.main", "offsets", options[0]]
+        done = subprocess.run(
+            [*command, str(self.file), *options[1:]], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+def transact(flow, topic):
+    producer = Producer(
+        {"bootstrap.servers": flow.here, "transactional.id": topic, **support.QUIET}
+    )
+    producer.init_transactions(30)
+    for _ in range(3):
+        producer.begin_transaction()
+        for _ in range(5):
+            producer.produce(topic, b"paid", partition=0)
+        producer.commit_transaction(30)
+
+
+def consume(bootstrap, group, topic, most, protocol="classic"):
+    """Be a real consumer that reads some records, commits and leaves."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **support.QUIET,
+        }
+    )
+    consumer.subscribe([topic])
+    read = 0
+    while read < most:
+        read += sum(1 for each in consumer.consume(most - read, 1.0) if each.error() is None)
+    consumer.commit(asynchronous=False)
+    consumer.close()
+
+
+@pytest.fixture(scope="module")
+def world(source_cluster, target_cluster, tmp_path_factory):
+    made = World(source_cluster, target_cluster, tmp_path_factory.mktemp("groups"))
+    made.flow.copy_all(1)
+    consume(made.flow.here, "classic", made.orders, 600)
+    consume(made.flow.here, "modern", made.orders, 1200, "consumer")
+    made.sync.source.listed()
+    many = [
+        CommitGroup(
+            f"many-{number:03}",
+            {
+                TopicPartition(made.orders, p): Committed((number + p) % 101, f"m{number}")
+                for p in range(PARTITIONS)
+            },
+        )
+        for number in range(MANY)
+    ]
+    assert made.sync.source.commit(many) == {}
+    made.commit("console-consumer-1", made.orders, 0, 5)
+    made.commit("elsewhere", made.orders, 0, 50)
+    made.commit("elsewhere", made.orders, 0, 80, target=True)
+    made.commit("odd", made.payments, 0, 1, metadata="kept")
+    end = made.sync.offsets.ends([TopicPartition(made.payments, 0)], target=False)
+    made.commit("at-end", made.payments, 0, next(iter(end.values()))[1])
+    made.said = made.sync.sync()
+    yield made
+    made.flow.store.close()
+
+
+def test_bl_074_all_of_many_groups_are_carried_over(world):
+    for number in range(0, MANY, 83):
+        found = world.on_target(f"many-{number:03}")
+        assert found == {
+            TopicPartition(world.orders, p): Committed((number + p) % 101, f"m{number}")
+            for p in range(PARTITIONS)
+        }
+    assert f"{MANY + 5} groups, {MANY + 4} of them moved" in world.said
+
+
+@pytest.mark.parametrize(("group", "read"), [("classic", 600), ("modern", 1200)])
+def test_bl_080_groups_without_running_members_are_carried_over(world, group, read):
+    found = world.on_target(group)
+    assert sum(each.offset for each in found.values()) == read
+    consume(world.flow.to, group, world.orders, 1200 - read)  # and they go on from there
+
+
+def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag_on_the_target(world):
+    partition = TopicPartition(world.payments, 0)
+    (end,) = world.sync.offsets.ends([partition], target=True).values()
+    assert world.on_target("at-end")[partition].offset == end[1]
+
+
+def test_metadata_is_kept(world):
+    assert world.on_target("odd") == {TopicPartition(world.payments, 0): Committed(1, "kept")}
+
+
+def test_excluded_groups_and_groups_further_on_are_left_alone(world):
+    assert world.on_target("console-consumer-1") == {}
+    assert world.on_target("elsewhere")[TopicPartition(world.orders, 0)].offset == 80
+
+
+def test_a_second_round_moves_nothing(world):
+    assert world.sync.plan().commits == ()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_with_live_members_on_the_target_is_never_touched(world, protocol):
+    group = f"live-{protocol}"
+    world.commit(group, world.orders, 0, 70)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": world.flow.to,
+            "group.id": group,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            **support.QUIET,
+        }
+    )
+    consumer.subscribe([world.orders])
+    deadline = time.monotonic() + 30
+    while not consumer.assignment() and time.monotonic() < deadline:
+        consumer.poll(0.2)
+    assert "live members on the target" in world.sync.sync()
+    assert world.on_target(group) == {}
+    at = {TopicPartition(world.orders, 0): Committed(70)}
+    assert "live members" in world.sync.target.commit([CommitGroup(group, at)])[group]
+    consumer.close()
+    world.sync.sync()
+    assert world.on_target(group) == at
+
+
+def test_what_a_group_has_read_is_on_the_target_with_the_next_anchors(world):
+    with world.flow.copying(world.flow.spec(2)):
+        support.produce(world.flow.here, world.payments, [(0, b"k", b"v")] * 20)
+        end = support.consume_all(world.flow.here, world.payments)[-1].offset + 1
+        world.commit("fresh", world.payments, 0, end)
+        world.sync.sync()
+        (now,) = world.on_target("fresh").values()
+        copies = support.consume_all(world.flow.to, world.payments)
+        assert now.offset > copies[-1].offset
+
+
+def test_the_commands_show_set_export_and_import(world):
+    world.commit("by-hand", world.orders, 3, 40)
+    code, said = world.isthmus("diff", "-o", "json")
+    (line,) = [each for each in json.loads(said) if each["group"] == "by-hand"]
+    assert (code, line["action"], line["translated"], line["source_lag"]) == (2, "set", 40, 60)
+    name = world.flow.name
+    code, exported = world.isthmus("export", "-o", "csv")
+    rows = [e for e in csv.DictReader(io.StringIO(exported)) if e["group"] == "by-hand"]
+    assert (code, [e["target_offset"] for e in rows]) == (0, ["40"])
+    file = Path(world.file).with_name("export.csv")
+    file.write_text(exported)
+    code, said = world.isthmus("import", str(file), "--flow", name)
+    assert (code, "nothing was changed" in said) == (0, True), said
+    assert world.on_target("by-hand") == {}
+    code, said = world.isthmus("import", str(file), "--flow", name, "--yes")
+    partition = TopicPartition(world.orders, 3)
+    assert (code, world.on_target("by-hand")) == (0, {partition: Committed(40)}), said
+    at = ["--group", "by-hand", "--topic", world.orders, "--partition", "3"]
+    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "7", "--yes")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), said
+    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "9999", "--yes")
+    assert (code, "holds offsets 0 to 100, not 9999" in said) == (2, True), said
+    code, said = world.isthmus("sync")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
