@@ -14,7 +14,7 @@ from orchestration.observe import now_ms
 from orchestration.resources import Plant
 from replication.config.model import Flow
 from replication.errors import ReplicationError
-from replication.group_sync import Round, told
+from replication.group_round import Round, told
 from replication.groups import explain_group
 from replication.state import DutyReport, status_topic
 

@@ -15,7 +15,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from replication.group_sync import Moved, Round
+    from replication.group_round import Moved, Round
     from replication.groups import Positions
 
     Bounds = Mapping[TopicPartition, tuple[int, int]]

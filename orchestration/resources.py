@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from orchestration.observe import Clusters
     from replication.config.model import Config, Flow
-    from replication.group_sync import Round
+    from replication.group_round import Round
     from replication.lag import FlowLag
     from replication.ports import Clients
     from replication.supervision import Application

@@ -118,14 +118,16 @@ def _point(at: Anchor, era: int, number: int) -> OffsetPoint:
         records=at.records,
         mode=at.mode,
         isolation=at.isolation,
+        origins=at.origins,
         source_topic_id=at.source_topic_id,
         target_topic_id=at.target_topic_id,
     )
 
 
 def _kind(anchor: Anchor) -> tuple[str, ...]:
-    """What decides which records are ours, and which are deliverable."""
-    return anchor.mode, anchor.isolation, anchor.source_topic_id, anchor.target_topic_id
+    """What decides which records are ours, and which are deliverable (E)."""
+    topics = anchor.source_topic_id, anchor.target_topic_id
+    return anchor.mode, anchor.isolation, anchor.origins, *topics
 
 
 def _place(fact: Fact) -> tuple[int | None, int | None, int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from replication.errors import ReplicationError
 from replication.model import PartitionState, TopicPartition
 from replication.offsets import marks_of
+from replication.provenance import Origins, rule_of
 from replication.spans import CountedLog
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
 from replication.translating import Translation
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from replication.batches import Batch
     from replication.copier.network import Network
-    from replication.offsets import Answer
+    from replication.offsets import Answer, Mark
     from replication.state import Stored
 
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
@@ -77,14 +78,14 @@ class Known:
 class FlowOffsets:
     """Both clusters of a flow, and what is known of it.
 
-    ``copied`` says of a batch at the source whether the flow copies it at all: a flow that drops
-    what is a copy itself drops it here as well, or ranks would not fit.
+    ``origins`` are what is known of producer ids at the source: a flow that leaves copies out
+    leaves them out here as well, or ranks would not fit (P3).
     """
 
     known: Known
     source: Network
     target: Network
-    copied: Callable[[Batch], bool] = lambda _: True
+    origins: Origins = field(default_factory=Origins)
     trouble: dict[TopicPartition, str] = field(default_factory=dict)  # why some had no answer
 
     async def translate(
@@ -122,10 +123,9 @@ class FlowOffsets:
 
     async def _look_up(self, translations: Mapping[TopicPartition, Translation]) -> None:
         """Ask for leaders, every time: since the last one a broker may have gone."""
-        logs = [(each.source, each.target) for each in translations.values()]
+        there = {each.target.partition.topic for each in translations.values()}
         await asyncio.gather(
-            self.source.refresh({here.partition.topic for here, _ in logs}),
-            self.target.refresh({there.partition.topic for _, there in logs}),
+            self.source.refresh({each.topic for each in translations}), self.target.refresh(there)
         )
 
     def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:
@@ -142,10 +142,16 @@ class FlowOffsets:
             for each in self.known.losses[source]
             if each.topic_id == anchor.source_topic_id
         ]
-        committed = anchor.isolation != "read_uncommitted"
-        return Translation(
-            CountedLog(self.source, source, self.copied, committed, left_out),
-            CountedLog(self.target, target, lambda batch: batch.producer_id in own),
-            marks,
-            ahead,
-        )
+
+        def read(mark: Mark) -> CountedLog:
+            committed = mark.isolation != "read_uncommitted"
+            return CountedLog(self.source, source, self._passes(mark), committed, left_out)
+
+        own_log = CountedLog(self.target, target, lambda batch: batch.producer_id in own)
+        return Translation(read, own_log, marks, ahead)
+
+    def _passes(self, mark: Mark) -> Callable[[Batch], bool]:
+        rule = rule_of(mark.origins, self.target.cluster_id)
+        if rule is None:
+            return lambda _: True
+        return lambda batch: self.origins.passage(batch.producer_id, rule) is not None

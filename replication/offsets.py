@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 class Mark:
     """A point as it is used: next source offset, next target offset, records copied before.
 
-    ``mode`` and ``isolation`` are those of what lies between the mark before and this one.
+    ``mode``, ``isolation`` and ``origins`` are those of what lies between the mark before and it.
     """
 
     source: int
@@ -53,6 +53,7 @@ class Mark:
     records: int
     mode: str
     isolation: str
+    origins: str
 
 
 def marks_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[Mark, ...]:
@@ -92,7 +93,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _mark(at: Anchor | OffsetPoint) -> Mark:
-    return Mark(at.source or 0, at.target or 0, at.records, at.mode, at.isolation)
+    return Mark(at.source or 0, at.target or 0, at.records, at.mode, at.isolation, at.origins)
 
 
 class Stretch(NamedTuple):

@@ -181,6 +181,7 @@ class OffsetPoint(_Stored):
     records: int = 0  # copied before
     mode: str = Mode.APPEND  # how the records before it were copied
     isolation: str = ""  # which of them were deliverable
+    origins: str = ""  # the same of copies, as in the anchor
     source_topic_id: str = ""
     target_topic_id: str = ""
 

@@ -19,7 +19,7 @@ from replication.model import Mode
 from replication.offsets import Answer, stretch_of, stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from replication.offsets import Mark, Stretch
     from replication.spans import CountedLog
@@ -73,10 +73,12 @@ async def seek(
 class Translation:
     """Both logs of one partition and the marks in them. ``marks`` must not be empty.
 
-    ``ahead``: what was copied since the last mark is counted too; else it is not copied yet.
+    What is deliverable at the source may change from mark to mark: ``source`` gives the log as it
+    was copied up to one. ``ahead``: what was copied since the last mark is counted too; else it
+    is not copied yet.
     """
 
-    source: CountedLog
+    source: Callable[[Mark], CountedLog]
     target: CountedLog
     marks: Sequence[Mark]
     ahead: bool = True
@@ -96,7 +98,7 @@ class Translation:
             for offset in places.keys() - answers.keys():  # nothing is copied between it and high
                 following = listed[number + 1]
                 asked[number + 1][offset] = following.at(following.low)[HERE]
-        start = await (self.source if back else self.target).start()
+        start = await (self._newest if back else self.target).start()
         return {each: _that_is_there(answer, start) for each, answer in answers.items()}
 
     async def _within(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
@@ -171,7 +173,7 @@ class Translation:
             spans = [each async for each in reading]
         ours = [offset for span in spans for offset in span]
         end = self.target.end
-        count = await count_to(self.source, low.source, places, places[-1], len(ours))
+        count = await count_to(self._newest, low.source, places, places[-1], len(ours))
         where = [*ours, end]
         return {
             each: Answer(where[rank] if rank is not None and rank <= len(ours) else None)
@@ -182,15 +184,23 @@ class Translation:
     async def _open_back(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
         """Answer behind the last mark, for target offsets."""
         count = await count_to(self.target, low.target, places, places[-1])
-        found = await seek(self.source, low.source, set(count.found.values()), None)
-        end = self.source.end
+        source = self._newest
+        found = await seek(source, low.source, set(count.found.values()), None)
+        end = source.end
         return {
             each: Answer(found.found.get(rank, end if rank == found.total else None))
             for each, rank in count.found.items()
         }
 
     def _log(self, stretch: Stretch, side: int) -> CountedLog:
-        return self.source if (side == HERE) != stretch.back else self.target
+        if (side == HERE) == stretch.back:
+            return self.target
+        return self.source(stretch.high or stretch.low)
+
+    @property
+    def _newest(self) -> CountedLog:
+        """The source as it is copied now."""
+        return self.source(self.marks[-1])
 
 
 def _compacts(stretch: Stretch) -> bool:

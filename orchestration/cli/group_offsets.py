@@ -69,6 +69,16 @@ def diff(
         raise typer.Exit(2)
 
 
+def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
+    """Return what a sync of each flow that carries groups over would do, a line a position."""
+    pending = {}
+    for flow in named_flows(config, names):
+        if flow.groups.sync:
+            with _opened(flow, config) as (work, _):
+                pending[flow.name] = list(_explained(work.plan().actions))
+    return pending
+
+
 def _differences(flow: Flow, config: Config) -> list[Difference]:
     with _opened(flow, config) as (sync, reader):
         found = sync.plan()

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from orchestration.cli.group_offsets import pending_groups
 from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.main import say_error
 from orchestration.cli.status import Output
@@ -37,22 +38,35 @@ _FAILED = 1
 Again = Annotated[
     bool, typer.Option("--again", help="Also what a cluster refused before, and that is the same.")
 ]
+Groups = Annotated[
+    bool, typer.Option("--groups", help="Also positions of consumer groups that would be set.")
+]
 Format = Annotated[Output, typer.Option("--output", "-o")]
 
 
 def plan(
-    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
+    file: File,
+    *,
+    flow: Named = None,
+    again: Again = False,
+    groups: Groups = False,
+    output: Format = Output.table,
 ) -> None:
     """Show what would change on which cluster, and why; and every topic with its name and mode.
 
     Exit code 0: all is as the file says; 2: something is not; 1: a cluster could not be asked.
+    Positions of groups do not count: they move all the time.
     """
     found = list(_plans(file, flow, again=again))
+    pending = pending_groups(read_config(file), flow) if groups else {}
     if output is Output.json:
-        typer.echo(json.dumps(_plan_data(found, flow), indent=2))
+        more = {"groups": pending} if groups else {}
+        typer.echo(json.dumps({**_plan_data(found, flow), **more}, indent=2))
     else:
         for each, _ in found:
             _show(each, flow)
+        for name, lines in pending.items():
+            typer.echo("\n".join(f"{name}: {line}" for line in lines or ["no group is to move"]))
         typer.echo(_verdict(found, file))
     if any(each.problems for each, _ in found):
         raise typer.Exit(_FAILED)

@@ -12,6 +12,7 @@ from replication.adapters.following import Following
 from replication.adapters.wire import connect
 from replication.flow_offsets import FlowOffsets, Known
 from replication.group_sync import GroupSync
+from replication.provenance import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class OffsetReader:
         self.known = Known(flow.name)
         self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
         self._following = Following(client, topics)
+        self._origins = Origins()  # of producer ids at the source
+        self._registry = Following(to_librdkafka(flow.clients.source_admin), [PRODUCERS_TOPIC])
         self._loop = asyncio.new_event_loop()
         self.source = self._connect(flow.clients.source_consumer)
         self.target = self._connect(flow.clients.target_producer)
@@ -49,6 +52,9 @@ class OffsetReader:
         """Read what the flow's appenders wrote since the last look."""
         self.trouble.clear()
         self.known.learn(self._following.news())
+        if any(each.origins for each in self.known.anchors.values()):
+            # After the anchors: of all that was copied before them it is known whose it is (P1).
+            self._origins.learn(self._registry.news())
         return self.known
 
     def translate(
@@ -59,7 +65,7 @@ class OffsetReader:
         ahead: bool = True,
     ) -> Answers:
         """Return the answers, see FlowOffsets; as of the last ``look``."""
-        offsets = FlowOffsets(self.known, self.source, self.target, trouble=self.trouble)
+        offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.trouble)
         return self.run(offsets.translate(wanted, back=back, ahead=ahead))
 
     def ends(
@@ -80,6 +86,7 @@ class OffsetReader:
     def close(self) -> None:
         """Close all connections."""
         self._following.close()
+        self._registry.close()
         self._loop.run_until_complete(self._close())
         self._loop.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -13,10 +14,11 @@ from pathlib import Path
 import pytest
 import support
 from confluent_kafka import Consumer, Producer
-from copying import Flow
+from copying import Flow, kill, start_unit
 
 from replication.adapters.offset_reader import group_sync
 from replication.config.load import load_config
+from replication.errors import ClusterUnavailable
 from replication.groups import CommitGroup, Committed
 from replication.model import TopicPartition
 
@@ -36,6 +38,17 @@ class World:
         support.create_topic(target.bootstrap_servers, self.payments, 1)
         support.produce(self.flow.here, self.orders, support.some_records(1200, PARTITIONS))
         transact(self.flow, self.payments)
+        self.connect(home)
+
+    @classmethod
+    def over(cls, flow, home):
+        """Return one around a flow that has copied already."""
+        made = cls.__new__(cls)
+        made.flow = flow
+        made.connect(home)
+        return made
+
+    def connect(self, home):
         self.file = home / "groups.properties"
         self.file.write_text(
             f"clusters = {self.flow.alias}, B\n"
@@ -204,6 +217,26 @@ def test_what_a_group_has_read_is_on_the_target_with_the_next_anchors(world):
         assert now.offset > copies[-1].offset
 
 
+def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_path):
+    partition = TopicPartition(world.payments, 0)
+    before = 0
+    for turn in range(3):
+        unit = start_unit(world.flow.spec(10 + turn), tmp_path)
+        support.produce(world.flow.here, world.payments, [(0, b"k", b"v")] * 30)
+        world.flow.wait_copied()
+        kill(unit)
+        world.commit("behind", world.payments, 0, 2 + turn)  # far behind all of the restarts
+        (end,) = world.sync.offsets.ends([partition], target=False).values()
+        world.commit("ahead", world.payments, 0, end[1])
+        with world.flow.copying(world.flow.spec(20 + turn)):
+            world.flow.wait_copied()
+            world.sync.sync()
+        (ahead,) = world.on_target("ahead").values()
+        assert ahead.offset > before
+        before = ahead.offset
+        assert world.on_target("behind") == {partition: Committed(2 + turn)}
+
+
 def test_the_commands_show_set_export_and_import(world):
     world.commit("by-hand", world.orders, 3, 40)
     code, said = world.isthmus("diff", "-o", "json")
@@ -228,3 +261,34 @@ def test_the_commands_show_set_export_and_import(world):
     assert (code, "holds offsets 0 to 100, not 9999" in said) == (2, True), said
     code, said = world.isthmus("sync")
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
+
+
+def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
+    kafka_cluster, target_cluster, tmp_path
+):
+    alone = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "6"}
+    three = kafka_cluster("coordinators", brokers=3, properties=alone)
+    topic = "outage-groups"
+    for cluster, factor in ((three, 3), (target_cluster, 1)):
+        support.create_topic(cluster.bootstrap_servers, topic, 1, None, factor)
+    flow = Flow(three, target_cluster, {topic: 1})
+    support.produce(flow.here, topic, [(0, b"k", b"v")] * 50)
+    flow.copy_all(1)
+    world = World.over(flow, tmp_path)
+    for number in range(12):
+        world.commit(f"away-{number}", topic, 0, 10 + number)
+    homes = {name: each.node for name, each in world.sync.source.listed().items()}
+    gone = homes["away-0"]
+    three.stop_broker(gone)
+    with pytest.raises(ClusterUnavailable, match="left out"):
+        world.sync.sync()
+    for name, home in homes.items():
+        assert bool(world.on_target(name)) == (home != gone), name
+    three.start_broker(gone)
+    deadline = time.monotonic() + 60
+    while not all(world.on_target(each) for each in homes):
+        assert time.monotonic() < deadline
+        with contextlib.suppress(ClusterUnavailable):
+            world.sync.sync()
+        time.sleep(0.5)
+    flow.store.close()

@@ -13,7 +13,7 @@ from copying import Flow, kill, start_unit
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.config.load import load_config
-from replication.model import TopicPartition
+from replication.model import Mode, PartitionPlan, TopicPartition
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -72,6 +72,32 @@ def merged(source_cluster, target_cluster, kafka_cluster, tmp_path_factory):
         flow.store.close()
 
 
+class InTransactions(Flow):
+    """A flow that copies in transactions: each of them leaves a marker on the target."""
+
+    def spec(self, generation=1, epoch=0, **more):
+        plans = tuple(PartitionPlan(e, e, mode=Mode.TRANSACTIONAL) for e in self.partitions)
+        return super().spec(generation, epoch, **{"partitions": plans, **more})
+
+
+@pytest.fixture(scope="module")
+def in_transactions(source_cluster, target_cluster, tmp_path_factory):
+    """One source, copied in transactions, by units that were killed."""
+    home = tmp_path_factory.mktemp("offsets")
+    name = "transactional-offsets"
+    for cluster in (source_cluster, target_cluster):
+        support.create_topic(cluster.bootstrap_servers, name, 2)
+    flow = InTransactions(source_cluster, target_cluster, {name: 2})
+    for turn in range(3):
+        unit = start_unit(flow.spec(turn + 1), home)
+        feed(flow, name, turn)
+        flow.wait_copied()
+        kill(unit)
+    flow.copy_all(9)
+    yield name, [flow]
+    flow.store.close()
+
+
 def reader_of(flow, home):
     file = home / f"{flow.alias}.properties"
     file.write_text(
@@ -84,10 +110,11 @@ def reader_of(flow, home):
     return file, OffsetReader(load_config(file).config.flow(flow.name))
 
 
-def test_random_positions_land_on_the_same_record_both_ways(merged, tmp_path):
-    name, flows = merged
+@pytest.mark.parametrize("copied", ["merged", "in_transactions"])
+def test_random_positions_land_on_the_same_record_both_ways(copied, request, tmp_path):
+    name, flows = request.getfixturevalue(copied)
     chance = random.Random(4)
-    copies = support.consume_all(flows[0].to, name)
+    copies = support.consume_all(flows[0].to, name, "read_committed")
     for flow in flows:
         _, reader = reader_of(flow, tmp_path)
         reader.look()

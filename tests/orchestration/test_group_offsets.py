@@ -12,7 +12,7 @@ from orchestration.group_offsets import build_group_definitions, freshness, offs
 from orchestration.resources import Plant
 from replication.config.model import Flow, FlowClients, GroupSettings
 from replication.errors import ClusterUnavailable
-from replication.group_sync import Moved, Round
+from replication.group_round import Moved, Round
 from replication.groups import CommitGroup, Committed, LeaveGroup
 from replication.model import TopicPartition
 from replication.offsets import Answer

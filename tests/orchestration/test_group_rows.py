@@ -9,7 +9,7 @@ import pytest
 
 from orchestration.group_rows import as_csv, rows_of, wanted_by
 from replication.errors import ConfigError
-from replication.group_sync import Moved
+from replication.group_round import Moved
 from replication.groups import Committed
 from replication.model import TopicPartition
 from replication.offsets import Answer

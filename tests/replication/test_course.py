@@ -40,7 +40,13 @@ def test_a_gap_and_a_marker_of_one_offset_each_are_no_straight():
 
 
 def test_another_topic_isolation_or_mode_begins_a_run_of_its_own():
-    for change in ({"source_topic_id": "b"}, {"isolation": "x"}, {"mode": "transactional"}):
+    changes = (
+        ("source_topic_id", "b"),
+        ("isolation", "x"),
+        ("mode", "transactional"),
+        ("origins", "-A"),
+    )
+    for change in map(dict, zip(changes)):
         course = Course.of(an_anchor(0, 0, 0))
         course.note(an_anchor(5, 5, 5, **change))
         assert places(course) == [(0, 0, 0), (5, 5, 5)]

@@ -148,7 +148,7 @@ class Copy:
     def translation(self, *, ahead=True):
         own = {OURS, OLDER}
         return Translation(
-            CountedLog(self.source, HERE, lambda _: True, left_out=self.refused),
+            lambda _: CountedLog(self.source, HERE, lambda _: True, left_out=self.refused),
             CountedLog(self.target, HERE, lambda batch: batch.producer_id in own),
             marks_of(self.points.values(), self.at),
             ahead=ahead,
