@@ -14,6 +14,7 @@ from orchestration.checks import build_flow_checks
 from orchestration.clusters import read_config
 from orchestration.duties import build_duties
 from orchestration.duty_list import duties
+from orchestration.group_offsets import build_fresh_check
 from orchestration.home import config_file, home
 from orchestration.resources import Plant
 from orchestration.sensors import supervisor
@@ -25,7 +26,10 @@ def defs() -> dg.Definitions:
     path = config_file()
     config = read_config(path)
     rest = dg.Definitions(
-        asset_checks=[build_flow_checks(each) for each in config.flows],
+        asset_checks=[
+            *map(build_flow_checks, config.flows),
+            *(build_fresh_check(each) for each in config.flows if each.groups.sync),
+        ],
         jobs=jobs.ALL,
         schedules=schedules.ALL,
         sensors=[supervisor, alert_on_checks, alert_on_failed_runs],

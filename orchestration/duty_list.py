@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration.duties import FlowDuty, Report
+from orchestration.group_offsets import group_duty
 from replication.apply import is_change
 from replication.carrying import carry
 from replication.explain import explain_action
@@ -42,6 +43,7 @@ def _duties(flow: Flow) -> Iterator[FlowDuty]:
         partial(_sync, Part.ACLS),
         flow.acls.enabled,
     )
+    yield group_duty(flow)
 
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:

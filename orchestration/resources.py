@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from orchestration.observe import Clusters
     from replication.config.model import Config, Flow
-    from replication.group_round import Round
     from replication.lag import FlowLag
     from replication.ports import Clients
     from replication.supervision import Application
@@ -62,15 +61,6 @@ class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument i
 
     def lag(self, look: FlowLook) -> FlowLag:
         return _lag_watch().lag(look)
-
-    def sync_groups(self, name: str) -> tuple[Round, dict[str, str]]:
-        """Carry the groups of a flow over once; return the round, and why some were refused."""
-        from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
-
-        config = self.config()
-        with opened_sync(config.flow(name), config) as sync:
-            found = sync.plan()
-            return found, dict(sync.target.commit(found.commits))
 
     def look(self, flows: Sequence[tuple[Flow, Application]]) -> list[FlowLook | None]:
         """Look at flows at once. None for one whose clusters took longer than a tick may."""

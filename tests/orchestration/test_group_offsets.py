@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
-import dagster as dg
-import pydantic
 import pytest
 
-from orchestration.group_offsets import build_group_definitions, freshness, offsets_key
-from orchestration.resources import Plant
+from orchestration.group_offsets import freshness, group_duty, report
 from replication.config.model import Flow, FlowClients, GroupSettings
-from replication.errors import ClusterUnavailable
 from replication.group_round import Moved, Round
 from replication.groups import CommitGroup, Committed, LeaveGroup
 from replication.model import TopicPartition
@@ -27,44 +24,30 @@ ROUND = Round(
 )
 
 
-class Here(Plant):
-    """A plant that finds what the test says."""
-
-    refused: dict[str, str] = pydantic.Field(default_factory=dict)
-    silent: bool = False
-
-    def sync_groups(self, name):
-        if self.silent:
-            raise ClusterUnavailable("B gave no answer")
-        return ROUND, self.refused
-
-
-def materialize(**plant):
-    (asset,) = build_group_definitions(FLOW).assets
-    there = Here(config_path="", home_path="", **plant)
-    stream = dg.AssetSpec(["replication", "A_to_B", "stream"])
-    return dg.materialize([stream, asset], resources={"plant": there}, raise_on_error=False)
-
-
-def test_a_round_shows_its_plan_and_its_outcome():
-    done = materialize(refused={"g": "it has live members there"})
-    (event,) = done.asset_materializations_for_node("replication__A_to_B__group_offsets")
-    told = {key: each.value for key, each in event.metadata.items()}
-    assert event.asset_key == offsets_key("A->B")
-    assert told["plan"] == (
-        "- set group g to A.t-0 offset 7\n- leave group h as it is: it has live members"
+def test_a_round_shows_its_plan_and_what_came_of_it():
+    found = report(ROUND, {})
+    assert found.rows == (
+        {"what": "set group g to A.t-0 offset 7", "outcome": "done"},
+        {"what": "leave group h as it is: it has live members", "outcome": "left"},
     )
-    assert (told["groups"], told["moved"]) == (1, 0)
-    assert told["refused"] == "- g: it has live members there"
+    assert found.facts == {"groups": 1, "moved": 1, "positions not copied yet": 0}
+    assert found.failures == ()
 
 
-def test_a_round_that_fails_says_why_in_one_line():
-    assert not materialize(silent=True).success
+def test_what_the_target_refuses_fails_the_run():
+    found = report(ROUND, {"g": "it has live members there"})
+    assert found.rows[0]["outcome"] == "it has live members there"
+    assert (found.failures, found.facts["moved"]) == (("group g: it has live members there",), 0)
 
 
-def test_a_flow_that_syncs_no_groups_has_no_such_asset():
+def test_a_broker_that_is_silent_fails_the_run():
+    found = report(replace(ROUND, silent="broker 3 gave no answer"), {})
+    assert found.failures == ("some groups were left out: broker 3 gave no answer",)
+
+
+def test_a_flow_that_syncs_no_groups_has_the_asset_but_no_schedule_that_runs():
     off = FLOW.model_copy(update={"groups": GroupSettings()})
-    assert not build_group_definitions(off).assets
+    assert (group_duty(FLOW).enabled, group_duty(off).enabled) == (True, False)
 
 
 @pytest.mark.parametrize(
