@@ -261,6 +261,7 @@ class Control(_Stored):
     flow: str
     generation: int = 0
     end_epoch: int = -1
+    last: bool = False  # no other epoch comes: who copies on for it must end at once
 
 
 @dataclass(frozen=True, slots=True)

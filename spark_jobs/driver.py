@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import structlog
@@ -29,8 +30,8 @@ from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
 from spark_jobs.query import is_stopped, slots, start_query
-from spark_jobs.session import start_session, warm_workers
-from spark_jobs.source import IsthmusSource
+from spark_jobs.session import finds_units_again, start_session, warm_workers
+from spark_jobs.source import LINGER_S, IsthmusSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,6 +86,7 @@ class Driver:
         self._spark: SparkSession | None = None
         self._ending = False
         self._slots_at = 0.0
+        self._linger_s = 0.0
 
     def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
         """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
@@ -96,6 +98,7 @@ class Driver:
         clock.lap("leases_s")
         jvm.connect()
         clock.lap("jvm_s")
+        self._linger_s = LINGER_S if finds_units_again(conf) else 0.0
         self._spark = start_session(conf)
         self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
@@ -210,13 +213,17 @@ class Driver:
             Planner(self._config, self._clients, {Part.TOPICS}),
         )
 
-    def _start(self, flow: Flow, generation: int, attempt: int) -> FlowQuery:
+    def _start(self, flow: Flow, generation: int, attempt: int, after: int) -> FlowQuery:
         if self._spark is None:
             raise RuntimeError("a query before there is a session")
         directory = self._directory.flow(flow.name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
         matter = any(each.source == flow.target for each in self._routes.flows.values())
-        wanted = template(flow, generation, origins_matter=matter)
+        wanted = replace(
+            template(flow, generation, origins_matter=matter),
+            epoch=after,
+            linger_s=self._linger_s,
+        )
         return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
 
 

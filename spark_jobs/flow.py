@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from spark_jobs.lookout import Lookout
     from spark_jobs.query import FlowQuery
 
-    Starter = Callable[[int, int], FlowQuery]
+    Starter = Callable[[int, int, int], FlowQuery]
 
 _DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _FIRST_REST_S = 1.0
@@ -37,8 +37,8 @@ log = structlog.get_logger()
 class FlowDriver:
     """Starts, watches and ends one flow's query.
 
-    ``starter`` starts one, given the generation and the number of the attempt; ``duties`` are
-    what else is to be done for the flow.
+    ``starter`` starts one, given the generation, the number of the attempt and the last epoch
+    of the query before it; ``duties`` are what else is to be done for the flow.
     """
 
     def __init__(
@@ -122,7 +122,8 @@ class FlowDriver:
         self._attempts += 1
         self._lookout.tell(run=True)
         try:
-            self.query = self._starter(self.hold.status.generation, self._attempts)
+            generation = self.hold.status.generation
+            self.query = self._starter(generation, self._attempts, self.hold.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
@@ -150,7 +151,7 @@ class FlowDriver:
             self._drained_at = time.monotonic()
             self._lookout.tell(run=False)
         if self.query is not None and (running := self.query.epoch()) is not None:
-            self.hold.end_epoch(running[0])
+            self.hold.end_epoch(running[0], last=True)
 
     def _stop(self, now: Situation) -> None:
         query, self.query, self._drained_at, self._begun_at = self.query, None, None, None

@@ -35,7 +35,7 @@ class Hold:
         self._store = store
         self._tail: Tail | None = None
         self._beat_at = 0.0
-        self._ended: tuple[int, float] = (-1, 0.0)  # the epoch that we ended, and when we said so
+        self._ended = (-1, False, 0.0)  # the epoch that we ended, how, and when we said so
 
     def prepare(self) -> None:
         """Make the state topics. Raises ClusterUnavailable."""
@@ -81,13 +81,22 @@ class Hold:
         """Write down how a duty went."""
         self._store.post(self._topic, report)
 
-    def end_epoch(self, epoch: int) -> None:
-        """Tell the units that the epoch is over; again every second, in case it was lost."""
+    def end_epoch(self, epoch: int, *, last: bool = False) -> None:
+        """Tell the units that the epoch is over; again every second, in case it was lost.
+
+        When it is the ``last`` one no unit copies on after it.
+        """
         moment = time.monotonic()
-        if epoch == self._ended[0] and moment - self._ended[1] < BEAT_S:
+        if (epoch, last) == self._ended[:2] and moment - self._ended[2] < BEAT_S:
             return
-        self._ended = (epoch, moment)
-        self._store.post(self._topic, Control(self._flow.name, self.status.generation, epoch))
+        self._ended = (epoch, last, moment)
+        control = Control(self._flow.name, self.status.generation, epoch, last)
+        self._store.post(self._topic, control)
+
+    @property
+    def ended(self) -> int:
+        """Return the newest epoch that we ended; the next one has a higher number."""
+        return max(0, self._ended[0])
 
     @property
     def trouble(self) -> str:

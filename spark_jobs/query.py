@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 
 from spark_jobs.appdir import read_json
-from spark_jobs.source import options
+from spark_jobs.source import LINGER_S, options
 from spark_jobs.unit import COPIER
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class FlowQuery:
         )
         self._asked_at = 0.0
         self._alive, self._alive_at = True, 0.0
+        self._idle_at: float | None = None
         self.started = time.monotonic()
 
     def alive(self) -> bool:
@@ -59,8 +60,22 @@ class FlowQuery:
         return (told["epoch"], told["plan"]) if told else None
 
     def idle(self) -> bool:
-        """Say whether no epoch is running; also true of a query that has ended."""
-        return not self.alive() or not self._query.status["isTriggerActive"]
+        """Say whether no epoch is running and no unit copies on after one.
+
+        Units have heard, as a rule, that no epoch follows, and end with the last one. One whose
+        epoch was over just then is given the time after which it ends by itself. Also true of a
+        query that has ended.
+        """
+        if not self.alive():
+            return True
+        if self._query.status["isTriggerActive"]:
+            self._idle_at = None
+            return False
+        moment = time.monotonic()
+        self._idle_at = self._idle_at or moment
+        progress = self._query.lastProgress
+        row = progress["observedMetrics"].get(_FIGURES) if progress is not None else None
+        return row is None or not row["lingers"] or moment - self._idle_at > LINGER_S
 
     def figures(self) -> dict[str, Any] | None:
         """Return the sums of the newest finished epoch, once.
@@ -104,6 +119,7 @@ def start_query(
             F.sum("takeovers").alias("takeovers"),
             F.sum("not_running").alias("not_running"),
             F.sum("at_least_once").alias("at_least_once"),
+            F.sum("lingers").alias("lingers"),
             F.max(F.when(F.col("outcome") != "clean", F.col("outcome"))).alias("outcome"),
         )
     )

@@ -62,6 +62,15 @@ def spark_conf(settings: SparkSettings, units: int, cores: int | None = None) ->
     return {**_OURS, **place, "spark.master": master, **settings.conf}
 
 
+def finds_units_again(conf: Mapping[str, str]) -> bool:
+    """Say whether the next task of a unit can find the process that copies it.
+
+    On a cluster it may be another machine's: there each epoch ends cleanly before the next.
+    """
+    reuses = conf.get("spark.python.worker.reuse", "true") == "true"
+    return reuses and conf["spark.master"].startswith("local") and sys.platform == "linux"
+
+
 def start_session(conf: Mapping[str, str]) -> SparkSession:
     """Build the session in the JVM that :mod:`spark_jobs.jvm` has started."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while the JVM is starting

@@ -16,11 +16,12 @@ COPIER = "spark_jobs.unit:run_unit"  # module:function, so that tests can name a
 
 
 def run_unit(spec: UnitSpec) -> UnitReport:
-    """Copy until the epoch is over."""
-    from replication.adapters.wire import connect  # noqa: PLC0415 - workers only, not planners
+    """Copy until the epoch is over; the unit may go on after it, see ``copier.term``."""
+    from replication.adapters.doors import UnixDoors  # noqa: PLC0415 - workers only, not planners
+    from replication.adapters.wire import connect  # noqa: PLC0415 - as above
     from replication.copier import copy_epoch  # noqa: PLC0415 - as above
 
-    return copy_epoch(spec, connect)
+    return copy_epoch(spec, connect, UnixDoors())
 
 
 def guarded(spec: UnitSpec, runner: str) -> UnitReport:

@@ -199,6 +199,30 @@ def start_unit(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
     )
 
 
+def linger(spec: UnitSpec, directory: Path) -> subprocess.Popen[bytes]:
+    """Run an epoch in a process of its own; return when it is over and the unit copies on."""
+    file = directory / f"{uuid.uuid4().hex}.spec"
+    file.write_bytes(pickle.dumps(spec))
+    process = subprocess.Popen(
+        [sys.executable, "-c", _LINGERING, str(file)],
+        cwd=Path(__file__).parent.parent,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"1\n"
+    return process
+
+
+_LINGERING = """
+import pickle, sys, time
+from pathlib import Path
+from replication.adapters.wire import connect
+from replication.copier import copy_epoch
+print(copy_epoch(pickle.loads(Path(sys.argv[1]).read_bytes()), connect).lingers, flush=True)
+time.sleep(600)
+"""
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a unit's process as a power cut would."""
     process.kill()

@@ -130,6 +130,7 @@ class MemoryCluster:
         return self.logs[partition].end if timestamp == -1 else 0
 
     async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+        self.events.append(("init", transactional_id))
         known = self._producers.get(transactional_id, (100 + len(self._producers), -1))
         self._producers[transactional_id] = known[0], known[1] + 1
         return self._producers[transactional_id]

@@ -2,8 +2,8 @@
 
 ============================================  =====================================================
 ``spec``                                      what a unit is told, and what it reports
-``host``                                      what a process keeps; ``copy_epoch`` is the way in
-``unit``, ``starting``, ``placing``, ``ends``  one unit for one epoch: where each partition goes on
+``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
+``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
 ``takeover``, ``counting``                    claims, fence markers, counting (B, C, F, G, T)
 ``lane``, ``watched``, ``pieces``             one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
@@ -11,13 +11,15 @@
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
+``changing``                                  another plan for a unit that copies on
+``keeping``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
 ``logs``                                      the state topics, over the unit's own connections
 ``network``                                   what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 
 Invariants are stated where they are kept: A in ``appending``, B, F, G, T in ``takeover``, C and D
-in ``replication.progress``, E below.
+in ``replication.progress``, H in ``term``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a
    marker or aborted, never for what the target holds. A change of isolation or naming begins with

@@ -1,7 +1,8 @@
-"""Both ends of a flow, and what a process has read of its anchors."""
+"""Both ends of a flow, what a process has read of its anchors, and who may use them now."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,15 @@ from replication.copier.takeover import Takeover
 from replication.state import PRODUCERS_TOPIC, anchors_topic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from replication.copier.network import Network
     from replication.copier.session import FetchSession
+    from replication.copier.spec import UnitSpec
     from replication.model import TopicPartition
+
+    Connect = Callable[[Mapping[str, str], str], Network]
+    _Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +43,41 @@ def clusters(flow: str, source: Network, target: Network, source_alias: str) -> 
     registry = StateLog(target, PRODUCERS_TOPIC)
     takeover = Takeover(flow, target, anchors, registry)
     return Clusters(source, target, takeover, SourceRegistry(source))
+
+
+@dataclass(slots=True)
+class Pool:
+    """The ends that a process has open. Each is used by one unit's group of one mode at a time.
+
+    A connection answers in order, so two of them would wait for each other's long polls.
+    """
+
+    _free: dict[_Key, list[Clusters]] = field(default_factory=lambda: defaultdict(list))
+
+    def take(self, spec: UnitSpec, connect: Connect) -> Clusters:
+        """Return ends that nobody uses, as they were left, or new ones."""
+        free = self._free[_key(spec)]
+        if free:
+            return free.pop()
+        name = f"isthmus-{spec.flow}{'-txn' if spec.is_transactional else ''}"
+        source, target = connect(spec.source, name), connect(spec.target, name)
+        return clusters(spec.flow, source, target, spec.source_alias)
+
+    def give_back(self, spec: UnitSpec, ends: Clusters, *, well: bool) -> None:
+        """Let others use ``ends``. Unless all is ``well``, what was read may be what went wrong."""
+        if not well:
+            ends = clusters(spec.flow, ends.source, ends.target, spec.source_alias)
+        self._free[_key(spec)].append(ends)
+
+    async def close(self) -> None:
+        """Close the connections of all that nobody uses."""
+        for free in self._free.values():
+            for ends in free:
+                await ends.source.close()
+                await ends.target.close()
+        self._free.clear()
+
+
+def _key(spec: UnitSpec) -> _Key:
+    source, target = (tuple(sorted(each.items())) for each in (spec.source, spec.target))
+    return spec.flow, spec.is_transactional, source, target

@@ -1,141 +1,174 @@
-"""What a process keeps from one epoch to the next: the event loop, connections, anchors read."""
+"""What a process keeps from one epoch to the next: its units, their event loop and connections.
+
+The loop has a thread of its own, so that units copy on while nobody waits for them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import threading
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
-from replication.copier.ends import Clusters, clusters
+from replication.copier.ends import Pool
 from replication.copier.spec import UnitReport
-from replication.copier.unit import Unit
-from replication.errors import ReplicationError
+from replication.copier.stay import Stay
+from replication.copier.unit import Figures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable
 
-    from replication.copier.network import Network
+    from replication.copier.ends import Connect
     from replication.copier.spec import UnitSpec
 
-    Connect = Callable[[Mapping[str, str], str], Network]
+    Attend = Callable[[UnitSpec, int], Awaitable[UnitReport | None]]
 
-_Key = tuple[tuple[str, str], ...]
+_LONGEST_EPOCH_S = 45.0  # Spark ends workers after a minute in which no task began
 
 
-@dataclass(slots=True)
-class _Group:
-    """The partitions of a unit that are copied in one mode."""
+class Doors(Protocol):
+    """How other processes of this machine find the one that copies a unit."""
 
-    spec: UnitSpec
-    unit: Unit | None = None
-    outcome: str = "clean"
+    async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
+        """Let others ask for the unit's next epoch; return how to close, None: cannot be."""
 
-    @property
-    def copied(self) -> tuple[int, int]:
-        return self.unit.copied if self.unit else (0, 0)
+    def knock(self, spec: UnitSpec, here: int) -> UnitReport | None:
+        """Have the process that copies the unit copy this epoch; wait for its report.
 
-    @property
-    def not_running(self) -> int:
-        return self.unit.not_running if self.unit else len(self.spec.partitions)
+        ``here`` says how many units this process copies. None: nobody does it for us.
+        """
 
 
 @dataclass(slots=True)
 class Host:
     """One a process: a Spark worker runs unit after unit, not always the same one."""
 
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
-    _networks: dict[tuple[bool, _Key], Network] = field(default_factory=dict)
-    _flows: dict[tuple[str, _Key, _Key], Clusters] = field(default_factory=dict)
+    doors: Doors | None = None
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    _thread: threading.Thread | None = None
+    _pool: Pool = field(default_factory=Pool)
+    _stays: dict[tuple[str, int], Stay] = field(default_factory=dict)
+    _closing: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)  # doors
+    _unheard: dict[tuple[str, int], Figures] = field(default_factory=dict)  # of those that ended
+    _cpu_told: float = field(default_factory=time.process_time)
 
     def copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
         """Run one unit for one epoch; problems of the unit end up in the report's outcome.
 
-        What is appended and what is transactional run side by side, each with its own producer.
+        A unit that is copied already, here or behind a door, goes on where it is.
         """
-        started_ms, cpu = int(time.time() * 1000), time.process_time()
-        groups = [_Group(each) for each in spec.groups()]
-        self.loop.run_until_complete(self._run(groups, connect))
-        if any(each.outcome != "clean" for each in groups):
-            self._flows.clear()  # read everything again: what we knew may be what went wrong
-        bad = dict.fromkeys(each.outcome for each in groups if each.outcome != "clean")
+        if self.doors is not None and spec.linger_s > 0 and not self.holds(*_key(spec)):
+            report = self.doors.knock(spec, len(self._stays))
+            if report is not None:
+                return report
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+            self._thread.start()
+        return asyncio.run_coroutine_threadsafe(self._copy(spec, connect), self._loop).result()
+
+    def holds(self, flow: str, unit: int) -> bool:
+        """Say whether this process copies the unit now, in an epoch or after one."""
+        return (flow, unit) in self._stays
+
+    async def _copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
+        started_ms, stay = int(time.time() * 1000), self._stays.get(_key(spec))
+        if stay is None or not await stay.follow(spec):
+            if stay is not None:
+                await stay.end()
+            stay = await self._begin(spec, connect)
+        await stay.epoch_over()
+        return self._report(stay, spec, started_ms)
+
+    async def _begin(self, spec: UnitSpec, connect: Connect) -> Stay:
+        key = _key(spec)
+        if self.doors is not None and spec.linger_s > 0:
+            close = await self.doors.open(spec, lambda spec, n: self._attend(spec, n, connect))
+            if close is None:  # then the next epoch could not find it
+                spec = replace(spec, linger_s=0.0)
+            else:
+                self._closing[key] = close
+        stay = self._stays[key] = Stay(spec, self._on_ended)
+        stay.begin(self._pool, connect)
+        return stay
+
+    async def _attend(self, spec: UnitSpec, there: int, connect: Connect) -> UnitReport | None:
+        """Copy an epoch of a unit that is here for a process that copies ``there`` units.
+
+        None: the unit has ended here, cleanly, and is to be begun there. So it is where this
+        process has much more to do, or would be taken for one that Spark has no use for.
+        """
+        stay = self._stays.get(_key(spec))
+        if stay is None:
+            return None
+        crowded = len(self._stays) > there + 1
+        if crowded or spec.epoch_s > _LONGEST_EPOCH_S:
+            await stay.end()
+            return None
+        return await self._copy(spec, connect)
+
+    def _on_ended(self, stay: Stay) -> None:
+        """Forget a unit; what nobody has heard of it is told with its next epoch here."""
+        key = _key(stay.spec)
+        if self._stays.get(key) is stay:
+            del self._stays[key]
+        if (close := self._closing.pop(key, None)) is not None:
+            close()
+        self._unheard[key] = self._unheard.get(key, Figures()).plus(stay.news())
+
+    def _report(self, stay: Stay, spec: UnitSpec, started_ms: int) -> UnitReport:
+        done = stay.news().plus(self._unheard.pop(_key(spec), Figures()))
+        cpu, self._cpu_told = self._cpu_told, time.process_time()
         return UnitReport(
             unit=spec.unit,
             epoch=spec.epoch,
-            records=sum(each.copied[0] for each in groups),
-            bytes=sum(each.copied[1] for each in groups),
-            cpu_s=time.process_time() - cpu,
+            records=done.records,
+            bytes=done.bytes,
+            cpu_s=self._cpu_told - cpu,
             started_ms=started_ms,
             ended_ms=int(time.time() * 1000),
-            takeovers=sum(each.unit.takeovers for each in groups if each.unit),
-            not_running=sum(each.not_running for each in groups),
-            outcome="; ".join(bad) if bad else "clean",
-            at_least_once=sum(each.unit.at_least_once for each in groups if each.unit),
+            takeovers=done.takeovers,
+            not_running=stay.not_running,
+            outcome=stay.outcome,
+            at_least_once=stay.at_least_once,
+            lingers=int(not stay.ended),
         )
 
-    async def _run(self, groups: Sequence[_Group], connect: Connect) -> None:
-        await asyncio.gather(*(self._run_group(each, connect) for each in groups))
-
-    async def _run_group(self, group: _Group, connect: Connect) -> None:
-        try:
-            group.unit = Unit(group.spec, self._ends(group.spec, connect))
-            await group.unit.run()
-        except ReplicationError as error:
-            group.outcome = str(error)
-
     def close(self) -> None:
-        """Close all connections and the loop; the second time nothing happens."""
-        if self.loop.is_closed() or self.loop.is_running():
+        """End all units, close all connections and the loop; the second time nothing happens."""
+        if self._loop.is_closed():
             return
-        self.loop.run_until_complete(self._close_networks())
-        self.loop.close()
+        if self._thread is not None:
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
 
-    async def _close_networks(self) -> None:
+    async def _close(self) -> None:
         """Close what is open and wait for what it leaves behind, so that nobody finds it later."""
-        for network in self._networks.values():
-            await network.close()
-        self._networks.clear()
-        self._flows.clear()
+        await asyncio.gather(*(each.end() for each in list(self._stays.values())))
+        await self._pool.close()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    def _ends(self, spec: UnitSpec, connect: Connect) -> Clusters:
-        """Return both ends; the two groups of a unit have connections of their own.
 
-        A connection answers in order, so one group would wait for the long polls of the other.
-        """
-        name = f"isthmus-{spec.flow}{'-txn' if spec.is_transactional else ''}"
-        key = (name, _key(spec.source), _key(spec.target))
-        if key not in self._flows:
-            source = self._network(spec.source, name, connect)
-            target = self._network(spec.target, name, connect)
-            self._flows[key] = clusters(spec.flow, source, target, spec.source_alias)
-        return self._flows[key]
-
-    def _network(self, properties: Mapping[str, str], name: str, connect: Connect) -> Network:
-        key = (name.endswith("-txn"), _key(properties))
-        if key not in self._networks:
-            self._networks[key] = connect(properties, name)
-        return self._networks[key]
-
-
-def _key(properties: Mapping[str, str]) -> _Key:
-    return tuple(sorted(properties.items()))
+def _key(spec: UnitSpec) -> tuple[str, int]:
+    return spec.flow, spec.unit
 
 
 _here: Host | None = None
 
 
-def copy_epoch(spec: UnitSpec, connect: Connect) -> UnitReport:
+def copy_epoch(spec: UnitSpec, connect: Connect, doors: Doors | None = None) -> UnitReport:
     """Copy one unit's partitions for one epoch, with this process' connections.
 
     ``connect`` makes a network from Java client properties and a client id.
     """
     global _here  # noqa: PLW0603 -- one event loop a process, kept from epoch to epoch
     if _here is None:
-        _here = Host()
+        _here = Host(doors)
         atexit.register(_here.close)
     return _here.copy(spec, connect)

@@ -198,17 +198,19 @@ def settle_isolation(lanes: Sequence[Lane], wanted: str) -> None:
     keeps to that for one epoch, whose clean end allows the change; a lane that crashed under
     another one waits for the next. Which copies a lane copies on is its own affair.
     """
-    bound = {each.claimed.isolation for each in lanes if _is_bound(each)} - {wanted}
+    taken = [each for each in lanes if each.topic_id]
+    bound = {each.claimed.isolation for each in taken if is_bound(each.claimed)} - {wanted}
     used = min(bound, default=wanted)
-    for lane in [each for each in lanes if each.topic_id]:
-        if not _is_bound(lane):
+    for lane in taken:
+        if not is_bound(lane.claimed):
             lane.claimed = replace(lane.claimed, isolation=used, origins=lane.plan.origins)
         elif lane.claimed.isolation != used:
             _put_off(lane, f"this epoch is copied under {used}, to count what was copied so")
 
 
-def _is_bound(lane: Lane) -> bool:
-    return bool(lane.topic_id and lane.claimed.isolation and not lane.claimed.clean)
+def is_bound(known: Anchor) -> bool:
+    """Say whether what may have been appended after an anchor is counted under its isolation."""
+    return bool(known.isolation) and not known.clean
 
 
 def unknown(flow: str, plan: PartitionPlan) -> Anchor:

@@ -73,6 +73,13 @@ class Readers:
         if lane.plan.first and former is None:
             self.pace.behind.add(lane)  # until its first answer says how far it is
 
+    def leave(self, lane: Lane) -> None:
+        """Read the lane no more."""
+        place = self._places.pop(lane, None)
+        if place is not None:
+            self._wishes[place].leave(lane)
+            self.pace.behind.discard(lane)
+
     def _leader_epoch(self, lane: Lane) -> int:
         """Return the one that we know of: a stale leader, or a newer one, then says so."""
         leader = self.ends.source.leader(lane.source)

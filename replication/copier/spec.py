@@ -41,6 +41,7 @@ class UnitSpec:
     policies: Policies = field(default_factory=Policies)
     origins_matter: bool = False  # a flow that reads the target tells our copies by producer id
     delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
+    linger_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)
 
     @property
     def transactional_id(self) -> str:
@@ -93,3 +94,4 @@ class UnitReport:
     not_running: int  # partitions that ended the epoch in another state than RUNNING
     outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"
     at_least_once: int = 0  # partitions of which records may come again after a crash
+    lingers: int = 0  # 1: it copies on, so that the next epoch may go on with what is open

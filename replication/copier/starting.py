@@ -34,11 +34,7 @@ async def start(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], i
 
     Raises ClusterUnavailable, ClusterRejected, or FlowTaken when a newer driver is at work.
     """
-    sources = {each.source.topic for each in spec.partitions}
-    targets = {each.target.topic for each in spec.partitions}
-    states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
-    await asyncio.gather(ends.source.refresh(sources), ends.target.refresh(targets | states))
-    await _await_leaders(spec, ends.target)
+    await learn(spec, ends)
     for _ in range(_TRIES):
         try:
             return await _take_all(spec, ends)
@@ -47,6 +43,15 @@ async def start(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane], i
             # A newer driver would have left a claim of higher rank, which ends this as FlowTaken.
             await asyncio.sleep(random.uniform(0.05, 0.5))  # noqa: S311 -- no secret, a pause
     return await _take_all(spec, ends)
+
+
+async def learn(spec: UnitSpec, ends: Clusters) -> None:
+    """Ask both clusters for the topics of the unit, and the target for those of its state."""
+    sources = {each.source.topic for each in spec.partitions}
+    targets = {each.target.topic for each in spec.partitions}
+    states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
+    await asyncio.gather(ends.source.refresh(sources), ends.target.refresh(targets | states))
+    await _await_leaders(spec, ends.target)
 
 
 async def _await_leaders(spec: UnitSpec, target: Network) -> None:
@@ -64,8 +69,13 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
     await ends.takeover.read_anchors()
     await ends.takeover.read_registry()
     me = await claimant(spec, ends)
-    spec = spec.for_claimant(me)
     await ends.takeover.anchors.own((me.producer_id, me.epoch))
+    lanes, counted = await take_lanes(spec.for_claimant(me), ends, me)
+    return me, lanes, counted
+
+
+async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list[Lane], int]:
+    """Place all partitions of ``spec`` and take them over for ``me``, as ``start`` does."""
     placing = Placing(spec, ends, _copied_before(spec, ends))
     await ends.takeover.register(_entry(spec, me, ends.source.cluster_id))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
@@ -74,7 +84,7 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)
-    return me, lanes, counted
+    return lanes, counted
 
 
 def _entry(spec: UnitSpec, me: Claimant, source_id: str) -> ProducerEntry:

@@ -55,12 +55,13 @@ class Tending:
 
     def on_trouble(self, lane: Lane) -> None:
         """Remember a lane that needs help."""
-        self._troubled.add(lane)
-        self._alarm.set()
+        if not lane.leaves:
+            self._troubled.add(lane)
+            self._alarm.set()
 
     async def run(self) -> None:
         """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
-        await self._arrange(self.lanes)
+        await self.arrange(self.lanes)
         while True:
             await self._alarm.wait()
             self._alarm.clear()
@@ -71,6 +72,15 @@ class Tending:
                     await self._help()
                 await asyncio.sleep(_PAUSE_S)
 
+    def let_go(self, lanes: Iterable[Lane]) -> None:
+        """Fetch and send nothing more of ``lanes``; what is on the wire is answered."""
+        for lane in lanes:
+            lane.leaves = True
+            self._readers.leave(lane)
+            self.appending.lead.pop(lane, None)
+            self._troubled.discard(lane)
+        self._readers.start()
+
     async def stop(self) -> None:
         """Stop all fetching."""
         await self._readers.stop()
@@ -78,7 +88,7 @@ class Tending:
     async def _help(self) -> None:
         """Ask for leaders, then apply each troubled lane's remedy."""
         await self._refresh(self._troubled)
-        await self._arrange(list(self._troubled))
+        await self.arrange(list(self._troubled))
         async with self.ends.takeover.turn:
             await self._judge(self._asking_for(Remedy.JUDGE))
         target = self.ends.target
@@ -123,10 +133,11 @@ class Tending:
         """Fence and count: what happened to the last appends is not known."""
         if not lanes:
             return
-        for lane in lanes:
-            lane.reason = lane.trouble.reason if lane.trouble else ""
-            lane.claimed = lane.anchor(int(time.time() * 1000))
         async with self.ends.takeover.turn:
+            lanes = [each for each in lanes if not each.leaves]
+            for lane in lanes:
+                lane.reason = lane.trouble.reason if lane.trouble else ""
+                lane.claimed = lane.anchor(int(time.time() * 1000))
             await self.renew()
             self._forwarding.forget()
             self.takeovers += await self.ends.takeover.take(lanes, self.me)
@@ -142,7 +153,7 @@ class Tending:
         self.me = await claimant(self.spec, self.ends)
         await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
-    async def _arrange(self, lanes: Iterable[Lane]) -> None:
+    async def arrange(self, lanes: Iterable[Lane]) -> None:
         """Give each lane its leaders, and the fetcher of the broker to read from."""
         for lane in lanes:
             current = self.ends.source.topic_id(lane.source.topic)

@@ -1,266 +1,237 @@
-"""One unit for one epoch: take partitions over, copy, keep anchors, end cleanly."""
+"""One unit: take partitions over, copy epoch after epoch, keep anchors, end cleanly."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.appending import Appending
+from replication.copier.changing import Change, Changing, change_of
 from replication.copier.judging import Judge
+from replication.copier.keeping import Keeping
 from replication.copier.letters import DeadLetters
 from replication.copier.logs import StateLog
-from replication.copier.network import Fenced
 from replication.copier.starting import start
 from replication.copier.strangers import Strangers
 from replication.copier.tending import Tending
+from replication.copier.term import Term
 from replication.copier.transactions import Transactions
-from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
+from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Mode, PartitionState
-from replication.state import (
-    PRODUCERS_TOPIC,
-    Control,
-    FlowStatus,
-    letters_topic,
-    offsets_topic,
-    status_topic,
-)
+from replication.state import PRODUCERS_TOPIC, letters_topic, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
     from replication.progress import Claimant
-    from replication.state import Anchor, Stored
 
-_DRAIN_S = 5.0  # how long a clean end waits for the last answers
-_LAST_WORD_S = 5.0  # and how long it tries to say so
 _START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
-_STATUS_TAIL = 200  # records of the status topic that are looked at when an epoch begins
-_CONTROL_WAIT_MS = 2000  # what comes is heard at once; the driver beats every second anyway
-_RETRY_S = 0.5
 _START_PAUSES_S = (0.2, 1.0)
+
+
+class Figures(NamedTuple):
+    """What a unit has done: records and bytes acked, partitions that were fenced and counted."""
+
+    records: int = 0
+    bytes: int = 0
+    takeovers: int = 0
+
+    def plus(self, more: Figures) -> Figures:
+        return Figures(*(one + other for one, other in zip(self, more, strict=True)))
 
 
 @dataclass(slots=True)
 class Unit:
-    """The copier of one unit. ``run`` copies until the epoch's end."""
+    """The copier of one unit. ``run`` copies until its term has ended."""
 
-    spec: UnitSpec
+    given: UnitSpec
     ends: Clusters
+    term: Term = field(init=False)
     lanes: list[Lane] = field(default_factory=list)
-    takeovers: int = 0
-    _before: tuple[int, int] = (0, 0)  # records and bytes when the epoch began
-    _written: dict[Lane, Anchor] = field(default_factory=dict)
-    _news: set[Lane] = field(default_factory=set)  # lanes whose anchors may be out of date
-    _points: StateLog = field(init=False)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    _spec: UnitSpec = field(init=False)  # as it can be done
+    _taken_over: int = 0  # at the start
+    _tending: Tending | None = None
+    _told: Figures = field(default_factory=Figures)
+    _unheard: Figures = field(default_factory=Figures)  # of lanes that were replaced
+    _changing: Changing | None = None
+    _change: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.term, self._spec = Term(self.given), self.given
 
     async def run(self) -> None:
-        """Copy until the epoch is over.
+        """Copy until the epoch is over and no other one of the same unit comes in time.
 
         Raises FlowTaken when another driver is at work, ClusterUnavailable and ClusterRejected
         when the unit as a whole could not begin. Single partitions only change their state.
         """
-        until = time.monotonic() + self.spec.epoch_s
-        watching = asyncio.create_task(self._watch(until))
+        self.term.begin(self.given)
+        watching = asyncio.create_task(self.term.watch(self.ends.target))
         try:
-            me = await self._begin_before(watching, until)
-            await self._copy(me, watching, until)
+            me = await self._begin_before(watching)
+            await self._copy(me, watching)
         finally:
+            self.term.close()
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
-            self.ends.target.drop(status_topic(self.spec.source_alias))
+            self.ends.target.drop(status_topic(self.given.source_alias))
 
-    async def _begin_before(self, watching: asyncio.Task[None], until: float) -> Claimant:
-        """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
-        begin = asyncio.create_task(self._begin())
-        left = max(0.0, until - time.monotonic())
-        try:
-            await asyncio.wait({begin, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            if watching.done():
-                watching.result()  # another driver may be at work
-                await asyncio.wait({begin}, timeout=_START_GRACE_S)
-        finally:
-            if not begin.done():
-                begin.cancel()
-                await asyncio.gather(begin, return_exceptions=True)
-        if not begin.cancelled():
-            me, self.lanes, self.takeovers = begin.result()
-            return me
-        raise ClusterUnavailable(
-            f"{self.spec.flow}: the clusters did not answer before the epoch's end"
+    async def epoch_over(self) -> None:
+        """Return when the epoch of a unit that could begin is over."""
+        await self.begun.wait()
+        await self.term.over.wait()
+
+    async def follow(self, spec: UnitSpec) -> bool:
+        """Begin the epoch of ``spec`` with what is open; False: it needs a new start.
+
+        So it does when anything else is asked for than other partitions, and when something could
+        not be had that is to be tried again: an isolation, the right to fence.
+        """
+        if not self._is_like(spec):
+            return False
+        self.term.begin(spec)
+        change = change_of(self.lanes, spec.partitions)
+        if change.leave or change.come:
+            self._change = asyncio.create_task(self._follow(change))
+            (problem,) = await asyncio.gather(self._change, return_exceptions=True)
+            if isinstance(problem, ReplicationError | asyncio.CancelledError):
+                return False
+            if problem is not None:
+                raise problem
+        self.given = spec
+        return True
+
+    def _is_like(self, spec: UnitSpec) -> bool:
+        other = replace(spec, epoch=self.given.epoch, partitions=self.given.partitions)
+        return (
+            self._changing is not None
+            and not self.term.ended.is_set()
+            and other == self.given
+            and bool(self.lanes and spec.partitions)
+            and self.given.is_transactional is spec.is_transactional
+            and (self._spec.isolation, self._spec.delivery) == (spec.isolation, spec.delivery)
         )
 
-    async def _copy(self, me: Claimant, watching: asyncio.Task[None], until: float) -> None:
-        self._before = self._totals()
-        self.spec = self.spec.for_claimant(me)
-        self._points = StateLog(self.ends.target, offsets_topic(self.spec.source_alias))
-        taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
-        if taken:  # what a crash left behind may ask for another one for this epoch (E)
-            self.spec = replace(self.spec, isolation=taken[0])
-        for lane in self.lanes:
-            lane.news = self._news
-            self._news.add(lane)
+    async def _follow(self, change: Change) -> None:
+        """Let lanes go and others come. Where that fails the unit is as a new start may find it."""
+        if (changing := self._changing) is None:
+            return
+        async with self.ends.takeover.turn:
+            await changing.let_go(change.leave)
+            self._replace_lanes([each for each in self.lanes if not each.leaves])
+            come = await changing.take(self._spec, change.come) if change.come else []
+            self._replace_lanes([*self.lanes, *come])
+            await changing.begin(come)
+
+    def _replace_lanes(self, lanes: list[Lane]) -> None:
+        """Look after other lanes; those that come bring figures of a former life with them."""
+        self._unheard = self.news()
+        self.lanes[:] = lanes
+        self._told = self._figures()
+
+    async def _begin_before(self, watching: asyncio.Task[None]) -> Claimant:
+        """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
+        begin = asyncio.create_task(self._begin())
+        over = asyncio.create_task(self.term.over.wait())
+        try:
+            await asyncio.wait({begin, watching, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not begin.done():
+                if watching.done():
+                    watching.result()  # another driver is at work
+                await asyncio.wait({begin}, timeout=_START_GRACE_S)
+        finally:
+            over.cancel()
+            if not begin.done():
+                begin.cancel()
+            await asyncio.gather(begin, over, return_exceptions=True)
+        if not begin.cancelled():
+            me, self.lanes, self._taken_over = begin.result()
+            return me
+        raise ClusterUnavailable(
+            f"{self.given.flow}: the clusters did not answer before the epoch's end"
+        )
+
+    async def _copy(self, me: Claimant, watching: asyncio.Task[None]) -> None:
+        self._told = self._figures()._replace(takeovers=0)
+        self._spec = self._as_taken(me)
         appending = Appending(self.ends.target)
-        judge = Judge(self.spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
-        tending = Tending(self.spec, self.ends, self.lanes, me, appending, judge)
+        judge = Judge(self._spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
+        tending = Tending(self._spec, self.ends, self.lanes, me, appending, judge)
+        self._tending = tending
+        keeping = Keeping(tending)
+        self._changing = Changing(tending, keeping)
+        keeping.keep(self.lanes)
         appending.on_trouble = tending.on_trouble
         registry = StateLog(self.ends.target, PRODUCERS_TOPIC)
-        strangers = Strangers(self.spec, self.ends.target, registry, appending.settle)
+        strangers = Strangers(self._spec, self.ends.target, registry, appending.settle)
         appending.on_gap = strangers.note
-        work = [tending.run(), self._keep_anchors(tending), strangers.run()]
-        transactions = Transactions(self.ends, tending, appending, self._written.update)
-        if self.spec.is_transactional:
+        work = [tending.run(), keeping.run(), strangers.run(), self.term.ended.wait()]
+        transactions = Transactions(self.ends, tending, appending, keeping.wrote)
+        if self._spec.is_transactional:
             appending.transactional_id, appending.on_held = me.transactional_id, transactions.ask
             work.append(transactions.run())
-        tasks = [asyncio.create_task(each) for each in work]
+        tasks: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in work]
+        self.begun.set()
         try:
-            left = max(0.0, until - time.monotonic())
-            done, _ = await asyncio.wait(
-                {*tasks, watching}, timeout=left, return_when=asyncio.FIRST_COMPLETED
-            )
+            done, _ = await asyncio.wait({*tasks, watching}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            if self.spec.is_transactional:
+            if self._change is not None:
+                self._change.cancel()
+                await asyncio.gather(self._change, return_exceptions=True)
+            if self._spec.is_transactional:
                 await transactions.end()
             appending.stopped = True
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await tending.stop()
-            self.takeovers += tending.takeovers
-        await self._end_cleanly(tending)
+        await keeping.end_cleanly(self.lanes)
+
+    def _as_taken(self, me: Claimant) -> UnitSpec:
+        """Return the spec as it can be done now; a crash may have left another isolation (E)."""
+        spec = self.given.for_claimant(me)
+        taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
+        return replace(spec, isolation=taken[0]) if taken else spec
 
     def _letters(self) -> StateLog | None:
-        if not self.spec.policies.dead_letters:
+        if not self.given.policies.dead_letters:
             return None
-        return StateLog(self.ends.target, letters_topic(self.spec.source_alias))
+        return StateLog(self.ends.target, letters_topic(self.given.source_alias))
 
     async def _begin(self) -> tuple[Claimant, list[Lane], int]:
         """Start; what is out of reach for a moment shall not cost the epoch."""
         for pause in _START_PAUSES_S:
             try:
-                return await start(self.spec, self.ends)
+                return await start(self.given, self.ends)
             except ClusterUnavailable:
                 await asyncio.sleep(pause)
-        return await start(self.spec, self.ends)
+        return await start(self.given, self.ends)
 
-    @property
-    def copied(self) -> tuple[int, int]:
-        """Records and bytes acked in this epoch, and those counted, which nobody reported."""
-        records, size = self._totals()
-        return records - self._before[0], size - self._before[1]
+    def news(self) -> Figures:
+        """Return what was done since this was last asked, and what was counted, once."""
+        done, told, unheard = self._figures(), self._told, self._unheard
+        self._told, self._unheard = done, Figures()
+        new = (now - before for now, before in zip(done, told, strict=True))
+        return unheard.plus(Figures(*new))
 
     @property
     def not_running(self) -> int:
         if not self.lanes:  # the unit as a whole could not begin
-            return len(self.spec.partitions)
+            return len(self.given.partitions)
         return sum(each.shown[0] is not PartitionState.RUNNING for each in self.lanes)
 
     @property
     def at_least_once(self) -> int:
         return sum(each.mode == Mode.AT_LEAST_ONCE for each in self.lanes)
 
-    def _totals(self) -> tuple[int, int]:
-        return sum(each.records for each in self.lanes), sum(each.bytes for each in self.lanes)
-
-    async def _keep_anchors(self, tending: Tending) -> None:
-        """Write anchors of lanes that moved, about every second (D)."""
-        while True:
-            try:
-                async with self.ends.takeover.turn:
-                    await self._write_anchors()
-            except Fenced:  # by a sister unit that took over what was ours before, or by a driver
-                async with self.ends.takeover.turn:
-                    await tending.renew()
-            await asyncio.sleep(self.spec.anchor_every_s)
-
-    async def _write_anchors(self, *, clean: bool = False) -> None:
-        """Write what is new of the lanes that have news, at a clean end of all of them."""
-        now = int(time.time() * 1000)
-        looked = self.lanes if clean else list(self._news)
-        self._news.clear()
-        anchors = {lane: lane.course.note(lane.anchor(now, clean=clean)) for lane in looked}
-        moved = {
-            lane: anchor
-            for lane, anchor in anchors.items()
-            if _without_time(anchor) != _without_time(self._written.get(lane))
-        }
-        try:
-            await self._write_points(looked)
-            await self.ends.takeover.anchors.append(list(moved.values()))
-        except BaseException as problem:
-            self._news.update(looked)
-            if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
-                raise
-        else:
-            self._written.update(moved)
-            self._news.update(lane for lane in looked if lane.is_behind)  # its age counts on
-
-    async def _write_points(self, lanes: Iterable[Lane]) -> None:
-        """Write where offsets leave the straight, before anchors that count on it."""
-        courses = [each.course for each in lanes if each.course.pending]
-        await self._points.append([point for each in courses for point in each.pending])
-        for each in courses:
-            each.pending.clear()
-
-    async def _watch(self, until: float) -> None:
-        """Wait for the epoch's end: its time, or the driver's word."""
-        log = StateLog(self.ends.target, status_topic(self.spec.source_alias))
-        while (left := until - time.monotonic()) > 0:
-            try:
-                if log.position < 0:
-                    await log.start_near_end(_STATUS_TAIL)
-                wait_ms = min(_CONTROL_WAIT_MS, max(1, int(left * 1000)))
-                came = await log.wait_for_more(wait_ms)
-            except ClusterUnavailable:
-                await asyncio.sleep(min(_RETRY_S, left))
-                continue
-            if any(self._ends_epoch(each) for each in came):
-                return
-
-    def _ends_epoch(self, record: Stored) -> bool:
-        spec = self.spec
-        match record:
-            case FlowStatus(flow=spec.flow) if record.generation > spec.generation:
-                raise FlowTaken(
-                    f"{spec.flow}: the driver on {record.host} (process {record.pid}) took over"
-                )
-            case Control(flow=spec.flow, generation=spec.generation):
-                return record.end_epoch >= spec.epoch
-            case _:
-                return False
-
-    async def _end_cleanly(self, tending: Tending) -> None:
-        """Wait for the last answers and say in the anchors that nobody appends any more (G).
-
-        A target that does not take that word in time is left alone: the next owner counts.
-        Raises FlowTaken when it turns out that another driver is at work.
-        """
-        deadline = time.monotonic() + _DRAIN_S
-        while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.answers_due for each in self.lanes) and time.monotonic() < deadline
-        ):
-            await asyncio.sleep(0.005)
-        with contextlib.suppress(TimeoutError, ClusterUnavailable, ClusterRejected):
-            async with asyncio.timeout(_LAST_WORD_S):
-                try:
-                    await self._write_anchors(clean=True)
-                except Fenced:
-                    await tending.renew()
-                    await self._write_anchors(clean=True)
-
-
-def _without_time(anchor: Anchor | None) -> object:
-    """Return what of an anchor is news: not the clock."""
-    if anchor is None:
-        return None
-    return (
-        anchor.source, anchor.target, anchor.clean, anchor.state, anchor.reason, anchor.source_end,
-        anchor.appenders, anchor.behind_ms > 0,
-    )  # fmt: skip
+    def _figures(self) -> Figures:
+        return Figures(
+            sum(each.records for each in self.lanes),
+            sum(each.bytes for each in self.lanes),
+            self._taken_over + (self._tending.takeovers if self._tending else 0),
+        )

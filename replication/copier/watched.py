@@ -20,6 +20,7 @@ class Watched:
 
     asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
     news: set[Any] = field(default_factory=set)  # these may need a new anchor
+    leaves: bool = False  # another plan has no place for it: what is on the wire is its last
     taken: tuple[int, int] = (0, -1)  # an offset, and the source's leader epoch of what is before
     _position: int = 0
     _state: PartitionState = PartitionState.WAITING
@@ -78,6 +79,7 @@ class Watched:
     def fetches(self) -> bool:
         return (
             self._state is PartitionState.RUNNING
+            and not self.leaves
             and self._trouble is None
             and self._retry_at is None
         )

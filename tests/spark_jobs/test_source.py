@@ -86,6 +86,14 @@ def test_no_epoch_begins_without_partitions_or_when_the_flow_ends(directory, par
     assert planner.latestOffset() == planner.latestOffset() == {"epoch": 0}
 
 
+def test_the_epochs_of_a_query_follow_on_those_of_the_one_before(directory):
+    source = IsthmusSource(options(directory, replace(TEMPLATE_SPEC, epoch=57), 2))
+    write_plan(directory, 1, plans(0), run=True)
+    planner = source.streamReader(None)
+    assert planner.initialOffset() == {"epoch": 57}
+    assert planner.latestOffset() == {"epoch": 58}
+
+
 def test_no_epoch_begins_before_there_is_a_plan(directory):
     assert reader(directory).latestOffset() == {"epoch": 0}
 

@@ -25,6 +25,7 @@ COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
 TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9, 78}
 # 51: the last transaction is still ending; 78: a new leader does not know yet where its log ends
 _DIAL_S = 10.0
+_SWEEP_S = 1.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
 
@@ -55,13 +56,21 @@ class Lines:
 
     async def channel(self, node: int, purpose: str) -> Channel:
         """Return an open channel, dialing if need be."""
-        channel = self.ready(node, purpose)
-        if channel is not None and not _expiring(channel):
+        channel = self.lasting(node, purpose)
+        if channel is not None:
             return channel
+        return await asyncio.shield(self._begin_dial(node, purpose))
+
+    def lasting(self, node: int, purpose: str) -> Channel | None:
+        """Return the open channel unless it is idle and near its end; never dials."""
+        channel = self.ready(node, purpose)
+        return None if channel is None or _expiring(channel) else channel
+
+    def _begin_dial(self, node: int, purpose: str) -> asyncio.Task[Channel]:
         key = (node, purpose)
         if key not in self._dialing:
             self._dialing[key] = asyncio.create_task(self._dial(node, purpose))
-        return await asyncio.shield(self._dialing[key])
+        return self._dialing[key]
 
     async def any_channel(self) -> Channel:
         """Return a channel to any broker, the known ones first. Raises what the last one said."""
@@ -126,6 +135,12 @@ class Lines:
             except asyncio.CancelledError:
                 opening.add_done_callback(_hang_up)  # the thread goes on
                 raise
+            former = self.ready(node, purpose)
+            if former is not None and former.open_requests:
+                line.sock.close()  # requests in order go over one connection, as long as it lives
+                return former
+            if former is not None:
+                former.close()
             self._channels[node, purpose] = channel = Channel(line, f"{host}:{port}")
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
@@ -134,13 +149,18 @@ class Lines:
             del self._dialing[node, purpose]
 
     async def _sweep(self) -> None:
-        """Close lines whose oldest request is overdue: half-open connections never say so."""
+        """Close lines whose oldest request is overdue: half-open connections never say so.
+
+        Idle ones whose session ends soon are replaced, so that nothing that is sent meets its end.
+        """
         while True:
-            await asyncio.sleep(1)
+            await asyncio.sleep(_SWEEP_S)
             now = time.monotonic()
-            for channel in list(self._channels.values()):
+            for key, channel in list(self._channels.items()):
                 if channel.overdue(now):
                     channel.close(ClusterUnavailable(f"{channel.where}: no answer in time"))
+                elif channel.error is None and _expiring(channel):
+                    self._begin_dial(*key).add_done_callback(_hear)
 
 
 def settle(
@@ -164,6 +184,12 @@ async def attempts() -> AsyncIterator[int]:
             return
         await asyncio.sleep(pause)
         pause = min(pause * 2, 1.0)
+
+
+def _hear(dialing: asyncio.Task[Channel]) -> None:
+    """Take in a failure that nobody waits for: whoever needs the line dials again."""
+    if not dialing.cancelled():
+        dialing.exception()
 
 
 def _hang_up(opening: Future[Line]) -> None:

@@ -100,7 +100,7 @@ class WireNetwork:
         into: Frame,
         line: str = "fetch",
     ) -> Awaitable[list[Fetched]]:
-        channel = self._lines.ready(node, line)
+        channel = self._lines.lasting(node, line)
         if channel is not None:
             return self._begin_fetch(channel, entries, options, into)
         return asyncio.ensure_future(self._dial_and_fetch(node, entries, options, into, line))
