@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from replication.model import TopicPartition
 from replication.naming_conflicts import TargetNames, find_conflicts
-from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry, anchors_topic
+from replication.target_names import read_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Mapping
 
     from replication.naming_conflicts import Conflict, Named
     from replication.ports import Cluster, TopicInfo
-    from replication.state import Stored
+    from replication.target_names import Store
 
 _AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
-_ANCHORS = anchors_topic("\0").split("\0")
-
-
-class Store(Protocol):
-    """Isthmus' own topics on the target; see adapters.state_store."""
-
-    def read(self, topic: str) -> Mapping[bytes, Stored]:
-        """Return the newest record of every key; empty when there is no such topic."""
 
 
 class Found(NamedTuple):
-    """What was read of the target for one flow: see ``TargetNames``."""
+    """What was read of the target for one flow, and about which topics."""
 
-    about: frozenset[str] = frozenset()  # the topics that were in doubt
-    filled: Collection[str] = ()
-    feeders: Mapping[str, set[tuple[str, str]]] = {}
-    lost: Collection[str] = ()
+    about: frozenset[str] = frozenset()
+    names: TargetNames = TargetNames()
     at: float = 0.0
 
 
@@ -72,22 +62,20 @@ class NamingGuard:
             found = self._found.get(flow, Found())
             if new:
                 found = self._found[flow] = self._look(found, frozenset(new), ours, target)
-            mine = self._judged(flow, found, frozenset(ours))
+            mine = self._judged(flow, found.names, frozenset(ours))
             out = {each for conflict in mine for each in conflict.refused}
             for each in named:
                 if each not in out and not self._has_passed(each):
-                    self._passed[each.target] = {
-                        *self._passed.get(each.target, ()),
-                        (flow, each.topic),
-                    }
+                    self._passed.setdefault(each.target, set()).add((flow, each.topic))
                     self._changes += 1
             return mine
 
-    def _judged(self, flow: str, found: Found, ours: frozenset[str]) -> tuple[Conflict, ...]:
+    def _judged(self, flow: str, names: TargetNames, ours: frozenset[str]) -> tuple[Conflict, ...]:
         """Return the findings about a flow; the last ones, while nothing has changed."""
-        asked = (tuple(self._named.values()), found, ours, self._changes)
+        asked = (tuple(self._named.values()), names, ours, self._changes)
         if self._last.get(flow, ((), ()))[0] != asked:
-            every = find_conflicts(chain(*self._named.values()), self._known(found, ours))
+            known = replace(names, existing=ours, feeders=self._feeders(names))
+            every = find_conflicts(chain(*self._named.values()), known)
             mine = tuple(c for c in every if any(each.flow == flow for each in c.members))
             self._last[flow] = asked, mine
         return self._last[flow][1]
@@ -95,12 +83,12 @@ class NamingGuard:
     def _has_passed(self, named: Named) -> bool:
         return (named.flow, named.topic) in self._passed.get(named.target, ())
 
-    def _known(self, found: Found, ours: frozenset[str]) -> TargetNames:
-        feeders = {
-            name: self._passed.get(name, set()) | found.feeders.get(name, set())
-            for name in self._passed.keys() | found.feeders.keys()
+    def _feeders(self, names: TargetNames) -> dict[str, set[tuple[str, str]]]:
+        """Return who feeds each topic: what was read, and what this process has let through."""
+        return {
+            name: {*self._passed.get(name, ()), *names.feeders.get(name, ())}
+            for name in self._passed.keys() | names.feeders.keys()
         }
-        return TargetNames(ours, found.filled, feeders, found.lost)
 
     def _look(
         self,
@@ -112,28 +100,4 @@ class NamingGuard:
         """Read who feeds ``new``; not again at once when only the same topics are in doubt."""
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:
             return before
-        filled = _filled(new, ours, target)
-        feeders, lost = self._fed(ours) if filled else ({}, ())
-        return Found(new, filled, feeders, lost, time.monotonic())
-
-    def _fed(
-        self, ours: Mapping[str, TopicInfo]
-    ) -> tuple[dict[str, set[tuple[str, str]]], Collection[str]]:
-        feeders: dict[str, set[tuple[str, str]]] = {}
-        known: set[str] = set()
-        for topic in ours:
-            if topic.startswith(_ANCHORS[0]) and topic.endswith(_ANCHORS[1]):
-                for each in self._store.read(topic).values():
-                    if isinstance(each, Anchor):
-                        feeders.setdefault(each.target_topic, set()).add((each.flow, each.topic))
-                        known.add(each.flow)
-        registry = self._store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
-        entries = {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
-        return feeders, entries - known
-
-
-def _filled(new: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster) -> set[str]:
-    ends = target.end_offsets(
-        TopicPartition(name, number) for name in new for number in range(ours[name].partitions)
-    )
-    return {partition.topic for partition, end in ends.items() if end}
+        return Found(new, read_names(new, ours, target, self._store), time.monotonic())

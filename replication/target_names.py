@@ -1,0 +1,60 @@
+"""Read what a target says about the names on it: who feeds which topic, and what holds records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from replication.model import TopicPartition
+from replication.naming_conflicts import TargetNames
+from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry, anchors_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.ports import Cluster, TopicInfo
+    from replication.state import Stored
+
+_BEGIN, _END = anchors_topic("\0").split("\0")
+
+
+class Store(Protocol):
+    """Isthmus' own topics on the target; see adapters.state_store."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+
+
+def read_names(
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Store
+) -> TargetNames:
+    """Return what is to be known of the topics ``about``, of ``ours``, the target's.
+
+    Our own topics are read only if one of ``about`` holds records. Raises ClusterUnavailable.
+    """
+    filled = _filled((name for name in about if name in ours), ours, target)
+    if not filled:
+        return TargetNames(frozenset(ours))
+    feeders: dict[str, set[tuple[str, str]]] = {}
+    for anchor in _anchors(ours, store):
+        feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
+    known = {flow for each in feeders.values() for flow, _ in each}
+    return TargetNames(frozenset(ours), filled, feeders, _copied_before(ours, store) - known)
+
+
+def _anchors(ours: Iterable[str], store: Store) -> Iterable[Anchor]:
+    """Yield the anchors of every flow into this target, those of other processes too."""
+    for topic in ours:
+        if topic.startswith(_BEGIN) and topic.endswith(_END):
+            yield from (each for each in store.read(topic).values() if isinstance(each, Anchor))
+
+
+def _copied_before(ours: Iterable[str], store: Store) -> set[str]:
+    registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
+    return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
+
+
+def _filled(names: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster) -> frozenset[str]:
+    ends = target.end_offsets(
+        [TopicPartition(name, number) for name in names for number in range(ours[name].partitions)]
+    )
+    return frozenset(partition.topic for partition, end in ends.items() if end)
