@@ -11,9 +11,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
+from replication.namer import Namer
+from replication.naming_conflicts import find_conflicts, refusals
 from replication.rights import plan_rights
 from replication.selection import TopicSelector
 from replication.state import Applied, OwnRights, status_topic
+from replication.target_names import read_names
 from replication.topics import MIN_INSYNC, AlterConfigs, Keep, TargetTopics, plan_topics
 from replication.wanted import SourceSnapshot, read_source, wanted_topics
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from replication.apply import Action
     from replication.config.model import Config, Flow
+    from replication.naming_conflicts import Conflict
     from replication.ports import Clients, Cluster
     from replication.topics import TopicAction, WantedTopic
 
@@ -48,6 +52,7 @@ class TargetPlan:
     wanted: tuple[WantedTopic, ...] = ()
     actions: tuple[Action, ...] = ()
     problems: tuple[str, ...] = ()  # clusters that could not be asked; the rest is planned
+    conflicts: tuple[Conflict, ...] = ()  # names that meet, and what is not copied for them
     made: tuple[OwnRights, ...] = ()  # rights that are ours
 
     @property
@@ -74,7 +79,8 @@ class Planner:
         """Plan for one target, for what concerns the flows called ``names``.
 
         Other flows that may share topics with them are asked all the same. ``only``: just
-        these target topics. A source that does not answer is a problem, the target an error.
+        these target topics, whose names the caller has judged. A source that does not answer is
+        a problem, the target an error.
         """
         flows = [
             each
@@ -82,6 +88,10 @@ class Planner:
             if names is None or any(_may_meet(each, self.config.flow(name)) for name in names)
         ]
         sources, problems = self._sources(flows, only)
+        conflicts = self._conflicts(sources) if only is None else ()
+        sources = tuple(
+            replace(each, barred=refusals(conflicts, each.flow.name)) for each in sources
+        )
         about = [
             each
             for each in wanted_topics(sources)
@@ -99,7 +109,21 @@ class Planner:
             asked = [each for each in sources if names is None or each.flow.name in names]
             rights, made = plan_rights(asked, self.clients, complete=not problems)
             actions += rights
-        return TargetPlan(target, sources, topics, tuple(about), actions, problems, made)
+        return TargetPlan(target, sources, topics, tuple(about), actions, problems, conflicts, made)
+
+    def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
+        """Return what there is to say about the names that the flows give on the target."""
+        named = [
+            name
+            for each in sources
+            for name in Namer.for_flow(each.flow, self.config).named(each.chosen)
+        ]
+        if not named:
+            return ()
+        flow = sources[0].flow
+        target, store = self.clients.target(flow), self.clients.store(flow)
+        about = {each.target for each in named}
+        return find_conflicts(named, read_names(about, target.topics(), target, store))
 
     def _certain(
         self, wanted: Iterable[WantedTopic], problems: Collection[str]

@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 _BEGIN, _END = anchors_topic("\0").split("\0")
 
 
-class Store(Protocol):
-    """Isthmus' own topics on the target; see adapters.state_store."""
+class Reads(Protocol):
+    """What is needed of ``ports.Records``."""
 
-    def read(self, topic: str) -> Mapping[bytes, Stored]:
-        """Return the newest record of every key; empty when there is no such topic."""
+    def read(self, topic: str) -> Mapping[bytes, Stored]: ...
 
 
 def read_names(
-    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Store
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Reads
 ) -> TargetNames:
     """Return what is to be known of the topics ``about``, of ``ours``, the target's.
 
@@ -41,14 +40,14 @@ def read_names(
     return TargetNames(frozenset(ours), filled, feeders, _copied_before(ours, store) - known)
 
 
-def _anchors(ours: Iterable[str], store: Store) -> Iterable[Anchor]:
+def _anchors(ours: Iterable[str], store: Reads) -> Iterable[Anchor]:
     """Yield the anchors of every flow into this target, those of other processes too."""
     for topic in ours:
         if topic.startswith(_BEGIN) and topic.endswith(_END):
             yield from (each for each in store.read(topic).values() if isinstance(each, Anchor))
 
 
-def _copied_before(ours: Iterable[str], store: Store) -> set[str]:
+def _copied_before(ours: Iterable[str], store: Reads) -> set[str]:
     registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
 

@@ -25,11 +25,14 @@ class SourceSnapshot:
     selector: TopicSelector
     topics: Mapping[str, TopicInfo]
     settings: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
+    barred: Mapping[str, str] = field(default_factory=dict)  # why a topic's name cannot be used
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The topics that are copied, sorted."""
-        return self.selector.selected(self.topics)
+        return tuple(
+            each for each in self.selector.selected(self.topics) if each not in self.barred
+        )
 
 
 def read_source(

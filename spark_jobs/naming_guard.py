@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from replication.naming_conflicts import Conflict, Named
     from replication.ports import Cluster, TopicInfo
-    from replication.target_names import Store
+    from replication.target_names import Reads
 
 _AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
 
@@ -36,7 +36,7 @@ class NamingGuard:
     then, and they are ours. So anchors are read only when a target topic is new to this process.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reads) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._named: dict[str, tuple[Named, ...]] = {}

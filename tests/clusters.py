@@ -33,6 +33,7 @@ class MemoryCluster:
     ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
     rights: set[Acl] | None = field(default_factory=set)  # None: no authorizer
     unloved: set[str] = field(default_factory=set)  # principals that get no rights
+    filled: set[str] = field(default_factory=set)  # topics with records
     changed: int = 0  # requests that changed rights
     altered: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
 
@@ -124,7 +125,7 @@ class MemoryCluster:
         return refused
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return dict.fromkeys(partitions, 0)
+        return {each: 5 if each.topic in self.filled else 0 for each in partitions}
 
 
 class MemoryRecords:

@@ -136,6 +136,15 @@ def _plan_data(
                 "cluster": each.target,
                 "actions": [as_data(action) for action in each.actions],
                 "problems": each.problems,
+                "names": [
+                    {
+                        "kind": conflict.kind,
+                        "topic": conflict.target,
+                        "refused": [{"flow": e.flow, "topic": e.topic} for e in conflict.refused],
+                        "reason": conflict.reason,
+                    }
+                    for conflict in each.conflicts
+                ],
             }
             for each, _ in found
         ],
@@ -152,6 +161,10 @@ def _show(each: TargetPlan, names: list[str] | None) -> None:
             console.print(Text(f"  {flow.gap}", style="yellow"))
         for passed in flow.passed_over:
             console.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
+    for conflict in each.conflicts:
+        refused = bool(conflict.refused)
+        text = f"  {'not copied: ' if refused else ''}{conflict}"
+        console.print(Text(text, style="yellow" if refused else "dim"))
     if each.actions:
         console.print(Text(f"on {each.target}", style="bold"))
     for action in each.actions:

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages import Stage, flow, one_topic
 
-from replication.config.model import ConfigSync, TopicCreation
+from replication.config.model import ConfigSync, Naming, TopicCreation
 from replication.explain import as_data, explain
 from replication.model import Mode
+from replication.naming_conflicts import Kind
 from replication.overview import overview
 from replication.planning import Part
 from replication.topics import CreateTopic, Keep, Refuse
@@ -163,3 +164,30 @@ def test_a_second_plan_is_empty(theirs, ours, defaults_from):
         stage.plan().actions
     )
     assert all(stage.target.counts[name] >= count for name, count in before.items())
+
+
+KEPT = Naming(kind="identity")
+
+
+def test_names_that_meet_stop_their_topics_and_nothing_else():
+    source = MemoryCluster({"orders": 1, "a.b": 1, "a_b": 1})
+    target = MemoryCluster({"orders": 1}, filled={"orders"})
+    found = Stage(flow(naming=KEPT), A=source, B=target).plan()
+    assert [each.topic for each in found.actions] == ["a.b"]
+    assert [(each.kind, each.target) for each in found.conflicts] == [
+        (Kind.METRICS, "a_b"),
+        (Kind.TAKEN, "orders"),
+    ]
+
+
+def test_topics_that_merge_are_told():
+    stage = Stage(
+        flow(naming=KEPT),
+        flow("C", naming=KEPT),
+        A=MemoryCluster({"orders": 1}),
+        C=MemoryCluster({"orders": 3}),
+    )
+    found = stage.plan()
+    (merge,) = found.conflicts
+    assert str(merge) == "orders: orders of A and orders of C merge here"
+    assert [(each.topic, each.partitions) for each in found.actions] == [("orders", 3)]
