@@ -10,6 +10,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
                                           :class:`Decision`, :class:`Applied`, :class:`OwnRights`
+                                          and :class:`Fencing`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 PRODUCERS_TOPIC = "isthmus-producers.internal"
+PROBE_TOPIC = "isthmus-probe.internal"  # holds nothing: appends are tried on it
 
 
 def anchors_topic(source: str) -> str:
@@ -327,6 +329,19 @@ class OwnRights(_Stored):
     by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Fencing(_Stored):
+    """Whether a target does what appends outside transactions rely on, tried once a cluster."""
+
+    KIND: ClassVar[str] = "fencing"
+    KEYS: ClassVar[tuple[str, ...]] = ("cluster",)
+
+    cluster: str  # id of the target, so that another cluster under its name is tried anew
+    lacks: str = ""  # what it does not do; empty: it does all of it
+    flow: str = ""  # for which it was tried
+    at_ms: int = 0
+
+
 Stored = (
     Anchor
     | Claim
@@ -340,6 +355,7 @@ Stored = (
     | DutyReport
     | Applied
     | OwnRights
+    | Fencing
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 

@@ -113,6 +113,7 @@ class Driver:
             self._patiently(each.hold.prepare)
         for each in self._flows:
             self._patiently(each.hold.take)
+            each.hold.try_fencing()
         generations = {each.flow.name: each.hold.status.generation for each in self._flows}
         self._lock.tell(pid=os.getpid(), generations=generations)
 
@@ -195,16 +196,17 @@ class Driver:
 
     def _flow(self, flow: Flow) -> FlowDriver:
         store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-        lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow))
-        starter = functools.partial(self._start, flow)
         hold = Hold(flow, store)
+        lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow, hold))
+        starter = functools.partial(self._start, flow)
         duties = Duties(flow.name, self._duty_pool, hold.report)
         duties.add(duties_of(flow, self._config))
         return FlowDriver(flow, hold, lookout, starter, duties)
 
-    def _planner(self, flow: Flow) -> functools.partial[Future[FlowPlan]]:
+    def _planner(self, flow: Flow, hold: Hold) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
-        planner = FlowPlanner(namer, self._guard, Modes(flow.copying.delivery))
+        modes = Modes(flow.copying.delivery, lambda: hold.lacks)
+        planner = FlowPlanner(namer, self._guard, modes)
         return functools.partial(
             self._pool.submit,
             planner.plan,

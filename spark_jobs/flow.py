@@ -107,7 +107,8 @@ class FlowDriver:
         """Return what people should know of how partitions are copied, weakest promise first."""
         asked = self.flow.copying.delivery == "at-least-once"
         weakest = weaker(self._at_least_once, self.flow.name, asked=asked)
-        return weakest or notice(self._lookout.partitions)
+        usual = notice(self._lookout.partitions, self.hold.lacks)
+        return weakest or usual or self.hold.untried
 
     def copies_since(self, seconds: float) -> bool:
         """Say whether the present query has been copying for so long."""

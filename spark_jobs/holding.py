@@ -6,11 +6,14 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import structlog
+
 from replication.errors import ReplicationError
 from replication.lease import Take, check_lease, decide_lease, keep_lease
 from replication.model import Choice, Desired, TopicPartition
-from replication.state import Control, Decision, FlowStatus, Intent, status_topic
+from replication.state import Control, Decision, Fencing, FlowStatus, Intent, status_topic
 from spark_jobs.identity import holder_of, new_status
+from spark_jobs.proving import ask_target
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 BEAT_S = 1.0
 _LOOK_MS = 200  # between looks while another driver may be alive
 
+log = structlog.get_logger()
+
 
 class Hold:
     """One flow's records in the status topic of its target."""
@@ -29,6 +34,9 @@ class Hold:
     def __init__(self, flow: Flow, store: StateStore) -> None:
         self.status = new_status(flow.name)
         self.desired = Desired.RUN
+        self.lacks = ""  # what the target does not do of what appends rely on
+        self.untried = ""  # why that is not known
+        self._tried: dict[str, Fencing] = {}  # by cluster
         self.decisions: dict[TopicPartition, Choice] = {}
         self._flow = flow
         self._topic = status_topic(flow.source)
@@ -58,6 +66,29 @@ class Hold:
             time.sleep(min(decision.for_ms, _LOOK_MS) / 1000)
             newest = self._newest(self._tail, newest)
         self._claim(self._tail, decision.generation)
+
+    def try_fencing(self) -> None:
+        """Learn whether the target fences: from its record, or by trying, once a cluster.
+
+        Where it cannot be tried, the target is taken for Apache Kafka until the next start.
+        """
+        if self._flow.copying.delivery not in {"auto", "append"}:
+            return  # what is promised then relies on nothing of it
+        try:
+            cluster = self._store.cluster_id()
+            if cluster not in self._tried:
+                self._try_on(cluster)
+            self.lacks = self._tried[cluster].lacks
+        except ReplicationError as problem:
+            self.untried = f"not tried whether {self._flow.target} fences appenders: {problem}"
+            log.warning(self.untried, flow=self._flow.name)
+
+    def _try_on(self, cluster: str) -> None:
+        self._store.ensure_probe()
+        tried = Fencing(cluster, ask_target(self._flow), self._flow.name, _now_ms())
+        self._store.write(self._topic, tried)
+        self._tried[cluster] = tried
+        log.info("tried whether the target fences", flow=self._flow.name, lacks=tried.lacks)
 
     def hear(self) -> None:
         """Take in what is new. Raises FlowTaken when another driver has the flow."""
@@ -123,6 +154,8 @@ class Hold:
         for each in news:
             if isinstance(each, FlowStatus) and each.flow == self._flow.name:
                 statuses.append(each)
+            elif isinstance(each, Fencing):
+                self._tried[each.cluster] = each
             elif isinstance(each, Intent) and each.flow == self._flow.name:
                 self.desired = Desired(each.desired)
             elif isinstance(each, Decision) and each.flow == self._flow.name:

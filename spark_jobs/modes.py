@@ -10,7 +10,7 @@ from replication.model import Mode
 from replication.modes import mode_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from replication.model import PartitionPlan
     from replication.ports import Cluster
@@ -26,6 +26,7 @@ class Modes:
     """
 
     delivery: str = "auto"
+    lacks: Callable[[], str] = str  # what the target does not do of what appends rely on
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     _look_at: float = 0.0
 
@@ -36,6 +37,8 @@ class Modes:
         wanted = set(pairs)
         if self.delivery != "auto":
             return dict.fromkeys(wanted, self.delivery)
+        if self.lacks():
+            return dict.fromkeys(wanted, Mode.TRANSACTIONAL)
         if wanted - self._known.keys() or time.monotonic() >= self._look_at:
             theirs = source.topic_configs({here for here, _ in wanted})
             ours = target.topic_configs({there for _, there in wanted})
@@ -46,11 +49,17 @@ class Modes:
         return self._known
 
 
-def notice(partitions: Iterable[PartitionPlan]) -> str:
-    """Return what people should know of how partitions are copied; empty: as usual. Pure."""
+def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:
+    """Return what people should know of how partitions are copied; empty: as usual. Pure.
+
+    ``lacks``: what the target does not do of what appends rely on.
+    """
     count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
     what = "partition is" if count == 1 else "partitions are"
-    return f"{count} {what} transactional: once for readers of committed records" if count else ""
+    told = f"{count} {what} transactional: once for readers of committed records" if count else ""
+    if lacks:
+        told = f"{told or 'appends may repeat records after a crash'}; of the target: {lacks}"
+    return told
 
 
 def weaker(count: int, flow: str, *, asked: bool) -> str:

@@ -13,6 +13,7 @@ from replication.adapters.kafka_errors import Complaints, our_errors, quiet
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import (
+    PROBE_TOPIC,
     PRODUCERS_TOPIC,
     Stored,
     flow_topics,
@@ -38,6 +39,7 @@ _CONFIGS = {
     "min.compaction.lag.ms": "60000",
     "delete.retention.ms": "600000",
 }
+_PROBE = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "3600000"}
 _LETTERS = {
     "cleanup.policy": "delete",
     "retention.ms": "-1",  # they are the only copy
@@ -129,7 +131,7 @@ class StateStore:
     def ensure_topics(self, source: str) -> None:
         """Create the topics of the flows from ``source`` that are not there; wait for leaders."""
         names = (*flow_topics(source), PRODUCERS_TOPIC)
-        missing = sorted(set(names) - set(self._admin.topics()))
+        missing = sorted(set(names) - self._admin.topic_names())
         if missing:
             replicas = self._replicas()
             for name in missing:
@@ -138,9 +140,19 @@ class StateStore:
 
     def ensure_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""
-        name = letters_topic(source)
-        if name not in self._admin.topics():
-            self._admin.create_topic(name, 1, self._replicas(), _LETTERS)
+        self._ensure(letters_topic(source), _LETTERS)
+
+    def ensure_probe(self) -> None:
+        """Create the topic for trying appends unless it is there."""
+        self._ensure(PROBE_TOPIC, _PROBE)
+
+    def _ensure(self, name: str, configs: Mapping[str, str]) -> None:
+        if name not in self._admin.topic_names():
+            self._admin.create_topic(name, 1, self._replicas(), configs)
+
+    def cluster_id(self) -> str:
+        """Return the cluster's own id."""
+        return self._admin.cluster_id()
 
     def read(self, topic: str) -> dict[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""

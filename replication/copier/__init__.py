@@ -10,6 +10,7 @@
 ``readers``, ``fetching``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
+``proving``                                   whether a target fences at all (A, B)
 ``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
 ``changing``                                  another plan for a unit that copies on
 ``keeping``                                   anchors, about every second and at a clean end (D, G)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import COMMIT, TRANSACTIONAL, Batch, next_sequence, restamp, walk
-from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame
+from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.records import decode, encode, key_and_value, plain_record
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
 _NO_TRANSACTION = 48  # none of ours is open, or one is although this append is not part of it
+_NOT_ALLOWED = {29, 31, 53}  # topic, cluster, transactional id
 _FENCED = {47, _NO_TRANSACTION, 90}
 _MARKER_PAUSE_S = 0.005
 _AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
@@ -138,7 +139,8 @@ class StateLog:
             if ack is not None and ack.error in _FENCED:
                 raise Fenced(f"writing {self.topic}: another appender has fenced us")
             if ack is not None and ack.error not in _AGAIN:
-                raise ClusterRejected(f"writing {self.topic}: error {ack.error} {ack.message}")
+                kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected
+                raise kind(f"writing {self.topic}: error {ack.error} {ack.message}")
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(f"writing {self.topic}: {error or ack}")
             await asyncio.sleep(0.1)

@@ -19,7 +19,7 @@ class Fenced(ClusterRejected):
 
 
 class NotGranted(ClusterRejected):
-    """The cluster gives us no producer id of the kind that was asked for."""
+    """Our user may not do that, or gets no producer id of the kind that was asked for."""
 
 
 class SessionLost(ClusterUnavailable):

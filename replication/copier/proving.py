@@ -1,0 +1,83 @@
+"""Prove on a target what appends outside transactions rely on (invariants A and B).
+
+Apache Kafka does both: it takes a plain append by a transactional id's producer, and after the
+marker of a newer epoch it refuses the former one. Not every cluster that speaks its protocol does.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from replication.copier.logs import StateLog
+from replication.copier.network import Fenced, NotGranted
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.records import encode, plain_record
+from replication.state import PROBE_TOPIC
+
+if TYPE_CHECKING:
+    from replication.copier.network import Network
+
+
+async def prove(target: Network, transactional_id: str) -> str:
+    """Return what the target does not do of what appends rely on; empty: it does all of it.
+
+    The probe topic must be there. Raises NotGranted or ClusterRejected when our user may not do
+    what has to be tried, ClusterUnavailable when there is no answer: neither says anything.
+    """
+    await target.refresh([PROBE_TOPIC])
+    former, present = StateLog(target, PROBE_TOPIC), StateLog(target, PROBE_TOPIC)
+    await present.start_near_end(0)
+    old = await target.init_producer_id(transactional_id)
+    await former.own(old)
+    if refusal := await _append(former):
+        return f"it refuses an append outside a transaction ({refusal})"
+    new = await target.init_producer_id(transactional_id)
+    if new[0] != old[0]:
+        return "it gives one transactional id two producer ids"
+    await present.own(new)
+    await target.fence(transactional_id, new, [present.partition])
+    if not await _marked(present, new):
+        return "it writes no marker for an aborted transaction"
+    if not await _is_fenced(former):
+        return "it takes appends of a producer that a newer one has fenced"
+    if refusal := await _append(present):
+        return f"after a marker it refuses an append outside a transaction ({refusal})"
+    return ""
+
+
+async def _append(log: StateLog) -> str:
+    """Append a record; return why it was refused, or nothing."""
+    record = plain_record(int(time.time() * 1000), b"probe", b"")
+    try:
+        await log.append_batch(encode([record]))
+    except NotGranted:
+        raise
+    except ClusterRejected as refusal:
+        return str(refusal)
+    return ""
+
+
+async def _is_fenced(log: StateLog) -> bool:
+    """Say whether an append is refused for the producer's old epoch."""
+    record = plain_record(int(time.time() * 1000), b"late", b"")
+    try:
+        await log.append_batch(encode([record]))
+    except Fenced:
+        return True
+    except NotGranted:
+        raise
+    except ClusterRejected:
+        pass
+    return False
+
+
+async def _marked(log: StateLog, producer: tuple[int, int]) -> bool:
+    """Wait for the producer's marker. Where there is none, an append shows that all else works."""
+    try:
+        await log.wait_for_markers(dict([producer]))
+    except ClusterUnavailable:
+        if await _append(log):
+            raise
+        return False
+    return True
