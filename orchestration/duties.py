@@ -43,6 +43,11 @@ class FlowDuty:
     every: timedelta
     do: Callable[[Config, Flow, Clients], Report]  # raises ReplicationError
     enabled: bool = True
+    by_driver: bool = False  # whatever its interval: cheap for a process that is there anyway
+
+    @property
+    def is_the_drivers(self) -> bool:
+        return self.by_driver or is_for_driver(self.every)
 
 
 def build_duty(flow: Flow, duty: FlowDuty) -> dg.Definitions:
@@ -55,7 +60,7 @@ def build_duty(flow: Flow, duty: FlowDuty) -> dg.Definitions:
         executor_def=dg.in_process_executor,
         tags=RUN_TAGS,
     )
-    runs = duty.enabled and not is_for_driver(duty.every)
+    runs = duty.enabled and not duty.is_the_drivers
     schedule = dg.ScheduleDefinition(
         name=f"{duty.name}_{slug(flow.name)}_schedule",
         job=job,
@@ -81,7 +86,7 @@ def _when(duty: FlowDuty) -> str:
     every = format_duration(duty.every)
     if not duty.enabled:
         return "Switched off in the file; a run by hand does it once."
-    if is_for_driver(duty.every):
+    if duty.is_the_drivers:
         return f"The Spark driver sees to it every {every}; a run by hand does it at once."
     return f"Every {every}, as near as cron comes to it."
 

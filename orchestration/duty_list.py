@@ -44,6 +44,32 @@ def _duties(flow: Flow) -> Iterator[FlowDuty]:
         flow.acls.enabled,
     )
     yield group_duty(flow)
+    yield _heartbeats(flow)
+    yield _checkpoints(flow)
+
+
+def _heartbeats(flow: Flow) -> FlowDuty:
+    beats = flow.mm2.heartbeats
+    said = f"Signs of life in heartbeats of {flow.target}, as MirrorMaker 2 writes them."
+    return FlowDuty("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
+
+
+def _beat(_: Config, flow: Flow, __: Clients) -> Report:
+    from replication.adapters.mm2_writers import pulse  # noqa: PLC0415 - Kafka's clients, on first use
+
+    return Report(pulse(flow).beat())
+
+
+def _checkpoints(flow: Flow) -> FlowDuty:
+    marks = flow.mm2.checkpoints
+    said = f"Where {flow.source}'s groups stand on {flow.target}, for MirrorMaker 2's clients."
+    return FlowDuty("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
+
+
+def _record(config: Config, flow: Flow, _: Clients) -> Report:
+    from replication.adapters.mm2_writers import recorder  # noqa: PLC0415 - as above
+
+    return Report(recorder(flow, config).record())
 
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.model import PartitionState, TopicPartition
-from replication.offsets import marks_of
+from replication.offsets import Answer, marks_of
 from replication.provenance import Origins, rule_of
 from replication.spans import CountedLog
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from replication.batches import Batch
     from replication.copier.network import Network
-    from replication.offsets import Answer, Mark
+    from replication.offsets import Mark
     from replication.state import Stored
 
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
@@ -98,7 +98,8 @@ class FlowOffsets:
         """Return the answers for offsets of source partitions; ``back``: of their copies.
 
         A partition of which nothing was ever copied is left out, and so is one whose brokers do
-        not answer: it holds up no other one, and ``trouble`` says why.
+        not answer: it holds up no other one, and ``trouble`` says why. What another copier has
+        copied before we took over has no known place.
         """
         there = {each: self._translation(each, ahead=ahead) for each in wanted}
         ready = {each: found for each, found in there.items() if found is not None}
@@ -106,8 +107,11 @@ class FlowOffsets:
         turn = asyncio.Semaphore(_AT_ONCE)
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
+            since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
+            ours = [each for each in wanted[partition] if each >= since]
+            none = dict.fromkeys(set(wanted[partition]) - set(ours), Answer(None, exact=False))
             async with turn:
-                return await translation.translate(wanted[partition], back=back)
+                return {**await translation.translate(ours, back=back), **none}
 
         work = (one(*each) for each in ready.items())
         found = await asyncio.gather(*work, return_exceptions=True)

@@ -122,6 +122,9 @@ class Anchor(_Stored):
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None
     origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
+    # Where it took the partition over from another copier, at the source and on the target: what
+    # stands before was not copied by us, so offsets before it cannot be translated.
+    since: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +366,7 @@ _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 _SHAPES: dict[str, Callable[[Any], Any]] = {
     "appenders": lambda found: tuple((t, p) for t, p in found),
     "run": tuple,
+    "since": tuple,
     "via": tuple,
     "refused": lambda found: {config: (value, why) for config, (value, why) in found.items()},
     "rights": lambda found: tuple(tuple(each) for each in found),

@@ -6,22 +6,20 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from replication.adapters.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
-from replication.adapters.internal_topics import InternalTopics
+from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
 from replication.adapters.offset_reader import group_sync
 from replication.cadence import is_for_driver
 from replication.carrying import carry
-from replication.mm2.heartbeats import Pulse
 from replication.planning import Part, Planner
 from spark_jobs.duties import Duty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from replication.config.model import Config, Flow
 
-
+_SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a compacted topic
 _OFF = timedelta(seconds=60)
 
 
@@ -32,6 +30,10 @@ def duties_of(flow: Flow, config: Config) -> Iterator[Duty]:
     """
     yield from _heartbeats(flow)
     yield _groups(flow, config)
+    if flow.mm2.checkpoints.enabled:
+        yield Duty("checkpoints", flow.mm2.checkpoints.every, recorder(flow, config).record)
+    if flow.mm2.syncs.enabled:
+        yield Duty("offset syncs", _SYNCS_EVERY, emitter(flow, config).emit)
     yield from _syncs(flow, config)
 
 
@@ -58,14 +60,8 @@ def _groups(flow: Flow, config: Config) -> Duty:
 
 
 def _heartbeats(flow: Flow) -> Iterator[Duty]:
-    beats, clients = flow.mm2.heartbeats, flow.clients
+    beats = flow.mm2.heartbeats
     if beats.enabled:
-        forth = _pulse(flow.source, flow.target, beats.replication_factor, clients.target_admin)
-        yield Duty("heartbeats", beats.every, forth.beat)
+        yield Duty("heartbeats", beats.every, pulse(flow).beat)
     if beats.back:
-        back = _pulse(flow.target, flow.source, beats.replication_factor, clients.source_admin)
-        yield Duty("heartbeats on the source", beats.every, back.beat)
-
-
-def _pulse(source: str, target: str, factor: int, client: Mapping[str, str]) -> Pulse:
-    return Pulse(source, target, factor, lambda: InternalTopics(to_librdkafka(client)))
+        yield Duty("heartbeats on the source", beats.every, pulse_back(flow).beat)

@@ -37,6 +37,8 @@ VERBS = {
     "stop": Verb("intents", "stop", "Stop a flow, and its Spark application when it is the last."),
     "resolve": Verb("resolve", "resolve", "List partitions that wait for an answer, or answer."),
     "losses": Verb("resolve", "losses", "List what was not copied, and why."),
+    "takeover": Verb("handover", "takeover", "Go on where MirrorMaker 2 stopped."),
+    "handback": Verb("handover", "handback", "Let MirrorMaker 2 go on where a flow stands."),
     "heartbeats": Verb("heartbeats", "heartbeats", "Show how old the newest heartbeats are."),
     "offsets": Verb("offsets", "app", "Translate offsets, and carry groups' positions over."),
     "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),

@@ -32,7 +32,6 @@ def _names(text: str) -> list[str]:
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
 _GROUPS = "groups are listed anew in every round"
-_SYNCS = "offset syncs and checkpoints are not written by this version"
 _EXACT = "copying is always exactly once"
 _PLUGIN = "plug-ins written in Java cannot run here"
 _N, _L, _R = Fate.NO_EFFECT, Fate.LATER, Fate.REFUSED
@@ -79,20 +78,20 @@ CONNECTOR: dict[str, Key] = {
     "sync.topic.acls.interval.seconds": Key("seconds", default="600"),
     "consumer.poll.timeout.ms": Key("ms", _N, "fetches wait at the broker, there is no polling"),
     "offset.lag.max": Key("int", _N, "offsets are exact, not sampled"),
-    "offset-syncs.topic.replication.factor": Key("int", _L, _SYNCS),
-    "offset-syncs.topic.location": Key("choice source|target", _L, _SYNCS),
-    "emit.offset-syncs.enabled": Key("boolean", _L, _SYNCS),
+    "offset-syncs.topic.replication.factor": Key("int", default="3"),
+    "offset-syncs.topic.location": Key("choice source|target", default="source"),
+    "emit.offset-syncs.enabled": Key("boolean", default="false"),
     "heartbeats.replication.enabled": Key("boolean", default="true"),
     "groups": Key("patterns"),
     "groups.exclude": Key("patterns"),
     "group.filter.class": Key(fate=_R, why=_PLUGIN),
     "refresh.groups.enabled": Key("boolean", _N, _GROUPS),
     "refresh.groups.interval.seconds": Key("seconds", _N, _GROUPS),
-    "emit.checkpoints.enabled": Key("boolean", _L, _SYNCS),
-    "emit.checkpoints.interval.seconds": Key("seconds", _L, _SYNCS),
+    "emit.checkpoints.enabled": Key("boolean", default="true"),
+    "emit.checkpoints.interval.seconds": Key("seconds", default="60"),
     "sync.group.offsets.enabled": Key("boolean", default="false"),
     "sync.group.offsets.interval.seconds": Key("seconds", default="5"),
-    "checkpoints.topic.replication.factor": Key("int", _L, _SYNCS),
+    "checkpoints.topic.replication.factor": Key("int", default="3"),
     "emit.heartbeats.enabled": Key("boolean", default="true"),
     "emit.heartbeats.interval.seconds": Key("seconds", default="1"),
     "heartbeats.topic.replication.factor": Key("int", default="3"),

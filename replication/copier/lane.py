@@ -330,4 +330,5 @@ class Lane(Watched):
             at_ms=now_ms,
             lost=self.lost,
             run=self.course.newest,
+            since=base.since,
         )

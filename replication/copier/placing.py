@@ -95,7 +95,9 @@ class Placing:
         if end == 0:
             await self._anew(lane)  # nothing was copied yet that could be doubled
         elif choice == STOP:
-            _park(lane, PartitionState.POSITION_LOST, _NO_ANCHORS)
+            known = lane.claimed
+            told = known.reason if known.state == PartitionState.POSITION_LOST else ""
+            _park(lane, PartitionState.POSITION_LOST, told or _NO_ANCHORS)
         else:
             await self._anew(lane, EARLIEST if choice == RESEED else LATEST)
 

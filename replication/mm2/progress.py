@@ -27,41 +27,44 @@ _LARGEST_PARTITION = (1 << 31) - 1
 
 
 class StoredOffset(NamedTuple):
-    """A source connector's position: the last record copied; None: reset, it begins anew."""
+    """A source connector's position: the last record copied; None: reset, it begins anew.
+
+    Connect's own clusters call connectors as they like, the dedicated mode by their class.
+    """
 
     cluster: str
     partition: TopicPartition
     offset: int | None
+    connector: str = SOURCE
 
     def key(self) -> bytes:
         topic, partition = self.partition
-        return key_of(SOURCE, {"cluster": self.cluster, "partition": partition, "topic": topic})
+        place = {"cluster": self.cluster, "partition": partition, "topic": topic}
+        return key_of(SOURCE, place, self.connector)
 
     def value(self) -> bytes | None:
         return None if self.offset is None else _dump({"offset": self.offset})
 
 
-def key_of(connector: str, partition: Mapping[str, Any]) -> bytes:
-    """Return a key of ``connector``; ``partition`` has that connector's members."""
-    return _dump([connector, {name: partition[name] for name in _MEMBERS[connector]}])
+def key_of(kind: str, partition: Mapping[str, Any], name: str = "") -> bytes:
+    """Return a key of a connector of this kind; ``partition`` has that kind's members."""
+    return _dump([name or kind, {each: partition[each] for each in _MEMBERS[kind]}])
 
 
 def parse_offset(key: bytes | None, value: bytes | None) -> StoredOffset | None:
-    """Decode a record of the offsets topic; None: it is not a source connector's.
-
-    Another connector's records, foreign ones and malformed ones are told apart by nobody.
-    """
+    """Decode a record of the offsets topic; None: it is not a position of a source connector."""
     try:
         connector, partition = json.loads(key or b"")
         offset = None if value is None else json.loads(value)
     except (ValueError, TypeError):
         return None
-    if connector != SOURCE or problem_of(SOURCE, partition, offset) is not None:
+    if not isinstance(connector, str) or not _names(SOURCE, partition):
         return None
-    if offset is None and not _names(SOURCE, partition):
+    if problem_of(SOURCE, partition, offset) is not None:
         return None
     where = TopicPartition(partition["topic"], int(partition["partition"]))
-    return StoredOffset(partition["cluster"], where, None if offset is None else offset["offset"])
+    at = None if offset is None else int(offset["offset"])
+    return StoredOffset(partition["cluster"], where, at, connector)
 
 
 def newest(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[bytes, StoredOffset]:
@@ -71,12 +74,19 @@ def newest(records: Iterable[tuple[bytes | None, bytes | None]]) -> dict[bytes, 
 
 
 def positions(stored: Iterable[StoredOffset], cluster: str) -> dict[TopicPartition, int]:
-    """Return the last copied offset of each partition of ``cluster`` that has one."""
-    return {
-        each.partition: each.offset
-        for each in stored
-        if each.cluster == cluster and each.offset is not None
-    }
+    """Return the last copied offset of each partition of ``cluster``, the furthest of any name."""
+    found: dict[TopicPartition, int] = {}
+    for each in stored:
+        if each.cluster == cluster and each.offset is not None:
+            found[each.partition] = max(each.offset, found.get(each.partition, 0))
+    return found
+
+
+def connectors(stored: Iterable[StoredOffset], cluster: str) -> tuple[str, ...]:
+    """Return the names under which positions of ``cluster`` are kept; else the usual one."""
+    return tuple(sorted({each.connector for each in stored if each.cluster == cluster})) or (
+        SOURCE,
+    )
 
 
 def problem_of(connector: str, partition: object, offset: object) -> str | None:

@@ -123,3 +123,11 @@ def test_a_problem_is_reported_and_never_raised():
 
 def test_duties_belong_to_their_flow_in_the_ui():
     assert duty_key("A->B", "acls") == dg.AssetKey(["replication", "A_to_B", "acls"])
+
+
+@pytest.mark.parametrize("name", ["heartbeats", "checkpoints"])
+def test_what_the_driver_does_whatever_the_interval_has_a_schedule_that_rests(name):
+    (duty,) = (duty for _, duty in duties(a_config(a_flow())) if duty.name == name)
+    (schedule,) = build_duty(a_flow(), duty).schedules
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert "The Spark driver sees to it every" in (schedule.description or "")

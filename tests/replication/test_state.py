@@ -32,6 +32,7 @@ BY_TYPE = {
     "int | None": st.none() | numbers,
     "bool": st.booleans(),
     "tuple[tuple[str, int], ...]": st.lists(st.tuples(text, numbers), max_size=3).map(tuple),
+    "tuple[int, int] | None": st.none() | st.tuples(numbers, numbers),
     "tuple[int, int, int, int, int] | None": st.none() | st.tuples(*[numbers] * 5),
 }
 

@@ -16,6 +16,7 @@ from replication.adapters.wire.lines import (
     CALL_S,
     Lines,
 )
+from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
 from replication.copier.network import (
     Ack,
@@ -204,6 +205,9 @@ class WireNetwork:
             told = ", ".join(f"{each}: error {code}" for each, code in sorted(refused.items()))
             raise ClusterRejected(f"fencing {transactional_id}: {told}")
         await self.end_transaction(transactional_id, producer, commit=False)
+
+    async def members(self, group: str) -> int:
+        return await members(self._lines, self._call, group)
 
     # -- connections -------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from replication.mm2.progress import (
     HEARTBEAT,
     SOURCE,
     StoredOffset,
+    connectors,
     key_of,
     newest,
     parse_offset,
@@ -80,6 +81,16 @@ def test_the_newest_record_of_a_key_counts_and_other_clusters_are_left_out():
     other = StoredOffset("C", ORDERS, 9)
     records = [(KEY, b'{"offset":1}'), (other.key(), other.value()), (KEY, b'{"offset":2}')]
     assert positions(newest(records).values(), "A") == {ORDERS: 2}
+
+
+def test_a_connector_may_have_any_name():
+    other = StoredOffset("A", ORDERS, 7, "my-mirror")
+    assert other.key() == KEY.replace(b"MirrorSourceConnector", b"my-mirror")
+    stored = [StoredOffset("A", ORDERS, 3), other, StoredOffset("C", ORDERS, 9, "third")]
+    assert parse_offset(other.key(), other.value()) == other
+    assert positions(stored, "A") == {ORDERS: 7}
+    assert connectors(stored, "A") == ("MirrorSourceConnector", "my-mirror")
+    assert connectors([], "A") == ("MirrorSourceConnector",)
 
 
 @KINDS

@@ -1,0 +1,154 @@
+"""Looks at a flow's two clusters on the way over from MirrorMaker 2: does it rest, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.adapters.client_config import to_librdkafka
+from replication.adapters.internal_topics import InternalTopics
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.record_reader import RecordReader
+from replication.adapters.worker_group import workers
+from replication.compare import Print, fingerprint
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.internal_topics import HEARTBEATS
+from replication.mm2.heartbeats import ages
+from replication.mm2.progress import connectors, newest, positions
+from replication.mm2.proof import furthest
+from replication.mm2.takeover import Ends, Step, TakeOver, decide
+from replication.model import TopicPartition
+from replication.selection import TopicSelector
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterator, Mapping
+
+    from replication.adapters.record_reader import Record
+    from replication.config.model import Config, Flow
+    from replication.mm2.progress import StoredOffset
+
+_FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
+_LOG_APPEND_TIME = 2
+
+
+class Signs(NamedTuple):
+    """What shows whether MirrorMaker 2 works for a flow: it changes from one look to the next."""
+
+    workers: int | None  # None: we may not ask
+    beat_ms: int | None  # age of its newest heartbeat
+    ends: Mapping[TopicPartition, int]  # of the copies
+
+
+class Sides:
+    """Both clusters of a flow. Raises ClusterUnavailable or ClusterRejected."""
+
+    def __init__(self, flow: Flow, config: Config) -> None:
+        self.flow = flow
+        self._source = to_librdkafka(flow.clients.source_consumer)
+        self._target = to_librdkafka(flow.clients.target_admin)
+        # MirrorMaker 2 reads uncommitted records unless the file says otherwise.
+        self._isolation = flow.clients.source_consumer.get("isolation.level", "read_uncommitted")
+        self._selector = TopicSelector.for_flow(flow, config.clusters)
+        self._ours = KafkaAdmin(self._target)
+        self._theirs = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
+        self.internal = InternalTopics(self._target, self._ours)
+
+    def stored(self) -> dict[TopicPartition, int]:
+        """Return the positions that MirrorMaker 2's source connector has stored."""
+        return positions(self._stored(), self.flow.source)
+
+    def connectors(self) -> tuple[str, ...]:
+        """Return the names of the source connectors that have stored positions."""
+        return connectors(self._stored(), self.flow.source)
+
+    def _stored(self) -> Collection[StoredOffset]:
+        return newest(self.internal.read(self.flow.mm2.offsets_topic)).values()
+
+    def signs(self, now_ms: int) -> Signs:
+        """Look for signs of life."""
+        beats = ages("", HEARTBEATS, self.internal.read(HEARTBEATS, last=1000), now_ms)
+        mine = [each.ms for each in beats if (each.source, each.target) == self._pair]
+        copies = [copy for _, copy in self._pairs()]
+        return Signs(self._workers(), min(mine, default=None), self._ours.end_offsets(copies))
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return self.flow.source, self.flow.target
+
+    def _workers(self) -> int | None:
+        try:
+            return workers(self.flow.clients.target_admin, self.flow.mm2.worker_group)
+        except ClusterRejected:
+            return None
+
+    def _pairs(self) -> Iterator[tuple[TopicPartition, TopicPartition]]:
+        """Yield the partitions that both sides have."""
+        theirs, ours = self._theirs.topics(), self._ours.topics()
+        for topic in self._selector.selected(theirs):
+            copy = self._selector.remote_topic(topic)
+            there = ours[copy].partitions if copy in ours else 0
+            for number in range(min(theirs[topic].partitions, there)):
+                yield TopicPartition(topic, number), TopicPartition(copy, number)
+
+    def steps(
+        self,
+        stored: Mapping[TopicPartition, int],
+        search: int,
+        only: Container[TopicPartition] | None = None,
+    ) -> Iterator[Step]:
+        """Yield what to do with each partition, proven with at most ``search`` records of it."""
+        theirs, ours = self._theirs.topics(), self._ours.topics()
+        reader, copies = self._readers()
+        raw = RecordReader(self._target, "read_uncommitted")
+        try:
+            for source, target in self._pairs():
+                if only is not None and source not in only:
+                    continue
+                end = raw.bounds(target)[1]
+                start, committed = copies.bounds(target)
+                if committed < end:
+                    raise ClusterUnavailable(
+                        f"{target} at {self.flow.target} has an open transaction at {committed}: "
+                        "try again when it has timed out"
+                    )
+                ids = theirs[source.topic].topic_id, ours[target.topic].topic_id
+                ends = Ends(source, target, *ids, *reader.bounds(source), start, end)
+                yield self._step(ends, stored.get(source), search)
+        finally:
+            for each in (reader, copies, raw):
+                each.close()
+
+    def _step(self, ends: Ends, stored: int | None, search: int) -> Step:
+        step = self._proven(ends, stored, min(search, _FIRST_LOOK))
+        settled = ends.target_end - ends.target_start <= _FIRST_LOOK or (
+            isinstance(step, TakeOver) and step.next >= ends.source_end
+        )
+        return step if settled or search <= _FIRST_LOOK else self._proven(ends, stored, search)
+
+    def _proven(self, ends: Ends, stored: int | None, most: int) -> Step:
+        """Decide by the last ``most`` records of the copy and the source around ``stored``."""
+        at = ends.source_start if stored is None else stored
+        reader, copies = self._readers()  # for one partition once: see RecordReader
+        try:
+            tail = list(copies.read(ends.target, ends.target_end, ends.target_end - most))
+            stop = min(ends.source_end, at + 1 + most)
+            there = list(reader.read(ends.source, stop, max(0, at - most)))
+        finally:
+            reader.close()
+            copies.close()
+        timed = all(each.time[1] != _LOG_APPEND_TIME for each in tail)
+        copy = [_print(each, timed=timed) for each in tail]
+        source = [_print(each, timed=timed) for each in there]
+        proof = furthest(copy, source, -1 if stored is None else stored)
+        return decide(ends, stored, copy, source, proof)
+
+    def _readers(self) -> tuple[RecordReader, RecordReader]:
+        return (
+            RecordReader(self._source, self._isolation),
+            RecordReader(self._target, "read_committed"),
+        )
+
+
+def _print(record: Record, *, timed: bool) -> Print:
+    """Return the record's fingerprint; a target that stamps records itself keeps no time."""
+    time = (record.time[0] if timed else 0, 0)
+    return Print(record.offset, fingerprint(record.key, record.value, record.headers, time))

@@ -1,0 +1,39 @@
+"""How many members a group has, of whatever protocol: workers of Kafka Connect meet in one too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.protocol.metadata import FindCoordinatorRequest
+
+from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from replication.adapters.wire.lines import Lines
+
+_GROUP = 0  # the kind of coordinator
+_NO_SUCH_GROUP = 69
+
+
+async def members(
+    lines: Lines, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
+) -> int:
+    """Return it. Raises ClusterRejected where the credentials may not know."""
+    async for _ in attempts():
+        request = FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
+        found = (await call(None, request, 4)).coordinators[0]
+        error = found.error_code
+        if not error:
+            lines.brokers.setdefault(found.node_id, (found.host, found.port))
+            asked = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
+            described = (await call(found.node_id, asked, 5)).groups[0]
+            error = described.error_code
+            if error in {0, _NO_SUCH_GROUP}:
+                return len(described.members)
+        if error not in COORDINATOR_MOVED:
+            raise ClusterRejected(f"asking for group {group}: error {error}")
+    raise ClusterUnavailable(f"asking for group {group}: its coordinator is not ready")

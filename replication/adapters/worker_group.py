@@ -1,0 +1,27 @@
+"""The group in which the workers of Kafka Connect meet."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from replication.adapters.wire import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def workers(properties: Mapping[str, str], group: str) -> int:
+    """Return how many workers are in ``group``; ``properties`` are Java client properties.
+
+    Raises ClusterUnavailable or ClusterRejected.
+    """
+    return asyncio.run(_members(properties, group))
+
+
+async def _members(properties: Mapping[str, str], group: str) -> int:
+    network = connect(properties, "isthmus")
+    try:
+        return await network.members(group)
+    finally:
+        await network.close()

@@ -1,0 +1,106 @@
+"""Where the source's groups stand, in terms of the target, as MirrorMaker 2 writes it.
+
+Its clients (``RemoteClusterUtils``) read these records to move consumers over. Offsets are exact
+here, so what MirrorMaker 2 does about sparse pairs is not needed: a record says the offset of the
+next record that the group wants, or the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.errors import ClusterRejected
+from replication.mm2.ports import Entry
+from replication.mm2.wire import Checkpoint, parse_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from replication.mm2.ports import Topics
+    from replication.model import TopicPartition
+
+
+class Stand(NamedTuple):
+    """A group's committed offset in a source partition, and its place on the target.
+
+    ``downstream`` None: the group's next record is not copied yet, or its place is not known.
+    """
+
+    group: str
+    target: TopicPartition
+    upstream: int
+    downstream: int | None
+    metadata: str = ""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What was written last of each group and partition."""
+
+    _last: dict[tuple[str, str, int], Checkpoint] = field(default_factory=dict)
+
+    def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """Take in what stands in the topic already; the last of each counts."""
+        for each in parse_all(Checkpoint.parse, records):
+            self._remember(each)
+
+    def news(self, stands: Iterable[Stand]) -> list[Checkpoint]:
+        """Return what is to be written, and remember it.
+
+        A checkpoint goes back only when the group itself went back at the source.
+        """
+        found = [made for each in stands if (made := _checkpoint(each)) and self._is_news(made)]
+        for each in found:
+            self._remember(each)
+        return found
+
+    def _is_news(self, made: Checkpoint) -> bool:
+        last = self._last.get((made.group, made.topic, made.partition))
+        if last is None or made.upstream < last.upstream:
+            return True
+        return made.downstream > last.downstream
+
+    def _remember(self, made: Checkpoint) -> None:
+        self._last[made.group, made.topic, made.partition] = made
+
+
+def _checkpoint(stand: Stand) -> Checkpoint | None:
+    """Return the record; None where there is nothing to say: no offset here, or none there."""
+    if stand.upstream < 0 or stand.downstream is None or stand.downstream < 0:
+        return None
+    topic, partition = stand.target
+    return Checkpoint(
+        stand.group, topic, partition, stand.upstream, stand.downstream, stand.metadata
+    )
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Writes the checkpoints of one flow. ``connect`` is called once, when needed."""
+
+    topic: str
+    replication_factor: int
+    connect: Callable[[], Topics]
+    stands: Callable[[], Iterable[Stand]]
+    _memory: Memory = field(default_factory=Memory, init=False)
+    _topics: Topics | None = field(default=None, init=False)
+
+    def record(self) -> str:
+        """Write what is new and wait for the acks. Raises ReplicationError."""
+        topics = self._topics or self._begin()
+        now = int(time.time() * 1000)
+        made = self._memory.news(self.stands())
+        topics.write(self.topic, [Entry(each.key(), each.value(), now) for each in made])
+        return f"{len(made)} new in {self.topic}" if made else f"nothing new in {self.topic}"
+
+    def _begin(self) -> Topics:
+        topics = self.connect()
+        topics.ensure(self.topic, self.replication_factor)
+        # Who may not read it goes on: offsets are exact, so what is repeated is right as well.
+        with contextlib.suppress(ClusterRejected):
+            self._memory.load(topics.read(self.topic))
+        self._topics = topics
+        return topics

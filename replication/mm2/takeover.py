@@ -1,0 +1,170 @@
+"""What is to be done to go on where MirrorMaker 2 stopped, or to let it go on after us. Pure.
+
+Nothing is copied again and nothing left out: a partition's position is MirrorMaker 2's own record
+of it together with the proof that the copy's content gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from replication.model import PartitionState, TopicPartition
+from replication.state import Anchor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.compare import Print
+    from replication.mm2.proof import Proof
+
+HANDED_BACK = "handed back to MirrorMaker 2"
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """One partition on both sides, as it stands. The ends are next offsets."""
+
+    source: TopicPartition
+    target: TopicPartition
+    source_id: str
+    target_id: str
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """Go on at ``next`` of the source."""
+
+    ends: Ends
+    stored: int | None
+    next: int
+    how: str
+
+    @property
+    def beyond(self) -> int:
+        """How many offsets behind the stored position are on the target already."""
+        return self.next - (self.ends.source_start if self.stored is None else self.stored + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """MirrorMaker 2 has copied nothing of it: the flow begins it like any new partition."""
+
+    ends: Ends
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """The content does not show where to go on."""
+
+    ends: Ends
+    stored: int | None
+    why: str
+
+
+Step = TakeOver | Begin | Unproven
+
+
+def decide(
+    ends: Ends, stored: int | None, copy: Sequence[Print], source: Sequence[Print], proof: Proof
+) -> Step:
+    """Return what to do with a partition.
+
+    ``copy`` is the end of the target's partition; ``source`` goes from before ``stored`` on.
+    """
+    if not copy and stored is None and ends.target_end == 0:
+        return Begin(ends)
+    after = -1 if stored is None else stored
+    if stored is not None and ends.source_end <= stored + 1 and proof.last is None:
+        return TakeOver(ends, stored, stored + 1, "the source has nothing that comes after it")
+    if not copy:
+        return Unproven(ends, stored, "the target's partition is empty")
+    if proof.last is None:
+        return Unproven(ends, stored, "no record at the target's end is one of the source's here")
+    if any(proof.last < each.offset <= after for each in source):
+        return Unproven(
+            ends, stored, f"the target ends with the source's record {proof.last}, before that"
+        )
+    return TakeOver(ends, stored, max(proof.last, after) + 1, _how(proof))
+
+
+def _how(proof: Proof) -> str:
+    said = [f"the target ends with the source's record {proof.last}"]
+    if proof.runs > 1:
+        said = [f"the furthest record on the target is the source's {proof.last}"]
+    if proof.foreign:
+        said.append(f"behind it {proof.foreign} that are not the source's")
+    if proof.ambiguous:
+        said.append("contents repeat, so the earliest place that fits counts: some may come again")
+    return "; ".join(said)
+
+
+def explain(step: Step) -> str:
+    """Return one line on ``step``."""
+    where = f"{step.ends.source} -> {step.ends.target}"
+    match step:
+        case Begin():
+            return f"{where}: nothing was copied yet, it begins at its first record"
+        case Unproven(stored=stored, why=why):
+            return f"{where}: {_stored(stored)}; not proven: {why}"
+        case TakeOver(stored=stored, next=following, how=how, beyond=beyond):
+            more = f", {beyond} more are there already" if beyond > 0 else ""
+            left = step.ends.source_end - following
+            return f"{where}: {_stored(stored)}{more}; goes on at {following} ({left} left): {how}"
+
+
+def _stored(stored: int | None) -> str:
+    return "no stored position" if stored is None else f"stored position {stored}"
+
+
+def anchor_after(flow: str, step: TakeOver, before: Anchor | None, now_ms: int) -> Anchor:
+    """Return the anchor with which ``flow`` goes on: a clean start behind all that is there.
+
+    It cannot lead (invariant D): everything before ``next`` is on the target. It is clean (G):
+    nobody of ours appends, and nobody else did while we looked.
+    """
+    ends = step.ends
+    known = before or Anchor(flow, *ends.source, ends.target.topic, None, None)
+    return Anchor(
+        flow,
+        *ends.source,
+        ends.target.topic,
+        step.next,
+        ends.target_end,
+        generation=known.generation,
+        epoch=known.epoch,
+        clean=True,
+        records=known.records,
+        bytes=known.bytes,
+        lost=known.lost,
+        state=PartitionState.WAITING,
+        reason="taken over from MirrorMaker 2",
+        source_topic_id=ends.source_id,
+        target_topic_id=ends.target_id,
+        source_end=ends.source_end,
+        at_ms=now_ms,
+        since=(step.next, ends.target_end),
+    )
+
+
+def handed_back(anchor: Anchor, following: int, now_ms: int) -> Anchor:
+    """Return the anchor of a partition that MirrorMaker 2 goes on with.
+
+    The flow may not go on from here by itself: it would copy again what MirrorMaker 2 copies from
+    now on. So the position is lost to it, on purpose, until it is taken over again.
+    """
+    reason = f"{HANDED_BACK} at {following}: take it over with isthmus takeover --from-mm2"
+    return replace(
+        anchor,
+        source=None,
+        target=None,
+        clean=True,
+        appenders=(),
+        state=PartitionState.POSITION_LOST,
+        reason=reason,
+        at_ms=now_ms,
+    )

@@ -1,0 +1,54 @@
+"""The page on MirrorMaker 2's scenarios says nothing that the tests do not show."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+PAGE = (TESTS.parent / "docs" / "mm2-parity.md").read_text()
+ROW = re.compile(r"^\| ([A-Z]+-\d\d[a-d]?) \| (.*) \| (.*) \|$", re.MULTILINE)
+# How many scenarios MirrorMaker 2 has of each kind.
+SCENARIOS = {
+    "CFG": 16, "CON": 13, "SRC": 10, "SC": 28, "ST": 7, "OW": 3, "WF": 3, "MET": 1, "OS": 8,
+    "CC": 16, "CK": 6, "CT": 9, "CS": 2, "HB": 10, "MU": 7, "MC": 12, "RP": 4, "SAT": 1, "IT": 13,
+    "IV": 9, "DM": 3,
+}  # fmt: skip
+
+
+def rows() -> list[tuple[str, list[str], str]]:
+    return [(row[1], re.findall(r"`([^`]+)`", row[2]), row[3]) for row in ROW.finditer(PAGE)]
+
+
+def names_in(path: str) -> set[str]:
+    tree = ast.parse((TESTS / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_scenario_stands_there_once():
+    names = Counter(name for name, _, _ in rows())
+    assert set(names.values()) == {1}
+    assert Counter(name.partition("-")[0] for name in names) == SCENARIOS
+
+
+def test_every_scenario_has_a_test_or_a_reason():
+    assert [name for name, shown, why in rows() if not shown and not why] == []
+
+
+@pytest.mark.parametrize("path", sorted({t.partition("::")[0] for _, ts, _ in rows() for t in ts}))
+def test_every_test_that_is_named_there_exists(path):
+    named = {each for _, shown, _ in rows() for each in shown}
+    wanted = {
+        name for each in named for at, _, name in [each.partition("::")] if at == path and name
+    }
+    assert wanted <= names_in(path)
+
+
+def test_the_count_is_right():
+    shown = sum(bool(tests) for _, tests, _ in rows())
+    assert f"{shown} of {len(rows())} are shown by a test" in PAGE
+    assert shown >= 150

@@ -1,0 +1,104 @@
+"""Checkpoints: which are written, and when not."""
+
+from __future__ import annotations
+
+import pytest
+
+from replication.errors import ClusterRejected
+from replication.mm2.checkpoints import Memory, Recorder, Stand
+from replication.mm2.wire import Checkpoint
+from replication.model import TopicPartition
+
+COPY = TopicPartition("A.orders", 0)
+
+
+def stand(upstream: int, downstream: int | None, group: str = "g", metadata: str = "") -> Stand:
+    return Stand(group, COPY, upstream, downstream, metadata)
+
+
+def offsets(found) -> list[tuple[int, int]]:
+    return [(each.upstream, each.downstream) for each in found]
+
+
+class Cluster:
+    def __init__(self, records=(), refused: str = "") -> None:
+        self.records, self.refused, self.written = records, refused, []
+
+    def ensure(self, name, replication_factor): ...
+
+    def read(self, topic):
+        if self.refused:
+            raise ClusterRejected(self.refused)
+        return self.records
+
+    def write(self, topic, entries):
+        self.written += [Checkpoint.parse(each.key, each.value) for each in entries]
+
+
+def recorder(cluster, stands) -> Recorder:
+    return Recorder("A.checkpoints.internal", 1, lambda: cluster, lambda: stands)
+
+
+def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():
+    (made,) = Memory().news([stand(10, 7, "billing", "host-1")])
+    assert made == Checkpoint("billing", "A.orders", 0, 10, 7, "host-1")
+
+
+@pytest.mark.parametrize(
+    "none",
+    [
+        pytest.param(stand(10, None), id="CT-05, not copied"),
+        pytest.param(stand(-1, 5), id="CT-06, no committed offset"),
+        pytest.param(stand(10, -1), id="no place"),
+    ],
+)
+def test_ct_05_ct_06_without_an_offset_on_both_sides_there_is_no_checkpoint(none):
+    assert Memory().news([none]) == []
+
+
+def test_ct_07_a_checkpoint_goes_back_only_when_the_group_did():
+    memory = Memory()
+    assert offsets(memory.news([stand(400, 400)])) == [(400, 400)]
+    assert memory.news([stand(400, 400)]) == []
+    assert memory.news([stand(400, 375)]) == []
+    assert offsets(memory.news([stand(300, 290)])) == [(300, 290)]
+    assert offsets(memory.news([stand(301, 291)])) == [(301, 291)]
+
+
+def test_ct_08_a_restart_goes_on_from_the_checkpoints_that_are_there():
+    before = Checkpoint("g", "A.orders", 0, 250, 201)
+    memory = Memory()
+    memory.load([(before.key(), before.value())])
+    assert memory.news([stand(250, 176)]) == []
+    assert memory.news([stand(370, 176)]) == []
+    assert offsets(memory.news([stand(400, 376)])) == [(400, 376)]
+
+
+def test_cs_01_the_last_record_counts_and_malformed_ones_are_left_out():
+    old, new = (Checkpoint("g", "A.orders", 0, each, each) for each in (1, 9))
+    other = Checkpoint("h", "A.orders", 0, 500, 500)
+    records = [(each.key(), each.value()) for each in (old, other, new)]
+    cluster = Cluster([*records[:2], (b"x", b"y"), (old.key(), None), records[2]])
+    recorder(cluster, [stand(9, 9), stand(10, 10)]).record()
+    assert offsets(cluster.written) == [(10, 10)]
+
+
+def test_ct_09_nothing_is_written_before_what_is_there_was_read():
+    order = []
+
+    class Watched(Cluster):
+        def read(self, topic):
+            order.append("read")
+            return super().read(topic)
+
+        def write(self, topic, entries):
+            order.append("write")
+
+    recorder(Watched(), [stand(1, 1)]).record()
+    assert order == ["read", "write"]
+
+
+def test_cs_02_who_may_not_read_the_topic_writes_what_is_right():
+    cluster = Cluster(refused="not authorized")
+    assert recorder(cluster, [stand(5, 5)]).record() == "1 new in A.checkpoints.internal"
+    assert offsets(cluster.written) == [(5, 5)]

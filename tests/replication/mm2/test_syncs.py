@@ -1,0 +1,54 @@
+"""Offset syncs: each pair must be right for what MirrorMaker 2 makes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from replication.mm2.syncs import Emitter, pair_of
+from replication.mm2.wire import OffsetSync
+from replication.state import Anchor
+
+
+def anchor(source: int | None, target: int | None, records: int, partition: int = 0) -> Anchor:
+    return Anchor("A->B", "orders", partition, "A.orders", source, target, records=records)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "pair"),
+    [
+        pytest.param(anchor(0, 0, 0), anchor(5, 5, 5), (4, 4), id="the last record and its copy"),
+        pytest.param(anchor(5, 5, 5), anchor(9, 7, 7), (8, 6), id="behind a gap"),
+        pytest.param(None, anchor(5, 5, 5), None, id="where it began is not known"),
+        pytest.param(anchor(5, 5, 5), anchor(5, 7, 5), None, id="a marker of ours"),
+        pytest.param(anchor(5, 5, 5), anchor(9, 5, 5), None, id="a jump over what is lost"),
+        pytest.param(anchor(5, 5, 5), anchor(None, None, 6), None, id="no position"),
+    ],
+)
+def test_a_pair_is_a_record_and_its_copy_or_there_is_none(before, now, pair):
+    wanted = None if pair is None else OffsetSync("orders", 0, *pair)
+    assert pair_of(before, now) == wanted
+
+
+class Cluster:
+    def __init__(self) -> None:
+        self.written = []
+
+    def ensure(self, name, replication_factor): ...
+
+    def write(self, topic, entries):
+        self.written += [OffsetSync.parse(each.key, each.value) for each in entries]
+
+
+def test_st_07_only_the_newest_pair_of_a_partition_is_written():
+    looks = iter(
+        [
+            [anchor(0, 0, 0), anchor(0, 0, 0, 1)],
+            [anchor(5, 5, 5), anchor(9, 9, 9), anchor(2, 2, 2, 1)],
+            [],
+        ]
+    )
+    cluster = Cluster()
+    emitter = Emitter("mm2-offset-syncs.B.internal", 1, lambda: cluster, lambda: next(looks))
+    for _ in range(3):
+        emitter.emit()
+    assert cluster.written == [OffsetSync("orders", 0, 8, 8), OffsetSync("orders", 1, 1, 1)]
