@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.config.model import Config, Flow
-    from replication.group_sync import Moved
+    from replication.group_round import Moved
 
 
 def pulse(flow: Flow) -> Pulse:

@@ -71,7 +71,7 @@ def test_mc_04_mc_05_mc_06_mc_07_mc_09_kafkas_client_answers_rightly_about_what_
     assert said["noHops"] == "-1"
     assert listed(said["remoteTopics"]) == {copy, beats}
     assert {copy, beats} <= listed(said["allRemoteTopics"])
-    assert said[f"offset {copy}-0"] == "100|m"
+    assert said[f"offset {copy}-0"].rstrip("\0") == "100|m"  # the committing client adds a zero
     assert said["translateOffsets"] == f"{{{copy}-0=100, {copy}-1=150}}"
 
 

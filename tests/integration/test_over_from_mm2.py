@@ -87,7 +87,7 @@ class Both:
     def close(self) -> None:
         self.app.close()
         for each in self.mirrormakers:
-            each.kill()
+            kill_mirrormaker(each)
 
 
 @pytest.fixture(scope="module")
