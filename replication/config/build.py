@@ -30,6 +30,7 @@ from replication.config.precedence import (
     connector_properties,
     worker_properties,
 )
+from replication.config.properties import Value
 from replication.config.reading import Reader, Setting
 from replication.config.security import check_security
 from replication.config.settings import (
@@ -41,11 +42,11 @@ from replication.config.settings import (
 )
 from replication.config.topology import check_topology
 from replication.config.verify import ParsedFile, absolute_files
+from replication.topology import drawn
 
 if TYPE_CHECKING:
     from replication.config.findings import Notes
     from replication.config.flows import Pair, Plan
-    from replication.config.properties import Value
 
 _DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
 _STATE_FACTOR = (
@@ -75,7 +76,17 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
     known = {alias: each for alias, each in clusters.items() if each is not None}
     config = Config(path=parsed.path, clusters=known, flows=tuple(flows), spark=spark,
                     alerts=alerts)  # fmt: skip
+    _mention_conflicts(config, parsed, notes)
     return config, origins
+
+
+def _mention_conflicts(config: Config, parsed: ParsedFile, notes: Notes) -> None:
+    """Note topics that the file names and whose names cannot be used on the target."""
+    if notes.has_errors:
+        return  # a pattern or a policy among them may be no good
+    for each in drawn(config).conflicts:
+        key = next((k for k in ("topics.map.file", "topics") if k in parsed.props), "topics")
+        notes.warn(parsed.props.get(key, Value("", key)).at, f"will not be copied: {each}")
 
 
 def _cluster(parsed: ParsedFile, alias: str, notes: Notes) -> Cluster | None:

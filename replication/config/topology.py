@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from replication.config.findings import Notes
     from replication.config.model import Flow
 
-_LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Notes) -> None:
@@ -24,7 +24,7 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
                         "two clusters, or no flow between the two names")  # fmt: skip
-    for circle in _circles([flow for flow in flows if not flow.naming.prefixes_all]):
+    for circle in circles([flow for flow in flows if not flow.naming.prefixes_all]):
         _refuse_blind(circle, props, notes)
 
 
@@ -50,7 +50,7 @@ def _addresses(servers: str) -> set[str]:
     return {each.strip() for each in servers.split(",")} - {""}
 
 
-def _circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
     """Yield each circle once: it begins at its flow with the smallest name."""
     for first in sorted(flows, key=lambda flow: flow.name):
         yield from _walk((first,), flows)
@@ -65,14 +65,14 @@ def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow,
         if (
             flow.source == path[-1].target
             and flow not in path
-            and all(_overlap(flow, each) for each in path)
+            and all(may_share(flow, each) for each in path)
         ):
             yield from _walk((*path, flow), flows)
 
 
-def _overlap(one: Flow, other: Flow) -> bool:
+def may_share(one: Flow, other: Flow) -> bool:
     """Say whether two flows may copy a topic of the same name; patterns are taken to overlap."""
     topics = (set(one.selection.topics), set(other.selection.topics))
-    if all(set(topic) <= _LITERAL for each in topics for topic in each):
+    if all(set(topic) <= LITERAL for each in topics for topic in each):
         return bool(topics[0] & topics[1])
     return all(topics)

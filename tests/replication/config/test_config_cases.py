@@ -637,3 +637,13 @@ def test_a_replacement_that_java_would_refuse_is_an_error(tmp_path):
             "group, ${source} for the source's name"
         )
     ]
+
+
+def test_topics_of_a_file_that_would_meet_by_chance_are_warned_of(tmp_path):
+    (tmp_path / "names.map").write_text("A:a = x\nB:b = x\n")
+    text = TWO.replace(
+        "A->B.enabled", "C.bootstrap.servers = c:9092\nA->C.enabled = true\nB->C.enabled"
+    )
+    lines = text.replace("A, B", "A, B, C") + "topics = a, b\ntopics.map.file = names.map\n"
+    (warned,) = about(found(tmp_path, lines), "topics.map.file")
+    assert warned.startswith("warning: will not be copied: x: a of A and b of B would mix here")
