@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 TOPICS = ("smoke-a", "smoke-b", "smoke-c")
 PARTITIONS = 4
 _PATIENCE_S = 60.0
+_RETURN_S = 120.0  # a machine may be busy with other things
 _LOOK_S = 0.1
 _PORTIONS = 40  # half a second apart
 _COPIES = "pyspark.worker"  # in the command of a process that runs tasks; others only plan
@@ -92,7 +93,7 @@ class Smoke:
                 self._kill(victim, "org.apache.spark.deploy", "the driver's JVM")
                 back.start()
             time.sleep(max(0.0, 0.5 - (time.monotonic() - began)))
-        back.join(_PATIENCE_S)
+        back.join(_RETURN_S)
         if not self.back_s:
             raise EnvironmentProblem(f"the driver is not back; its logs are in {self.root}")
 
@@ -105,7 +106,7 @@ class Smoke:
 
     def _time_the_return(self, app: Application) -> None:
         """Note when the driver that follows the killed one has copied something."""
-        while time.monotonic() < self._killed_at + _PATIENCE_S:
+        while time.monotonic() < self._killed_at + _RETURN_S:
             if self._newest(app).follows(self._before):
                 self.back_s = time.monotonic() - self._killed_at
                 return
