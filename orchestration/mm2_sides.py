@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.adapters.client_config import to_librdkafka
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from replication.mm2.progress import StoredOffset
 
 _FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
+_AT_ONCE = 8  # partitions
 _LOG_APPEND_TIME = 2
 
 
@@ -96,13 +98,19 @@ class Sides:
         only: Container[TopicPartition] | None = None,
     ) -> Iterator[Step]:
         """Yield what to do with each partition, proven with at most ``search`` records of it."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from pool.map(
+                lambda ends: self._step(ends, stored.get(ends.source), search),
+                [each for each in self._ends() if only is None or each.source in only],
+            )
+
+    def _ends(self) -> Iterator[Ends]:
+        """Yield where each partition begins and ends on both sides."""
         theirs, ours = self._theirs.topics(), self._ours.topics()
         reader, copies = self._readers()
         raw = RecordReader(self._target, "read_uncommitted")
         try:
             for source, target in self._pairs():
-                if only is not None and source not in only:
-                    continue
                 end = raw.bounds(target)[1]
                 start, committed = copies.bounds(target)
                 if committed < end:
@@ -111,8 +119,7 @@ class Sides:
                         "try again when it has timed out"
                     )
                 ids = theirs[source.topic].topic_id, ours[target.topic].topic_id
-                ends = Ends(source, target, *ids, *reader.bounds(source), start, end)
-                yield self._step(ends, stored.get(source), search)
+                yield Ends(source, target, *ids, *reader.bounds(source), start, end)
         finally:
             for each in (reader, copies, raw):
                 each.close()

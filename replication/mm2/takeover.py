@@ -76,20 +76,42 @@ def decide(
 
     ``copy`` is the end of the target's partition; ``source`` goes from before ``stored`` on.
     """
-    if not copy and stored is None and ends.target_end == 0:
+    if stored is None and (ends.target_end == 0 or ends.source_end == ends.source_start):
         return Begin(ends)
     after = -1 if stored is None else stored
-    if stored is not None and ends.source_end <= stored + 1 and proof.last is None:
-        return TakeOver(ends, stored, stored + 1, "the source has nothing that comes after it")
+    if proof.last is None and stored is not None and (gone := _gone(ends, stored)):
+        return TakeOver(ends, stored, stored + 1, gone)
+    if doubt := _doubt(ends, after, copy, source, proof):
+        return Unproven(ends, stored, doubt)
+    return TakeOver(ends, stored, max(proof.last or 0, after) + 1, _how(proof))
+
+
+def _doubt(
+    ends: Ends, after: int, copy: Sequence[Print], source: Sequence[Print], proof: Proof
+) -> str:
+    """Say what contradicts that everything up to ``after`` is on the target; empty: nothing."""
+    if ends.source_end <= after:
+        return f"the source ends at {ends.source_end}: it was made anew"
     if not copy:
-        return Unproven(ends, stored, "the target's partition is empty")
+        return "the target's partition is empty"
     if proof.last is None:
-        return Unproven(ends, stored, "no record at the target's end is one of the source's here")
+        return "no record at the target's end is one of the source's here"
     if any(proof.last < each.offset <= after for each in source):
-        return Unproven(
-            ends, stored, f"the target ends with the source's record {proof.last}, before that"
-        )
-    return TakeOver(ends, stored, max(proof.last, after) + 1, _how(proof))
+        return f"the target ends with the source's record {proof.last}, before that"
+    return ""
+
+
+def _gone(ends: Ends, stored: int) -> str:
+    """Say why nothing of the source can be on the target already; empty: something might.
+
+    What the target ends with is not there any more, so all that is there comes after it: were any
+    of it on the target, the target would end with it.
+    """
+    if ends.source_end == stored + 1:
+        return "the source has nothing that comes after it"
+    if stored < ends.source_start < ends.source_end and ends.target_end > ends.target_start:
+        return "the source no longer has what the target ends with; what it has is newer"
+    return ""
 
 
 def _how(proof: Proof) -> str:

@@ -69,6 +69,17 @@ def test_what_the_source_no_longer_has_needs_no_proof_where_nothing_comes_after_
     assert step.next == 100
 
 
+def test_what_retention_took_at_the_source_is_gone_and_the_rest_comes_after_it():
+    step = decided(12, range(10), range(40, 60), ends(source=(40, 60)))
+    assert isinstance(step, TakeOver)
+    assert step.next == 13  # the engine sees, and notes, what is lost before 40
+
+
+def test_an_empty_partition_begins_whatever_others_wrote_to_its_copy():
+    step = decided(None, (77, 78), (), ends(source=(0, 0)))
+    assert isinstance(step, Begin)
+
+
 def test_offsets_without_records_before_the_stored_position_are_no_doubt():
     step = decided(12, range(10), (*range(10), 13, 14))  # 10 to 12: markers, or compacted
     assert isinstance(step, TakeOver)
@@ -82,6 +93,7 @@ def test_offsets_without_records_before_the_stored_position_are_no_doubt():
         pytest.param(12, (), range(20), "partition is empty", id="it lost all"),
         pytest.param(12, (77, 78), range(20), "no record at the target's end", id="other content"),
         pytest.param(None, (77,), range(20), "no record at the target's end", id="no position"),
+        pytest.param(120, range(10), range(20), "it was made anew", id="another source topic"),
     ],
 )
 def test_what_the_content_contradicts_is_not_taken_over(stored, copy, source, why):
