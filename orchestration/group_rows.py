@@ -72,7 +72,7 @@ def _difference(
     if moved.group in left:
         action = f"left: {left[moved.group]}"
     elif moved.answer.offset is None:
-        action = "not copied yet"
+        action = "not copied yet" if moved.answer.exact else "before the takeover: not known"
     else:
         action = "keep" if wanted is None else "set"
     after = wanted.offset if wanted is not None else current

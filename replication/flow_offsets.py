@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.model import PartitionState, TopicPartition
-from replication.offsets import Answer, marks_of
+from replication.offsets import BEFORE_US, marks_of
 from replication.provenance import Origins, rule_of
 from replication.spans import CountedLog
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from replication.batches import Batch
     from replication.copier.network import Network
-    from replication.offsets import Mark
+    from replication.offsets import Answer, Mark
     from replication.state import Stored
 
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
@@ -109,7 +109,7 @@ class FlowOffsets:
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
             since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
             ours = [each for each in wanted[partition] if each >= since]
-            none = dict.fromkeys(set(wanted[partition]) - set(ours), Answer(None, exact=False))
+            none = dict.fromkeys(set(wanted[partition]) - set(ours), BEFORE_US)
             async with turn:
                 return {**await translation.translate(ours, back=back), **none}
 

@@ -15,6 +15,7 @@ from replication.errors import ClusterUnavailable, ReplicationError
 from replication.group_round import Moved, Round, by_group, told
 from replication.groups import IDLE, Committed, TargetGroups, lowest, plan_groups
 from replication.model import TopicPartition
+from replication.offsets import NOT_YET
 from replication.selection import group_filter
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class GroupSync:
         self.offsets.look()
         while True:
             found = self._translated(positions)
-            late = [each for each in found if each.answer.offset is None]
+            late = [each for each in found if each.answer == NOT_YET]
             if not late or time.monotonic() > deadline:
                 return found
             self.wait(_PAUSE_S)

@@ -34,11 +34,16 @@ if TYPE_CHECKING:
 class Answer(NamedTuple):
     """A translated offset. None: not copied yet. Not ``exact``: it may be too low, never too high.
 
-    That happens where compaction has taken records that would have to be counted.
+    That happens where compaction has taken records that would have to be counted. None and not
+    exact: another copier has copied it before we took over, and where to is not known.
     """
 
     offset: int | None
     exact: bool = True
+
+
+NOT_YET = Answer(None)
+BEFORE_US = Answer(None, exact=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Say which offset of the copy holds the same record, or with --reverse which of the source.
 
-    Exit code 1: that record is not copied yet.
+    Exit code 1: that record is not copied yet, or its place is not known.
     """
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
@@ -77,6 +77,8 @@ def _sentence(data: dict[str, object], copied: int | None) -> str:
     there = data["translated"]
     assert isinstance(there, dict)  # noqa: S101 - for the type checker
     said = f"{data['topic']}-{data['partition']} offset {data['offset']}"
+    if there["offset"] is None and not there["exact"]:
+        return f"{said} was copied before the flow took over: where it stands is not known"
     if there["offset"] is None:
         return f"{said} is not copied yet: the flow has copied the offsets below {copied}"
     about = "" if there["exact"] else " at least (compaction took what would have to be counted)"

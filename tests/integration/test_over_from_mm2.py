@@ -75,6 +75,10 @@ class Both:
     def command(self, *words: str):
         return CliRunner().invoke(app, list(words))
 
+    def translate(self, offset: int) -> str:
+        file, topic = str(self.app.config), ("--topic", self.topic, "--offset", str(offset))
+        return self.command("offsets", "translate", file, "-f", self.app.flow, *topic).output
+
     def takeover(self, *more: str):
         """Take over as soon as the workers' group has noticed that they are gone."""
 
@@ -113,6 +117,10 @@ def test_over_from_a_killed_mirrormaker_and_back_every_record_is_copied_once(bot
         driver = both.app.start()
         both.await_more()
     wait_for(lambda: both.app.is_copied(both.topic))
+
+    last = sum(partition == 0 for partition, *_ in both.source()) - 1
+    assert "was copied before the flow took over" in both.translate(0)
+    assert both.translate(last).strip().endswith(f"offset {last}")
 
     refused = both.command("handback", "--to-mm2", str(both.app.config))
     assert "stop it first" in str(refused.exception)
