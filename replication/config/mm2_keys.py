@@ -133,11 +133,12 @@ _STORAGE["offset.storage.topic"] = Key()  # where a takeover from MirrorMaker 2 
 
 WORKER: dict[str, Key] = {
     **_STORAGE,
+    "group.id": Key(),  # who is in it shows whether MirrorMaker 2 runs
     "exactly.once.source.support": Key("choice disabled|preparing|enabled", _N, _EXACT),
     **{
         name: Key(fate=_N, why=_CONNECT)
         for name in _names(
-            "group.id client.id connect.protocol offset.flush.interval.ms "
+            "client.id connect.protocol offset.flush.interval.ms "
             "offset.flush.timeout.ms scheduled.rebalance.max.delay.ms session.timeout.ms "
             "heartbeat.interval.ms rebalance.timeout.ms task.shutdown.graceful.timeout.ms "
             "worker.sync.timeout.ms worker.unsync.backoff.ms plugin.path plugin.discovery "
