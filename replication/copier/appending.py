@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request
+_MUCH = 32 << 20  # bytes; a takeover reads what was appended after the anchors
 _BACK_OFF_S = 0.1
 _BACK_OFF_MOST_S = 2.0
 
@@ -46,6 +47,8 @@ class Appending:
     on_held: Callable[[Lane], None] = lambda _: None  # it has something that it may not send yet
     transactional_id: str = ""  # everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
+    acked: int = 0  # bytes since ``much`` was cleared
+    much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
     on_gap: Callable[[Lane, int], None] = lambda _lane, _from: None  # somebody came between
     lead: dict[Lane, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
@@ -124,6 +127,9 @@ class Appending:
         expected = lane.acked.target if lane.acked and lane.exact else base
         if base > expected and lane.on_wire[0] is piece:
             self.on_gap(lane, expected)
+        self.acked += len(piece.batch)
+        if self.acked >= _MUCH:
+            self.much.set()
         lane.appended(piece, base)
         lane.reason = ""
 

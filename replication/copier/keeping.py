@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _DRAIN_S = 5.0  # how long a clean end waits for the last answers
 _LAST_WORD_S = 5.0  # and how long it tries to say so
 _LOOK_S = 0.005
+_FEW = 100  # lanes
 
 
 @dataclass(slots=True)
@@ -57,15 +58,30 @@ class Keeping:
 
     async def run(self) -> None:
         """Write anchors of lanes that moved, about every second (D)."""
-        turn = self.tending.ends.takeover.turn
+        turn, appending = self.tending.ends.takeover.turn, self.tending.appending
         while True:
+            appending.acked = 0
+            appending.much.clear()
             try:
                 async with turn:
                     await self._write(list(self.news))
             except Fenced:  # by a sister unit that took over what was ours before, or by a driver
                 async with turn:
                     await self.tending.renew()
-            await asyncio.sleep(self.tending.spec.anchor_every_s)
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait until anchors are due: in a second, or when a takeover would have much to count.
+
+        Not sooner when there are many of them, for then it is little of each partition.
+        """
+        due = time.monotonic() + self.tending.spec.anchor_every_s
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(
+                self.tending.appending.much.wait(), self.tending.spec.anchor_every_s
+            )
+        if len(self.news) > _FEW:
+            await asyncio.sleep(due - time.monotonic())
 
     async def _write(self, looked: Collection[Lane], *, clean: bool = False) -> None:
         """Write what is new of ``looked``."""

@@ -8,7 +8,7 @@ import pytest
 from batch_bytes import a_batch
 from memory_cluster import MemoryCluster
 
-from replication.copier import Host, UnitSpec
+from replication.copier import Host, UnitSpec, appending
 from replication.copier.network import NotGranted
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import PartitionPlan, TopicPartition
@@ -173,6 +173,14 @@ def test_a_merged_batch_that_is_too_large_is_sent_in_parts(pair):
     report = pair.copy()
     assert (report.outcome, report.not_running) == ("clean", 0)
     assert pair.target.logs[HERE].values() == [b"%d" % each for each in range(40)]
+
+
+def test_anchors_follow_soon_where_a_takeover_would_have_much_to_count(pair, monkeypatch):
+    monkeypatch.setattr(appending, "_MUCH", 2000)
+    pair.feed(*[b"%d" % each * 500 for each in range(20)])
+    pair.copy(anchor_every_s=60)
+    between = {each.source for each in pair.anchors() if not each.clean}
+    assert between - {0, None}
 
 
 @pytest.mark.parametrize("problem", [ConfigError("key store: no such file"), ClusterUnavailable()])
