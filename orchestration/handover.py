@@ -72,13 +72,13 @@ def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> Found:
     before, begun = sides.signs(now_ms()), time.monotonic()
     stored = sides.stored()
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
-    silence = _silence(flow, before, sides.signs(now_ms()), watch_s)
+    silence = silence_of(flow, before, sides.signs(now_ms()), watch_s)
     steps = tuple(sides.steps(stored, search))
     _must_not_grow(flow, before, sides.signs(now_ms()))
     return Found(flow, silence, len(stored), steps)
 
 
-def _silence(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[str, ...]:
+def silence_of(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[str, ...]:
     """Return how it was judged that MirrorMaker 2 has stopped. Raises ClusterRejected."""
     group = f"group {flow.mm2.worker_group} of {flow.target}"
     if after.workers:
@@ -96,7 +96,7 @@ def _silence(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[s
     return (
         asked,
         f"no heartbeat of {flow.name} came for {watch_s:g} s",
-        f"{len(after.ends)} partitions of the target did not grow for {watch_s:g} s",
+        f"nothing came to any of {len(after.ends)} target partitions for {watch_s:g} s",
     )
 
 

@@ -102,3 +102,9 @@ def test_cs_02_who_may_not_read_the_topic_writes_what_is_right():
     cluster = Cluster(refused="not authorized")
     assert recorder(cluster, [stand(5, 5)]).record() == "1 new in A.checkpoints.internal"
     assert offsets(cluster.written) == [(5, 5)]
+
+
+def test_cc_03_without_groups_the_topic_is_made_and_nothing_written():
+    cluster = Cluster()
+    assert recorder(cluster, []).record() == "nothing new in A.checkpoints.internal"
+    assert cluster.written == []
