@@ -6,15 +6,18 @@ cluster that does not answer, a pattern that matches no topic and a dead driver 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from replication.model import Desired, FlowState, PartitionState
 from replication.policies import what_to_do
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from replication.state import Anchor, FlowStatus, Loss
 
+_EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
 
 
@@ -85,6 +88,7 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     if seen.source_silence is not None:
         return Health(status.state, healthy=False, reason=seen.source_silence)
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
+    status = replace(status, **_newer(seen, status))
     if status.state == FlowState.RUNNING and not status.partitions:
         source = seen.flow.partition("->")[0]
         reason = f"copies nothing: no topic of {source} matches the flow's patterns"
@@ -93,6 +97,23 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
         return Health(status.state, healthy=True, reason=f"{status.partitions} partitions")
     reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
     return Health(status.state, healthy=False, reason=reason)
+
+
+def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:
+    """Return what anchors change of a status: they are a second old, its figure is an epoch's.
+
+    An epoch's figure without a reason counts partitions that were not RUNNING when it ended. An
+    anchor in another state counts while it is newer than that figure may be: of topics that are
+    not copied any more, anchors stay as they are.
+    """
+    bad = [each for each in seen.anchors if each.state not in _FINE]
+    if status.state == FlowState.DEGRADED and status.not_running and not status.reason and not bad:
+        return {"state": FlowState.RUNNING, "not_running": 0}
+    since = status.beat_ms - _EPOCH_MS
+    fresh = [e for e in bad if e.generation == status.generation and e.at_ms > since]
+    if status.state == FlowState.RUNNING and fresh:
+        return {"state": FlowState.DEGRADED, "not_running": len(fresh), "reason": ""}
+    return {}
 
 
 _FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED})

@@ -22,6 +22,7 @@ REGISTRY = [
     ProducerEntry(COMES_HOME, "B->A", "b", "isthmus.B->A.0"),
     ProducerEntry(PASSES, "C->A", "c", "isthmus.C->A.0"),
 ]
+FAR = 1 << 40  # a high watermark that no test comes near
 LARGE = b"x" * 5000  # a value that makes its batch too large to be merged
 
 
@@ -82,7 +83,9 @@ def by_registry(lane: Lane, epoch: int = 1) -> Lane:
 def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
     """Return what a source with ``log`` answers: at most ``limit`` batches."""
     batches = [bytes(b.view) for b in walk(memoryview(log)) if b.last >= position][:limit]
-    return Fetched(b"i" * 16, 0, 0, 0, 0, 0, aborted, -1, memoryview(bytearray(b"".join(batches))))
+    return Fetched(
+        b"i" * 16, 0, 0, FAR, 0, 0, aborted, -1, memoryview(bytearray(b"".join(batches)))
+    )
 
 
 def fill(lane: Lane, batches: int) -> Lane:

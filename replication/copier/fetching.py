@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from replication.copier.held import Held
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import (
+    LEADER_MOVED,
     OFFSET_OUT_OF_RANGE,
     Remedy,
     Trouble,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from replication.copier.frames import Frames
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchOptions, Frame, Network
+    from replication.copier.network import Fetched, FetchOptions, Frame, Leader, Network
     from replication.copier.pace import Pace
     from replication.copier.replicas import Replicas
     from replication.copier.wishes import Wishes
@@ -182,12 +183,21 @@ class Fetching:
 
     def _goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:
         """Follow a leader's hint at a replica near us; leave one that has not what we want."""
+        if found.error in LEADER_MOVED and found.leader and self._follows(lane, found.leader):
+            return True
         replicas, now = self.shared.replicas, time.monotonic()
         if not self._leads(lane) and (found.error or found.diverging):
             replicas.give_up(lane.source, now)
         elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
             replicas.prefer(lane.source, found.preferred_replica, now)
         else:
+            return False
+        self.shared.on_moved(lane)
+        return True
+
+    def _follows(self, lane: Lane, leader: Leader) -> bool:
+        """Read on at once from the leader that the former one names, if its address is known."""
+        if leader.node == self.node or not self.shared.network.learn(lane.source, leader):
             return False
         self.shared.on_moved(lane)
         return True

@@ -10,6 +10,7 @@ from replication.batches import AbortedFilter, Batch, next_sequence, restamp, wa
 from replication.copier.pieces import Piece, halves, merge_small
 from replication.copier.watched import Watched
 from replication.course import Course
+from replication.errors import CorruptBatch
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import Position
 from replication.provenance import BORN_HERE
@@ -132,6 +133,13 @@ class Lane(Watched):
             if batch.last < self.position:
                 aborted.keeps(batch)
                 continue
+            # No checksum covers offsets. What follows without a gap may have come after the high
+            # watermark was noted; a jump beyond it is damage.
+            if self.position < batch.base and batch.last >= fetched.high_watermark:
+                raise CorruptBatch(
+                    f"reading {self.source} at offset {batch.base}: a batch up to {batch.last} "
+                    f"in a log that ends at {fetched.high_watermark}"
+                )
             via = self._via(batch) if aborted.keeps(batch) and batch.count else None
             if via and not self.has_producer(via):
                 break  # it is fetched again when there is one

@@ -120,6 +120,9 @@ class Network(Protocol):
     def leader(self, partition: TopicPartition) -> Leader | None:
         """Return the leader as of the last refresh; None: it has none."""
 
+    def learn(self, partition: TopicPartition, leader: Leader) -> bool:
+        """Take in a leader that a broker names; False: it is older, or its address is not known."""
+
     def topic_id(self, topic: str) -> bytes | None:
         """Return the topic's id as of the last refresh; None: no such topic."""
 

@@ -45,6 +45,7 @@ _STUCK = {
 }
 OUT_OF_ORDER = 45
 OFFSET_OUT_OF_RANGE = 1
+LEADER_MOVED = {6, 74}  # who answers so names the new one, if it knows it (KIP-951)
 TOO_LARGE = 10
 _APPEND_LATER = {
     3: "the target has no such topic or partition",

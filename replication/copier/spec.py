@@ -30,8 +30,8 @@ class UnitSpec:
     epoch: int
     epoch_s: float  # how long to copy from now, unless the driver ends the epoch sooner
     partitions: tuple[PartitionPlan, ...]
-    source: Mapping[str, str]
-    target: Mapping[str, str]
+    source: Mapping[str, str] = field(repr=False)  # may hold passwords
+    target: Mapping[str, str] = field(repr=False)
     isolation: str = "read_committed"
     buffer_bytes: int = 64 << 20
     anchor_every_s: float = 1.0

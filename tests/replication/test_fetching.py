@@ -40,7 +40,8 @@ class Source:
         self.most = 1 << 30  # partitions an answer
         self.error, self.start, self.ends = 0, 5, [9]
         self.refreshed: list = []
-        self.diverging = None
+        self.diverging = self.named = None
+        self.knows = True  # the address of the leader that is named
         self.pace, self.replicas, self.moved = Pace(), Replicas(), []
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
@@ -54,6 +55,10 @@ class Source:
 
     async def refresh(self, topics) -> None:
         self.refreshed += topics
+
+    def learn(self, _partition, leader) -> bool:
+        assert leader == self.named
+        return self.knows
 
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
@@ -92,6 +97,7 @@ class Source:
                 Fetched(
                     *(each.topic_id, each.partition, self.error, end, end, -1, [], -1, records),
                     self.diverging,
+                    self.named,
                 )
             )
         return found
@@ -360,6 +366,19 @@ def test_a_log_that_went_another_way_after_our_position_is_none():
     assert lane.trouble is None
     assert 4 in [entries[0].last_epoch for entries in source.asked if entries]
     assert lane.position > 4
+
+
+@pytest.mark.parametrize("code", [6, 74])
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_new_leader_that_the_former_one_names_is_followed_at_once(code, knows):
+    lane = a_lane(a_start())
+
+    def move(source) -> None:
+        source.error, source.named, source.knows = code, Leader(1, 99), knows
+
+    source = run([lane], steps=60, between=move)
+    assert (lane in source.moved) is knows
+    assert (lane.trouble is None) is knows
 
 
 def test_a_connection_that_broke_holds_all_its_partitions_back():

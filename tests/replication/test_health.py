@@ -16,8 +16,8 @@ def seen(**rest: object) -> Seen:
     return Seen("A->B", "here", NOW, **{"status": status(), "driver": True, **rest})
 
 
-def anchor(state: str, reason: str = "") -> Anchor:
-    return Anchor("A->B", "orders", 3, "A.orders", 1, 1, state=state, reason=reason)
+def anchor(state: str, reason: str = "", **rest: object) -> Anchor:
+    return Anchor("A->B", "orders", 3, "A.orders", 1, 1, state=state, reason=reason, **rest)
 
 
 def test_a_flow_that_copies_all_its_partitions_is_well():
@@ -101,3 +101,25 @@ def test_what_is_not_to_run_is_well_when_it_does_not_run(desired, state):
 
 def test_a_stopped_flow_needs_no_driver():
     assert flow_health(seen(desired=Desired.STOP, driver=False)).healthy
+
+
+def test_a_partition_that_stopped_since_the_last_epoch_is_seen_at_once():
+    stopped = anchor("REFUSED", "too large", at_ms=NOW - 900)
+    look = seen(status=status(reason="2 partitions are transactional"), anchors=(stopped,))
+    assert flow_health(look).state == "DEGRADED"
+    assert flow_health(look).reason.startswith("orders-3 is REFUSED: too large")
+
+
+@pytest.mark.parametrize("rest", [{"at_ms": NOW - 90_000}, {"at_ms": NOW - 900, "generation": 3}])
+def test_a_partition_that_is_not_copied_any_more_is_no_trouble(rest):
+    assert flow_health(seen(anchors=(anchor("REFUSED", **rest),))).state == "RUNNING"
+
+
+def test_a_flow_whose_partitions_have_come_back_is_well_before_the_epoch_ends():
+    again = seen(status=status("DEGRADED", not_running=1), anchors=(anchor("RUNNING"),))
+    assert flow_health(again) == Health("RUNNING", healthy=True, reason="4 partitions")
+
+
+def test_a_unit_that_could_not_begin_is_no_better_for_its_last_anchors():
+    stuck = status("DEGRADED", not_running=1, reason="not authorized")
+    assert flow_health(seen(status=stuck, anchors=(anchor("RUNNING"),))).state == "DEGRADED"

@@ -201,3 +201,8 @@ def test_a_host_closes_its_connections_once():
     two.host.close()
     two.host.close()
     assert two.target.events.count(("close",)) == 1
+
+
+def test_what_a_unit_is_told_can_be_logged_without_its_passwords():
+    spec = a_spec(source={"sasl.jaas.config": "secret"}, target={"ssl.key": "secret"})
+    assert "secret" not in repr(spec)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from batch_bytes import a_batch, a_marker
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry
 from replication.batches import walk
 from replication.copier.lane import Lane
 from replication.copier.network import Frame
+from replication.errors import CorruptBatch
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import OwnRecords, Position
 from replication.state import Anchor
@@ -233,3 +236,17 @@ def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, a
         assert told.source == reach
         assert told.target == (100 + reach if reach else 0)
         assert told.records == reach
+
+
+def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_queued():
+    lane = a_lane(a_start())
+    log = a_batch(0, [b"a"]) + a_batch(9, [b"b"])
+    answer = replace(fetch(log, [], 0, 2), high_watermark=10)
+    assert lane.take(answer, Frame())
+    lane = a_lane(a_start())
+    with pytest.raises(CorruptBatch, match=r"t-0 at offset 9: a batch up to 9 in a log .* at 9"):
+        lane.take(replace(answer, high_watermark=9), Frame())
+    assert len(lane.waiting) == 1
+    assert lane.position == 1
+    lane.take(replace(fetch(a_batch(1, [b"b"]), [], 0, 1), high_watermark=1), Frame())
+    assert lane.position == 2  # it came while the answer was made

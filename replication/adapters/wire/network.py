@@ -85,6 +85,13 @@ class WireNetwork:
     def leader(self, partition: TopicPartition) -> Leader | None:
         return self._leaders.get(partition)
 
+    def learn(self, partition: TopicPartition, leader: Leader) -> bool:
+        known = self._leaders.get(partition)
+        if leader.node not in self._lines.brokers or (known and known.epoch >= leader.epoch):
+            return False
+        self._leaders[partition] = leader
+        return True
+
     def topic_id(self, topic: str) -> bytes | None:
         return self._topic_ids.get(topic)
 
