@@ -5,6 +5,7 @@ What they do is in ``replication``, for the driver and the command line as well.
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -68,8 +69,10 @@ def _checkpoints(flow: Flow) -> FlowDuty:
 
 def _record(config: Config, flow: Flow, _: Clients) -> Report:
     from replication.adapters.mm2_writers import recorder  # noqa: PLC0415 - as above
+    from replication.adapters.offset_reader import GroupSyncs  # noqa: PLC0415 - as above
 
-    return Report(recorder(flow, config).record())
+    with closing(GroupSyncs(config)) as syncs:
+        return Report(recorder(flow, syncs).record())
 
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:

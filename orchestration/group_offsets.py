@@ -42,7 +42,7 @@ def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noq
     """Do one round, as the driver does. Raises ReplicationError."""
     from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
 
-    with opened_sync(flow, config) as sync:
+    with opened_sync(flow, config) as (sync, _):
         found = sync.plan()
         return report(found, dict(sync.target.commit(found.commits)))
 

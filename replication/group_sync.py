@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.group_round import Moved, Round, by_group, told
@@ -32,6 +32,12 @@ _FRESH_S = 1.5  # anchors come about once a second: what a group has read is in 
 _MOST_KEPT = 300_000  # answers
 
 
+class _Asked(NamedTuple):
+    group: str
+    where: TopicPartition
+    position: Committed
+
+
 @dataclass(slots=True)
 class GroupSync:
     """The groups of one flow. ``siblings`` are flows that may feed the same target topics."""
@@ -42,6 +48,7 @@ class GroupSync:
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
+    _last: tuple[float, list[Moved]] = field(default=(-1e9, []))  # when, and what was found
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
     def sync(self) -> str:
@@ -84,6 +91,15 @@ class GroupSync:
             return {}
         return self._wanted(self._moved([listed[group]])).get(group, {})
 
+    def recently(self) -> list[Moved]:
+        """Return what ``moved`` last found, if that is no older than a round.
+
+        For siblings: an older position is a lower one, unless somebody has just taken it back.
+        """
+        at, found = self._last
+        every = self.flow.groups.every.total_seconds()
+        return found if time.monotonic() - at < every else self.moved()
+
     def moved(self) -> list[Moved]:
         """Return the positions of the selected groups in copied partitions, translated.
 
@@ -91,17 +107,24 @@ class GroupSync:
         """
         chosen = group_filter(self.flow.selection)
         listed = self.source.listed().values()
-        return self._moved([each for each in listed if chosen.judge(each.name).selected])
+        found = self._moved([each for each in listed if chosen.judge(each.name).selected])
+        self._last = time.monotonic(), found
+        return found
 
     def _moved(self, groups: Sequence[Group]) -> list[Moved]:
         positions = self.source.positions(groups)
         deadline = time.monotonic() + self._patience_s
         self.offsets.look()
+        asked = [_Asked(g, *each) for g, held in positions.items() for each in held.items()]
+        moved: list[Moved] = []
         while True:
-            found = self._translated(positions)
+            found = self._translated(asked)
+            moved += [each for each in found if each.answer != NOT_YET]
             late = [each for each in found if each.answer == NOT_YET]
+            known = {(each.group, each.source) for each in moved}
+            asked = [each for each in asked if (each.group, each.where) not in known]
             if not late or time.monotonic() > deadline:
-                return found
+                return [*moved, *late]
             self.wait(_PAUSE_S)
             self.offsets.look()
 
@@ -109,19 +132,21 @@ class GroupSync:
     def _patience_s(self) -> float:
         return _FRESH_S + self.flow.copying.anchor_every.total_seconds()
 
-    def _translated(self, positions: Mapping[str, Positions]) -> list[Moved]:
+    def _translated(self, asked: Iterable[_Asked]) -> list[Moved]:
+        """Return those that are in copied partitions and have a position, translated."""
         anchors = self.offsets.known.anchors
-        asked = [
-            (group, where, position)
-            for group, listed in positions.items()
-            for where, position in listed.items()
-            if position.offset >= 0 and where in anchors and anchors[where].source is not None
+        copied = [
+            (each, anchors[each.where])
+            for each in asked
+            if each.position.offset >= 0
+            and each.where in anchors
+            and anchors[each.where].source is not None
         ]
-        answers = self._answers_for({(where, position.offset) for _, where, position in asked})
+        answers = self._answers_for({(each.where, each.position.offset) for each, _ in copied})
         return [
-            Moved(group, where, position, _copy_of(anchors[where]), answers[where, position.offset])
-            for group, where, position in asked
-            if (where, position.offset) in answers
+            Moved(each.group, each.where, each.position, _copy_of(anchor), answer)
+            for each, anchor in copied
+            if (answer := answers.get((each.where, each.position.offset))) is not None
         ]
 
     def _answers_for(
@@ -129,14 +154,14 @@ class GroupSync:
     ) -> dict[tuple[TopicPartition, int], Answer]:
         """Translate; where a record stands is asked only once."""
         anchors = self.offsets.known.anchors
+        if len(self._answers) > _MOST_KEPT:
+            self._answers.clear()
         eras = {where: (anchors[where].run or (0,))[0] for where, _ in asked}
         wanted: dict[TopicPartition, set[int]] = {}
         for where, offset in asked:
             if (where, eras[where], offset) not in self._answers:
                 wanted.setdefault(where, set()).add(offset)
         fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
-        if len(self._answers) > _MOST_KEPT:
-            self._answers.clear()
         found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
         for (where, offset), answer in found.items():
             stays = answer.offset is not None and answer.offset < (anchors[where].target or 0)
@@ -174,17 +199,17 @@ class GroupSync:
         """
         found, unknown = [], set[TopicPartition]()
         for each in self.siblings:
-            common = shared & {_copy_of(anchor) for anchor in each.offsets.look().anchors.values()}
+            anchors = dict(each.offsets.look().anchors)
+            common = shared & {_copy_of(anchor) for anchor in anchors.values()}
             if not common:
                 continue
             try:
-                found.append(by_group(each.moved()))
+                found.append(by_group(each.recently()))
             except ReplicationError:
                 unknown |= common
             if each.source.away:  # some groups may have positions that nobody tells
                 unknown |= common
-            anchors = each.offsets.known.anchors
-            unknown |= {_copy_of(anchors[where]) for where in each.offsets.trouble}
+            unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.trouble) if w in anchors}
         return found, unknown
 
 

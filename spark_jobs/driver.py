@@ -14,6 +14,7 @@ import structlog
 
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
+from replication.adapters.offset_reader import GroupSyncs
 from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
@@ -82,6 +83,7 @@ class Driver:
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
         admin = to_librdkafka(flows[0].clients.target_admin)  # all flows have one target
         self._guard = NamingGuard(StateStore(admin, flows[0].state_replication_factor))
+        self._syncs = GroupSyncs(config)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._spark: SparkSession | None = None
         self._ending = False
@@ -200,7 +202,7 @@ class Driver:
         lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow, hold))
         starter = functools.partial(self._start, flow)
         duties = Duties(flow.name, self._duty_pool, hold.report)
-        duties.add(duties_of(flow, self._config))
+        duties.add(duties_of(flow, self._config, self._syncs))
         return FlowDriver(flow, hold, lookout, starter, duties)
 
     def _planner(self, flow: Flow, hold: Hold) -> functools.partial[Future[FlowPlan]]:

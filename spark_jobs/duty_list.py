@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.clients import KafkaClients
 from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
-from replication.adapters.offset_reader import group_sync
 from replication.cadence import is_for_driver
 from replication.carrying import carry
 from replication.planning import Part, Planner
@@ -17,23 +16,25 @@ from spark_jobs.duties import Duty
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from replication.adapters.offset_reader import GroupSyncs
     from replication.config.model import Config, Flow
 
 _SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a compacted topic
 _OFF = timedelta(seconds=60)
 
 
-def duties_of(flow: Flow, config: Config) -> Iterator[Duty]:
+def duties_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Duty]:
     """Yield what the driver is to do for ``flow`` besides copying.
 
-    Making them costs nothing and asks no cluster: clients are made in the first run.
+    ``syncs`` are shared by all flows of the driver. Making duties costs nothing and asks no
+    cluster: clients are made in the first run.
     """
     yield from _heartbeats(flow)
-    yield _groups(flow, config)
+    yield _groups(flow, syncs)
     if flow.mm2.checkpoints.enabled:
-        yield Duty("checkpoints", flow.mm2.checkpoints.every, recorder(flow, config).record)
+        yield Duty("checkpoints", flow.mm2.checkpoints.every, recorder(flow, syncs).record)
     if flow.mm2.syncs.enabled:
-        yield Duty("offset syncs", _SYNCS_EVERY, emitter(flow, config).emit)
+        yield Duty("offset syncs", _SYNCS_EVERY, emitter(flow, syncs).emit)
     yield from _syncs(flow, config)
 
 
@@ -51,12 +52,11 @@ def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
         yield Duty("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
 
 
-def _groups(flow: Flow, config: Config) -> Duty:
+def _groups(flow: Flow, syncs: GroupSyncs) -> Duty:
     """Say that groups are not carried over where nobody asked for it: it is often forgotten."""
     if not flow.groups.sync:
         return Duty("group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false")
-    made = cache(lambda: group_sync(flow, config))
-    return Duty("group offsets", flow.groups.every, lambda: made().sync())
+    return Duty("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
 
 
 def _heartbeats(flow: Flow) -> Iterator[Duty]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
@@ -24,6 +23,7 @@ from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from orchestration.group_rows import Difference
     from replication.adapters.offset_reader import OffsetReader
@@ -40,13 +40,10 @@ class Form(StrEnum):
     csv = "csv"
 
 
-@contextmanager
-def _opened(flow: Flow, config: Config) -> Iterator[tuple[GroupSync, OffsetReader]]:
-    from replication.adapters.offset_reader import OffsetReader, opened_sync  # noqa: PLC0415 - on first use
+def _opened(flow: Flow, config: Config) -> AbstractContextManager[tuple[GroupSync, OffsetReader]]:
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
 
-    with opened_sync(flow, config) as sync:
-        assert isinstance(sync.offsets, OffsetReader)  # noqa: S101 - for the type checker
-        yield sync, sync.offsets
+    return opened_sync(flow, config)
 
 
 def diff(

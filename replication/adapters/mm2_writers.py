@@ -5,12 +5,10 @@ Making one costs nothing and asks no cluster: clients are made when they are fir
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.internal_topics import InternalTopics
-from replication.adapters.offset_reader import OffsetReader, group_sync
 from replication.mm2.checkpoints import Recorder, Stand
 from replication.mm2.heartbeats import Pulse
 from replication.mm2.syncs import Emitter
@@ -19,7 +17,8 @@ from replication.policy import policy_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.config.model import Config, Flow
+    from replication.adapters.offset_reader import GroupSyncs
+    from replication.config.model import Flow
     from replication.group_round import Moved
 
 
@@ -37,17 +36,13 @@ def pulse_back(flow: Flow) -> Pulse:
     return Pulse(flow.target, flow.source, factor, lambda: _topics(client))
 
 
-def recorder(flow: Flow, config: Config) -> Recorder:
-    """Return the writer of the flow's checkpoints.
-
-    It has connections of its own: an offset reader is not for two threads at a time.
-    """
-    made = cache(lambda: group_sync(flow, config))
+def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
+    """Return the writer of the flow's checkpoints; its groups are read by ``syncs``."""
     return Recorder(
-        policy_for(flow, config.clusters).checkpoints_topic(flow.source),
+        policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source),
         flow.mm2.checkpoints.replication_factor,
         lambda: _topics(flow.clients.target_admin),
-        lambda: map(_stand, made().moved()),
+        lambda: map(_stand, syncs.of(flow).moved()),
     )
 
 
@@ -56,17 +51,16 @@ def _stand(moved: Moved) -> Stand:
     return Stand(moved.group, moved.target, position.offset, moved.answer.offset, position.metadata)
 
 
-def emitter(flow: Flow, config: Config) -> Emitter:
+def emitter(flow: Flow, syncs: GroupSyncs) -> Emitter:
     """Return the writer of offset syncs; the topic is named after the cluster it is not on."""
     at_source = flow.mm2.syncs.location == "source"
     client = flow.clients.source_admin if at_source else flow.clients.target_admin
     other = flow.target if at_source else flow.source
-    made = cache(lambda: OffsetReader(flow))
     return Emitter(
-        policy_for(flow, config.clusters).offset_syncs_topic(other),
+        policy_for(flow, syncs.config.clusters).offset_syncs_topic(other),
         flow.mm2.syncs.replication_factor,
         lambda: _topics(client),
-        lambda: list(made().look().anchors.values()),
+        lambda: list(syncs.reader(flow).look().anchors.values()),
     )
 
 

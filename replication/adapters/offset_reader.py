@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class OffsetReader:
-    """Answers for one flow; connections stay open between calls. Not for two threads at a time.
+    """Answers for one flow; connections stay open between calls. Threads take turns.
 
     Raises ClusterUnavailable or ClusterRejected.
     """
@@ -45,16 +46,18 @@ class OffsetReader:
         self._origins = Origins()  # of producer ids at the source
         self._registry = Following(to_librdkafka(flow.clients.source_admin), [PRODUCERS_TOPIC])
         self._loop = asyncio.new_event_loop()
+        self._turn = threading.Lock()
         self.source = self._connect(flow.clients.source_consumer)
         self.target = self._connect(flow.clients.target_producer)
 
     def look(self) -> Known:
         """Read what the flow's appenders wrote since the last look."""
-        self.trouble.clear()
-        self.known.learn(self._following.news())
-        if any(each.origins for each in self.known.anchors.values()):
-            # After the anchors: of all that was copied before them it is known whose it is (P1).
-            self._origins.learn(self._registry.news())
+        with self._turn:
+            self.trouble.clear()
+            self.known.learn(self._following.news())
+            if any(each.origins for each in self.known.anchors.values()):
+                # After the anchors: of all that was copied before them it is known whose it is (P1)
+                self._origins.learn(self._registry.news())
         return self.known
 
     def translate(
@@ -81,7 +84,8 @@ class OffsetReader:
 
     def run(self, work: Coroutine[object, object, Found]) -> Found:
         """Run something on the reader's event loop, to which its networks belong."""
-        return self._loop.run_until_complete(work)
+        with self._turn:
+            return self._loop.run_until_complete(work)
 
     def close(self) -> None:
         """Close all connections."""
@@ -134,30 +138,50 @@ class GroupClient:
         return await self.network.groups.listed()
 
 
-def group_sync(flow: Flow, config: Config) -> GroupSync:
-    """Return the group sync of a flow, with those that may feed the same topics beside it."""
-    others = [
-        each
-        for each in config.flows_into(flow.target)
-        if each.name != flow.name and not (each.naming.prefixes_all or flow.naming.prefixes_all)
-    ]
-    return _group_sync(flow, tuple(_group_sync(each) for each in others))
+class GroupSyncs:
+    """The group syncs of a file's flows, made when first asked for; each knows its siblings.
+
+    Flows of one target that keep or change names may feed the same topics: each has to know what
+    the others say of a group, so they share their readers.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._made: dict[str, tuple[OffsetReader, GroupSync]] = {}
+        self._lock = threading.RLock()
+
+    def of(self, flow: Flow) -> GroupSync:
+        """Return the group sync of a flow."""
+        with self._lock:
+            if flow.name not in self._made:
+                reader = OffsetReader(flow)
+                ours, theirs = reader.groups(target=False), reader.groups(target=True)
+                self._made[flow.name] = reader, GroupSync(flow, reader, ours, theirs)
+                self.of(flow).siblings = tuple(map(self.of, self._beside(flow)))
+            return self._made[flow.name][1]
+
+    def reader(self, flow: Flow) -> OffsetReader:
+        """Return what reads the flow's offsets."""
+        self.of(flow)
+        return self._made[flow.name][0]
+
+    def close(self) -> None:
+        """Close all connections."""
+        for reader, _ in self._made.values():
+            reader.close()
+        self._made.clear()
+
+    def _beside(self, flow: Flow) -> Iterator[Flow]:
+        for each in self.config.flows_into(flow.target):
+            if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}:
+                yield each
 
 
 @contextmanager
-def opened_sync(flow: Flow, config: Config) -> Iterator[GroupSync]:
-    """Give a group sync whose connections are closed afterwards."""
-    sync = group_sync(flow, config)
+def opened_sync(flow: Flow, config: Config) -> Iterator[tuple[GroupSync, OffsetReader]]:
+    """Give a flow's group sync and its reader; their connections are closed afterwards."""
+    syncs = GroupSyncs(config)
     try:
-        yield sync
+        yield syncs.of(flow), syncs.reader(flow)
     finally:
-        for each in (sync, *sync.siblings):
-            if isinstance(each.offsets, OffsetReader):
-                each.offsets.close()
-
-
-def _group_sync(flow: Flow, siblings: Sequence[GroupSync] = ()) -> GroupSync:
-    reader = OffsetReader(flow)
-    return GroupSync(
-        flow, reader, reader.groups(target=False), reader.groups(target=True), siblings
-    )
+        syncs.close()

@@ -64,6 +64,11 @@ class Application:
     def flow(self) -> str:
         return f"{self.alias}->B"
 
+    @property
+    def both(self) -> tuple[str, str]:
+        """Addresses of source and target."""
+        return self.source.bootstrap_servers, self.target.bootstrap_servers
+
     def start(self, state: str = "state", module: str = "replicate") -> subprocess.Popen[bytes]:
         options = ["--config", str(self.config), "--target", "B"]
         command = [sys.executable, "-m", f"spark_jobs.{module}", *options]

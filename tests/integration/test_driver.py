@@ -9,11 +9,13 @@ import time
 
 import pytest
 import support
+from confluent_kafka import Consumer, TopicPartition
 from driving import Application, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
 from replication.model import Desired, FlowState
+from replication.state import DutyReport, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -21,6 +23,7 @@ DOWN = """
 clusters = SOURCE, B, down
 down.bootstrap.servers = 127.0.0.1:1
 down->B.enabled = true
+SOURCE->B.sync.group.offsets.enabled = true
 """
 
 
@@ -62,6 +65,22 @@ def test_its_heartbeats_on_the_target_are_a_moment_old(running):
     assert found.exit_code == 0, found.output
     age = {(each["source"], each["target"]): each["ms"] for each in json.loads(found.stdout)}
     assert age[running.alias, "B"] < 5000
+
+
+def test_groups_go_along_and_the_driver_says_so(running):
+    topic, group = running.topic(), f"{running.alias}-shop"
+    running.produce(topic, 200)
+    wait_for(lambda: running.is_copied(topic), 20)
+    at = {ends: Consumer({"bootstrap.servers": ends, "group.id": group}) for ends in running.both}
+    source, target = at.values()
+    source.commit(offsets=[TopicPartition(topic, 0, 40)], asynchronous=False)
+    copy = TopicPartition(f"{running.alias}.{topic}", 0)
+    wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
+    duty = DutyReport(running.flow, "group offsets")
+    found = wait_for(lambda: running.store.read(status_topic(running.alias)).get(duty.key()))
+    assert found.ok, found.summary
+    for each in at.values():
+        each.close()
 
 
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):

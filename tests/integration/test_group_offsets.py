@@ -16,7 +16,7 @@ import support
 from confluent_kafka import Consumer, Producer
 from copying import Flow, kill, start_unit
 
-from replication.adapters.offset_reader import group_sync
+from replication.adapters.offset_reader import GroupSyncs
 from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
 from replication.groups import CommitGroup, Committed
@@ -60,7 +60,7 @@ class World:
             "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
         )
         config = load_config(self.file).config
-        self.sync = group_sync(config.flow(self.flow.name), config)
+        self.sync = GroupSyncs(config).of(config.flow(self.flow.name))
 
     def commit(self, group, topic, partition, offset, *, metadata="", target=False):
         """Let a group of one cluster stand somewhere; nobody is in it afterwards."""

@@ -15,7 +15,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from replication.batches import ABORT, COMMIT, walk
 from replication.copier.network import Fetched, Leader
 from replication.course import Course
-from replication.model import TopicPartition
+from replication.model import Mode, TopicPartition
 from replication.offsets import marks_of
 from replication.spans import CountedLog
 from replication.state import Anchor
@@ -172,9 +172,9 @@ class Copy:
         return max(there, self.source.first)
 
 
-def a_life(seed, steps=60):
+def a_life(seed, steps=60, copy=None):
     """Return a copy with everything in it that can come between."""
-    chance, copy = random.Random(seed), Copy()
+    chance, copy = random.Random(seed), copy or Copy()
     events = [
         lambda: copy.write(chance.randint(1, 12), chance.choice((0, 0, 3))),
         lambda: copy.write(chance.randint(1, 12)),
@@ -229,6 +229,27 @@ def test_retention_skips_nothing_that_is_left(seed, source_gone, target_gone):
         if offset >= copy.source.first:
             own = {t for _, t in copy.pairs}  # what others wrote may lie between
             assert not own & set(range(answer, truth)), (offset, answer, truth)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.floats(0, 0.9))
+def test_compaction_on_either_side_skips_nothing(seed, share):
+    copy = Copy()
+    copy.at = replace(copy.at, mode=Mode.TRANSACTIONAL)
+    copy.course = Course.of(copy.at)
+    a_life(seed, copy=copy)
+    chance = random.Random(seed)
+    for log in (copy.source, copy.target):
+        *some, last = log.batches or [()]
+        log.batches = [
+            *(each for each in some if chance.random() > share),
+            *([last] if last else []),
+        ]
+    offsets = range(copy.source.end + 1)
+    found = asyncio.run(copy.translation().translate(offsets))
+    for each in offsets:
+        assert found[each].offset <= copy.truth(each)
+        assert found[each].offset == copy.truth(each) or not found[each].exact
 
 
 def test_what_is_not_copied_yet_has_no_answer():
