@@ -51,12 +51,13 @@ def report(found: Round, refused: dict[str, str]) -> Report:
     """Return what a round planned, what came of each action, and its figures."""
     failures = [f"group {group}: {why}" for group, why in refused.items()]
     failures += [f"some groups were left out: {found.silent}"] if found.silent else []
+    groups = len({each.group for each in found.moved})
     return Report(
-        told(found, refused),
+        told(found, refused, groups),
         tuple(_rows(found, refused)),
         tuple(failures),
         {
-            "groups": len({each.group for each in found.moved}),
+            "groups": groups,
             "moved": len(found.commits) - len(refused),
             "positions not copied yet": found.waiting,
         },

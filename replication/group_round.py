@@ -86,9 +86,8 @@ def by_group(
     return found
 
 
-def told(found: Round, refused: Mapping[str, str]) -> str:
-    """Return a round in one line."""
-    groups = len({each.group for each in found.moved})
+def told(found: Round, refused: Mapping[str, str], groups: int) -> str:
+    """Return a round in one line; ``groups`` belong to the flow."""
     left = [each for each in found.actions if isinstance(each, LeaveGroup)]
     parts = [f"{groups} groups, {len(found.commits) - len(refused)} of them moved"]
     if left:

@@ -17,13 +17,14 @@ from replication.groups import IDLE, Committed, TargetGroups, lowest, plan_group
 from replication.model import TopicPartition
 from replication.offsets import NOT_YET
 from replication.selection import group_filter
+from replication.settled import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.config.model import Flow
     from replication.group_round import GroupsOf, OffsetsOf
-    from replication.groups import Group, GroupAction, Positions
+    from replication.groups import GroupAction, Positions
     from replication.offsets import Answer
     from replication.state import Anchor
 
@@ -48,21 +49,35 @@ class GroupSync:
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
+    _settled: Settled = field(default_factory=Settled)
     _last: tuple[float, list[Moved]] = field(default=(-1e9, []))  # when, and what was found
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
     def sync(self) -> str:
-        """Do one round; return what it did in a line. Raises ReplicationError."""
-        found = self.plan()
+        """Do one round; return what it did in a line. Raises ReplicationError.
+
+        Groups for which nothing was left to do are passed over while they stand still, unless
+        other flows have a say in them.
+        """
+        positions, now = self._selected(), time.monotonic()
+        about = positions if self.siblings else self._settled.unsettled(positions, now)
+        found = self._round(about)
         refused = self.target.commit(found.commits)
+        self._settled.note(about, found, refused)
+        line = told(found, refused, len(positions))
         if found.silent:
-            raise ClusterUnavailable(f"{told(found, refused)}; some left out: {found.silent}")
-        return told(found, refused)
+            raise ClusterUnavailable(f"{line}; some left out: {found.silent}")
+        return line
 
     def plan(self, *, rewind: bool = False) -> Round:
-        """Return what a round would do; nothing is changed."""
-        moved = self.moved()
-        actions = self.towards(self._wanted(moved), rewind=rewind)
+        """Return what a round for all groups would do; nothing is changed."""
+        return self._round(self._selected(), rewind=rewind)
+
+    def _round(self, positions: Mapping[str, Positions], *, rewind: bool = False) -> Round:
+        moved = self._moved(positions)
+        if self.siblings:
+            self._last = time.monotonic(), moved
+        actions = self.towards(self._wanted(moved), rewind=rewind) if moved else ()
         quiet = (self.source.away, self.target.away, self.offsets.trouble)
         silent = next((why for each in quiet for why in each.values()), "")
         return Round(tuple(moved), actions, silent)
@@ -89,7 +104,8 @@ class GroupSync:
         listed = self.source.listed()
         if group not in listed:
             return {}
-        return self._wanted(self._moved([listed[group]])).get(group, {})
+        positions = self.source.positions([listed[group]])
+        return self._wanted(self._moved(positions)).get(group, {})
 
     def recently(self) -> list[Moved]:
         """Return what ``moved`` last found, if that is no older than a round.
@@ -101,18 +117,21 @@ class GroupSync:
         return found if time.monotonic() - at < every else self.moved()
 
     def moved(self) -> list[Moved]:
-        """Return the positions of the selected groups in copied partitions, translated.
+        """Return the positions of the selected groups in copied partitions, translated."""
+        self._last = time.monotonic(), self._moved(self._selected())
+        return self._last[1]
 
-        Positions that no anchor has reached are looked at again until the next anchors are there.
-        """
+    def _selected(self) -> Mapping[str, Positions]:
+        """Return where the selected groups stand at the source."""
         chosen = group_filter(self.flow.selection)
         listed = self.source.listed().values()
-        found = self._moved([each for each in listed if chosen.judge(each.name).selected])
-        self._last = time.monotonic(), found
-        return found
+        return self.source.positions(each for each in listed if chosen.judge(each.name).selected)
 
-    def _moved(self, groups: Sequence[Group]) -> list[Moved]:
-        positions = self.source.positions(groups)
+    def _moved(self, positions: Mapping[str, Positions]) -> list[Moved]:
+        """Translate. What no anchor has reached is looked at again until the next ones are there.
+
+        A partition that did not answer is asked again as well.
+        """
         deadline = time.monotonic() + self._patience_s
         self.offsets.look()
         asked = [_Asked(g, *each) for g, held in positions.items() for each in held.items()]
@@ -121,10 +140,10 @@ class GroupSync:
             found = self._translated(asked)
             moved += [each for each in found if each.answer != NOT_YET]
             late = [each for each in found if each.answer == NOT_YET]
-            known = {(each.group, each.source) for each in moved}
-            asked = [each for each in asked if (each.group, each.where) not in known]
             if not late or time.monotonic() > deadline:
                 return [*moved, *late]
+            known = {(each.group, each.source) for each in moved}
+            asked = [each for each in asked if (each.group, each.where) not in known]
             self.wait(_PAUSE_S)
             self.offsets.look()
 
@@ -142,10 +161,11 @@ class GroupSync:
             and each.where in anchors
             and anchors[each.where].source is not None
         ]
+        copies = {each.where: _copy_of(anchor) for each, anchor in copied}
         answers = self._answers_for({(each.where, each.position.offset) for each, _ in copied})
         return [
-            Moved(each.group, each.where, each.position, _copy_of(anchor), answer)
-            for each, anchor in copied
+            Moved(each.group, each.where, each.position, copies[each.where], answer)
+            for each, _ in copied
             if (answer := answers.get((each.where, each.position.offset))) is not None
         ]
 

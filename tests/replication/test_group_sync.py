@@ -13,6 +13,7 @@ from replication.group_sync import GroupSync
 from replication.groups import Committed, Group
 from replication.model import TopicPartition
 from replication.offsets import Answer
+from replication.settled import ALL_EVERY_S
 from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
@@ -80,10 +81,10 @@ def test_positions_are_committed_where_the_same_record_stands_with_their_metadat
     assert sync.sync() == "1 groups, 0 of them moved"
 
 
-def test_groups_that_are_not_selected_and_topics_that_are_not_copied_are_left_out():
+def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out():
     elsewhere = {TopicPartition("other", 0): Committed(3), **at(-1)}
     sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}))
-    assert sync.sync() == "0 groups, 0 of them moved"
+    assert sync.sync() == "1 groups, 0 of them moved"
     assert sync.target.held == {}
 
 
@@ -109,10 +110,35 @@ def impatient(flow):
 def test_where_a_record_stands_is_asked_only_once():
     sync = a_sync(Offsets(50), Groups(g=at(10), h=at(50)))
     for _ in range(3):
-        sync.sync()
+        sync.plan()
     (first, *later) = sync.offsets.asked
     assert first == {ORDERS: {10, 50}}
     assert later == [{ORDERS: {50}}] * 2  # the end of the copy moves
+
+
+def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("replication.group_sync.time.monotonic", lambda: now[0])
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)))
+    sync.sync()
+    sync.target.held["g"] = at(3, where=COPY)  # somebody has taken it back there
+    sync.source.held["h"] = at(30)
+    assert sync.sync() == "2 groups, 1 of them moved"
+    assert sync.target.held == {"g": at(3, where=COPY), "h": at(1030, where=COPY)}
+    now[0] += ALL_EVERY_S
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY), "h": at(1030, where=COPY)}
+
+
+def test_a_group_that_waits_or_was_left_is_looked_at_in_every_round():
+    target = Groups(g={}, h={})
+    target.states["g"] = "Stable"
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(60)), target, flow=impatient(FLOW))
+    sync.sync()
+    target.states.clear()
+    sync.offsets.copied = [70]
+    sync.sync()
+    assert target.held == {"g": at(1010, where=COPY), "h": at(1060, where=COPY)}
 
 
 def test_a_group_with_live_members_is_said():

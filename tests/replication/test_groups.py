@@ -31,7 +31,7 @@ def test_a_group_that_the_target_does_not_know_is_set_where_it_stood():
     assert plan(at, state=None) == [CommitGroup("g", at)]
 
 
-def test_bl_080_an_empty_group_is_moved_forward():
+def test_ct_03_bl_080_an_empty_group_is_moved_forward():
     (action,) = plan({P0: Committed(9)}, now={P0: Committed(5)})
     assert action == CommitGroup("g", {P0: Committed(9)}, {P0: Committed(5)}, 4)
 
@@ -54,7 +54,7 @@ def test_bl_077_no_position_moves_back_unless_a_person_wants_it():
     assert action.positions == {P0: Committed(4)}
 
 
-def test_a_position_that_a_client_has_reset_to_none_is_set_again():
+def test_ct_04_a_position_that_a_client_has_reset_to_none_is_set_again():
     (action,) = plan({P0: Committed(4)}, now={P0: Committed(-1)})
     assert action.positions == {P0: Committed(4)}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import defaultdict
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.consumer import OffsetCommitRequest, OffsetFetchRequest
-from kafka.protocol.metadata import FindCoordinatorRequest
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500  # groups a request: answers stay small, and a broker serves others in between
 _COMMITS = 100  # on their way to a broker at a time
-_LIST, _FIND, _FETCH, _COMMIT = 5, 4, 8, 8  # highest versions; fetches of many groups began with 8
+# Highest versions; fetches of many groups began with 8.
+_LIST, _FIND, _FETCH, _COMMIT, _METADATA = 5, 4, 8, 8, 12
+_COORDINATION = "__consumer_offsets"
+_NOWHERE = -1  # stands for a broker that is none
 _NONE_THERE = {69, 16}  # no such group; it has just moved
 _WHY = {
     3: "the target has no such partition",
@@ -69,7 +73,32 @@ class Groups:
                 raise answer
         if nodes and len(self.away) == len(nodes):
             raise ClusterUnavailable(next(iter(self.away.values())))
+        self.away |= await self._without_coordinator()
         return {g.name: g for answer in asked if isinstance(answer, list) for g in answer}
+
+    async def _without_coordinator(self) -> dict[int, str]:
+        """Return a complaint if some groups have no coordinator now: nobody lists those.
+
+        Nothing where we may not look at the topic of coordinators.
+        """
+        request = MetadataRequest(
+            topics=[
+                MetadataRequest.MetadataRequestTopic(topic_id=uuid.UUID(int=0), name=_COORDINATION)
+            ],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+        answer = await self._call(None, request, _METADATA)
+        lost = sorted(
+            each.partition_index
+            for topic in answer.topics
+            for each in topic.partitions
+            if each.leader_id < 0
+        )
+        if not lost:
+            return {}
+        which = ", ".join(map(str, lost[:5])) + (", …" if len(lost) > 5 else "")
+        return {_NOWHERE: f"groups in partition {which} of {_COORDINATION} have no coordinator"}
 
     async def _list(self, node: int) -> list[Group]:
         request = ListGroupsRequest(states_filter=[], types_filter=[])
