@@ -176,16 +176,10 @@ def test_definitions_load(monkeypatch):
         found = definitions.defs()
         dg.Definitions.validate_loadable(found)
         keys = {each.key.to_user_string() for each in found.resolve_all_asset_specs()}
+    duties = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs", "stream")
     assert keys == {
         "kafka/A",
         "kafka/B",
         "kafka/B/from/A/orders",
-        "replication/A_to_B/group_offsets",
-        "replication/A_to_B/stream",
-        "replication/A_to_B/topic_configs",
-        "replication/A_to_B/acls",
-        "replication/B_to_A/group_offsets",
-        "replication/B_to_A/stream",
-        "replication/B_to_A/topic_configs",
-        "replication/B_to_A/acls",
+        *(f"replication/{flow}/{duty}" for flow in ("A_to_B", "B_to_A") for duty in duties),
     }
