@@ -32,6 +32,7 @@ VERBS = {
     "plan": Verb("plan", "plan", "Show what would change on which cluster, and why."),
     "apply": Verb("plan", "apply", "Change what `plan` shows: topics, partitions, configs, ACLs."),
     "topology": Verb("topology", "topology", "Draw the flows of a file, and what topics become."),
+    "acls": Verb("acls", "app", "Print the rights that Isthmus needs on each cluster."),
     "status": Verb("status", "status", "Show what every flow is doing. Exit code 0: all is well."),
     "pause": Verb("intents", "pause", "Stop copying a flow until it is resumed."),
     "resume": Verb("intents", "resume", "Let a paused or stopped flow copy again."),

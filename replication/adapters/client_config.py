@@ -213,3 +213,13 @@ def _principal(jaas: Jaas) -> str:
             "in sasl.jaas.config, or unsecuredLoginStringClaim_sub for a test cluster"
         )
     return principal
+
+
+def user_of(java: Mapping[str, str]) -> str:
+    """Return who these settings log in as; empty where a certificate or a token says so."""
+    if not java.get("security.protocol", "").strip().upper().startswith("SASL"):
+        return ""
+    try:
+        return _mechanism(resolve_all(java))[1].options.get("username", "")
+    except ConfigError:
+        return ""  # reported where it is needed for a connection

@@ -54,14 +54,18 @@ def read_acls(client: AdminClient, timeout_s: float) -> frozenset[Acl]:
 
 def create_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
     """Create rights; return which were refused, and why."""
-    asked = client.create_acls([_theirs(each) for each in acls], request_timeout=timeout_s)
-    return _refused(asked, timeout_s)
+    wanted = [_theirs(each) for each in acls]
+    if not wanted:  # the library takes no empty list
+        return {}
+    return _refused(client.create_acls(wanted, request_timeout=timeout_s), timeout_s)
 
 
 def delete_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
     """Delete exactly these rights; return which were refused, and why."""
-    asked = client.delete_acls([_filter(each) for each in acls], request_timeout=timeout_s)
-    return _refused(asked, timeout_s)
+    wanted = [_filter(each) for each in acls]
+    if not wanted:
+        return {}
+    return _refused(client.delete_acls(wanted, request_timeout=timeout_s), timeout_s)
 
 
 def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl, str]:

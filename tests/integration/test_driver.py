@@ -14,6 +14,7 @@ from driving import Application, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
+from replication.adapters.kafka_admin import KafkaAdmin
 from replication.model import Desired, FlowState
 from replication.state import DutyReport, status_topic
 
@@ -51,6 +52,19 @@ def test_a_new_topic_is_copied_within_seconds(running):
     begin = time.monotonic()
     wait_for(lambda: running.is_copied(topic), 20)
     assert time.monotonic() - begin < 10
+
+
+def test_bl_091_partitions_added_while_records_come_are_copied_from_their_first(running):
+    here, before = running.source.bootstrap_servers, running.status()
+    topic = running.topic("grown", 3)
+    support.produce(here, topic, support.some_records(600, 3))
+    admin = KafkaAdmin({"bootstrap.servers": here})
+    admin.grow_topic(topic, 6)
+    wait_for(lambda: admin.topics()[topic].partitions == 6)
+    for turn in range(5):
+        support.produce(here, topic, support.some_records(600, 6, seed=turn))
+    wait_for(lambda: running.is_copied(topic), 30)
+    assert running.status().started_ms == before.started_ms, "no restart was needed"
 
 
 def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):

@@ -101,6 +101,15 @@ def test_bl_089_what_the_target_refuses_is_named_and_the_rest_is_done(desk, sour
     assert "retention.ms: not set -> soon" in desk.call("plan", 2, "--again")
 
 
+def test_sc_13_all_defaults_of_the_source_are_set_when_the_file_says_so(desk, source_cluster):
+    orders = support.create_topic(source_cluster.bootstrap_servers, f"{desk.alias}-orders")
+    copy = f"{desk.alias}.{orders}"
+    desk.file.write_text(f"{desk.file.read_text()}{desk.alias}->west.use.defaults.from = source\n")
+    desk.call("apply", 0)
+    assert desk.target.topic_configs([copy])[copy]["retention.ms"] == "604800000"
+    assert "nothing to change" in desk.call("plan", 0)
+
+
 def test_a_source_that_is_down_ends_a_plan_with_one_message(desk, target_cluster):
     desk.write("127.0.0.1:1", target_cluster.bootstrap_servers)
     done = desk.isthmus("plan", str(desk.file))

@@ -80,6 +80,14 @@ def test_bl_086_a_topic_that_is_there_and_can_never_be_written_is_named():
     ]
 
 
+def test_bl_092_a_topic_made_anew_with_fewer_partitions_keeps_those_of_its_copy():
+    stage = one_topic()
+    stage.target.grow_topic("A.orders", 6)
+    assert stage.lines() == [
+        "keep A.orders as it is: target has 6 partitions, source 2: partitions cannot be removed"
+    ]
+
+
 def test_what_may_not_be_made_is_refused_with_what_to_do():
     creation = TopicCreation(enabled=False, replication_factor=1)
     stage = Stage(

@@ -88,3 +88,15 @@ def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
     }
     assert after["clicks"] == before["clicks"]
     assert after["orders"] != before["orders"]
+
+
+def test_bl_092_of_a_topic_made_anew_with_fewer_partitions_only_those_are_planned():
+    source, target, again = TopicCluster(orders=6, clicks=1), TopicCluster(), Looking()
+    again.plan(source, target)
+    source.counts["orders"] = 2
+    source.recreate("orders")
+    made = again.plan(source, target)
+    orders = [each for each in made.partitions if each.source.topic == "orders"]
+    assert [each.source.partition for each in orders] == [0, 1]
+    assert {each.source_topic_id for each in orders} == {"made anew"}
+    assert target.topics()["A.orders"].partitions == 6

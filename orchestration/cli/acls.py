@@ -1,0 +1,94 @@
+"""``isthmus acls needed``: the rights that Isthmus needs on each cluster, and no others."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.clusters import read_config
+from replication.adapters.client_config import user_of
+from replication.needed import Need, needed
+from replication.needed_text import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.config.model import Config
+
+app = typer.Typer(name="acls", no_args_is_help=True, add_completion=False, help="Rights.")
+UNKNOWN = "User:ISTHMUS"  # where the file does not say who logs in
+
+
+class Format(StrEnum):
+    text = "text"
+    json = "json"
+    commands = "commands"
+
+
+@app.callback()
+def acls() -> None:
+    """Rights that Isthmus needs."""  # a callback keeps `needed` a verb of its own
+
+
+@app.command("needed")
+def needed_rights(
+    file: File,
+    *,
+    principal: Annotated[
+        str | None, typer.Option(help="Whose rights, as User:name; else who the file logs in as.")
+    ] = None,
+    output: Annotated[Format, typer.Option("--output", "-o")] = Format.text,
+) -> None:
+    """Print the exact rights that the flows of a file need; `-o commands` for kafka-acls.sh.
+
+    Connects to nothing.
+    """
+    config = read_config(file)
+    needs = needed(config)
+    principals = {alias: principal or _principal(config, alias) for alias in config.clusters}
+    if output is Format.json:
+        typer.echo(json.dumps([_data(each, principals) for each in needs], indent=2))
+    elif output is Format.commands:
+        servers = {
+            alias: ",".join(each.bootstrap_servers) for alias, each in config.clusters.items()
+        }
+        for line in commands(needs, servers, principals):
+            typer.echo(line)
+    else:
+        _show(needs, principals)
+
+
+def _principal(config: Config, alias: str) -> str:
+    user = user_of(config.clusters[alias].client)
+    return f"User:{user}" if user else UNKNOWN
+
+
+def _data(need: Need, principals: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "cluster": need.cluster,
+        "principal": principals[need.cluster],
+        "resource": need.resource.kind,
+        "name": need.resource.name,
+        "pattern": need.resource.pattern,
+        "operations": need.operations,
+        "flow": need.flow,
+        "why": need.why,
+    }
+
+
+def _show(needs: Iterable[Need], principals: Mapping[str, str]) -> None:
+    """Print a paragraph for each cluster; what belongs to one right stays in one line."""
+    console = Console(soft_wrap=True, highlight=False)
+    for cluster, own in groupby(needs, key=lambda each: each.cluster):
+        console.print(Text(f"{principals[cluster]} on {cluster}", style="bold"))
+        for each in own:
+            prefixed = " (prefixed)" if each.resource.pattern == "prefixed" else ""
+            right = f"  {each.resource}{prefixed}: {' '.join(each.operations)}"
+            console.print(Text.assemble(right, (f"  {each.flow}: {each.why}", "dim")))

@@ -1,0 +1,168 @@
+"""The rights that Isthmus needs on its clusters for the flows of a file, and no others. Pure.
+
+A source is only read: it stays as it is, unless the file asks for something that is written there.
+Rights that others bring with them are not named: READ, WRITE and ALTER bring DESCRIBE,
+ALTER_CONFIGS brings DESCRIBE_CONFIGS.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.acls import (
+    ANY,
+    CLUSTER,
+    GROUP,
+    LITERAL,
+    PREFIXED,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    Resource,
+)
+from replication.policy import policy_for
+from replication.state import PRODUCERS_TOPIC, flow_topics, letters_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from replication.config.model import Config, Flow
+
+_CLUSTER = Resource(CLUSTER, "kafka-cluster")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\\[.-])*")
+_HEARTBEATS = Resource(TOPIC, "heartbeats")
+_OWN = ("READ", "WRITE", "CREATE")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Operations on one resource of one cluster, and what they are for."""
+
+    cluster: str
+    resource: Resource
+    operations: tuple[str, ...]
+    why: str
+    flow: str
+
+
+def needed(config: Config) -> tuple[Need, ...]:
+    """Return what all flows of a file need, by cluster and resource."""
+    found = (need for flow in config.flows for need in _needs(flow, config.clusters))
+    return tuple(sorted(found, key=lambda each: (each.cluster, each.resource, each.flow)))
+
+
+def _needs(flow: Flow, aliases: Collection[str]) -> Iterator[Need]:
+    for resource, operations, why in (*_source(flow), *_source_duties(flow, aliases)):
+        yield Need(flow.source, resource, operations, why, flow.name)
+    for resource, operations, why in (*_target(flow, aliases), *_target_duties(flow, aliases)):
+        yield Need(flow.target, resource, operations, why, flow.name)
+
+
+Wanted = tuple[Resource, tuple[str, ...], str]
+
+
+def _source(flow: Flow) -> Iterator[Wanted]:
+    operations = ("READ", "DESCRIBE_CONFIGS")
+    for each in resources(flow.selection.topics):
+        yield each, operations, "topics that are copied, and their configs"
+    if flow.selection.heartbeats and flow.naming.kind == "prefix":
+        yield _HEARTBEATS, operations, "heartbeats are copied too"
+    registry = Resource(TOPIC, PRODUCERS_TOPIC)
+    yield registry, ("READ",), "to tell copies from records that were born there"
+
+
+def _source_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+    if flow.acls.enabled:
+        yield _CLUSTER, ("DESCRIBE",), "to see rights (sync.topic.acls.enabled)"
+    if flow.groups.sync or flow.mm2.checkpoints.enabled:
+        for each in resources(flow.selection.groups, GROUP):
+            yield each, ("DESCRIBE",), "to see how far groups are"
+    if flow.mm2.heartbeats.back:
+        yield _HEARTBEATS, _OWN, "heartbeats of the way back are written there"
+    if flow.mm2.syncs.enabled and flow.mm2.syncs.location == "source":
+        name = policy_for(flow, aliases).offset_syncs_topic(flow.target)
+        yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
+
+
+def _target(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+    operations = ["READ", "WRITE"]
+    if flow.creation.enabled:
+        operations += ["CREATE", "ALTER"]
+    operations += ["ALTER_CONFIGS" if flow.configs.enabled else "DESCRIBE_CONFIGS"]
+    for each in _copies(flow, aliases):
+        yield each, tuple(operations), "copies: written, made, grown, and counted after a crash"
+    states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
+    states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
+    for name in states:
+        yield Resource(TOPIC, name), _OWN, "Isthmus' own state"
+    own = Resource(TRANSACTIONAL_ID, f"isthmus.{flow.name}", PREFIXED)
+    yield own, ("WRITE",), "who appends is known after a crash: each record once"
+
+
+def _target_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+    if flow.acls.enabled:
+        yield _CLUSTER, ("ALTER",), "to set rights (sync.topic.acls.enabled)"
+    if flow.groups.sync:
+        for each in resources(flow.selection.groups, GROUP):
+            yield each, ("READ",), "to commit offsets (sync.group.offsets.enabled)"
+    if flow.mm2.heartbeats.enabled:
+        yield _HEARTBEATS, _OWN, "heartbeats (emit.heartbeats.enabled)"
+    if flow.mm2.syncs.enabled and flow.mm2.syncs.location == "target":
+        name = policy_for(flow, aliases).offset_syncs_topic(flow.source)
+        yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = target"
+    if flow.mm2.checkpoints.enabled:
+        name = policy_for(flow, aliases).checkpoints_topic(flow.source)
+        yield Resource(TOPIC, name), _OWN, "checkpoints (emit.checkpoints.enabled)"
+
+
+def _copies(flow: Flow, aliases: Collection[str]) -> Iterator[Resource]:
+    """Return what covers the names of all copies."""
+    if flow.naming.kind == "prefix":
+        yield Resource(TOPIC, policy_for(flow, aliases).remote_topic(flow.source, ""), PREFIXED)
+        return
+    yield from resources(flow.selection.topics)
+    rule = flow.naming.rename
+    if rule is not None:
+        named = rule.replacement.replace("${source}", flow.source)
+        named = named.replace("${target}", flow.target)
+        yield _covering(named.split("$")[0], TOPIC)
+
+
+def resources(patterns: Iterable[str], kind: str = TOPIC) -> tuple[Resource, ...]:
+    """Return resources that cover all names that the patterns match, as few names as possible.
+
+    ACLs know whole names and beginnings: a pattern that begins with no plain text covers all.
+    ``orders.v1`` is taken for the name that its author meant.
+    """
+    parts = (part for pattern in patterns for part in _alternatives(pattern))
+    found = dict.fromkeys(_resource(each, kind) for each in parts)
+    everything = Resource(kind, ANY)
+    return (everything,) if everything in found else tuple(found)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """Yield the parts of ``a|b``, but not of ``x(a|b)``."""
+    depth, part = 0, ""
+    for sign in re.findall(r"\\.|.", pattern, re.DOTALL):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(sign, 0)
+        if sign == "|" and not depth:
+            yield part
+            part = ""
+        else:
+            part += sign
+    yield part
+
+
+def _resource(pattern: str, kind: str) -> Resource:
+    match = _PLAIN.match(pattern)
+    plain = match[0] if match else ""
+    rest = pattern[len(plain) :]
+    if rest[:1] in {"*", "?", "{", "+"}:  # it is about the character before
+        plain = plain[: -2 if plain.endswith(("\\.", "\\-")) else -1]
+    name = plain.replace("\\", "")
+    return _covering(name, kind) if rest else Resource(kind, name, LITERAL)
+
+
+def _covering(beginning: str, kind: str) -> Resource:
+    return Resource(kind, beginning, PREFIXED) if beginning else Resource(kind, ANY)

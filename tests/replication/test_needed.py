@@ -1,0 +1,112 @@
+"""Which rights Isthmus asks for."""
+
+from __future__ import annotations
+
+import pytest
+from builders import a_config, a_flow
+
+from replication.acls import Resource
+from replication.config.model import (
+    AclSync,
+    ConfigSync,
+    GroupSettings,
+    Heartbeats,
+    Mm2,
+    Naming,
+    OffsetSyncs,
+    RenameRule,
+    Selection,
+    TopicCreation,
+)
+from replication.needed import needed, resources
+
+QUIET = Mm2(heartbeats=Heartbeats(enabled=False))
+
+
+def rights(**sections: object) -> dict[str, set[str]]:
+    """Return the operations by ``cluster: resource``."""
+    ready = {"selection": Selection(topics=("orders",), heartbeats=False), "mm2": QUIET}
+    flow = a_flow().model_copy(update={**ready, **sections})
+    return {f"{e.cluster}: {e.resource}": set(e.operations) for e in needed(a_config(flow))}
+
+
+def test_a_source_is_only_read():
+    changing = {"WRITE", "CREATE", "DELETE", "ALTER", "ALTER_CONFIGS"}
+    found = rights()
+    assert found["A: topic orders"] == {"READ", "DESCRIBE_CONFIGS"}
+    assert not any(changing & each for name, each in found.items() if name.startswith("A:"))
+
+
+def test_on_the_target_copies_own_state_and_the_transactional_id():
+    found = rights(acls=AclSync(enabled=False))
+    assert {name: each for name, each in found.items() if name.startswith("B:")} == {
+        "B: topic A.*": {"READ", "WRITE", "CREATE", "ALTER", "ALTER_CONFIGS"},
+        "B: topic isthmus-anchors.A.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic isthmus-offsets.A.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic isthmus-status.A.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic isthmus-producers.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic A.checkpoints.internal": {"READ", "WRITE", "CREATE"},
+        "B: transactional id isthmus.A->B*": {"WRITE"},
+    }
+
+
+def test_what_is_switched_off_needs_no_right():
+    without = rights(
+        creation=TopicCreation(enabled=False),
+        configs=ConfigSync(enabled=False),
+        acls=AclSync(enabled=False),
+    )
+    assert without["B: topic A.*"] == {"READ", "WRITE", "DESCRIBE_CONFIGS"}
+    assert not any("cluster" in each for each in without)
+
+
+def test_rights_and_groups_are_asked_for_when_they_are_carried_over():
+    chosen = Selection(topics=("orders",), groups=("bill-.*",), heartbeats=False)
+    found = rights(groups=GroupSettings(sync=True), selection=chosen)
+    assert found["A: cluster kafka-cluster"] == {"DESCRIBE"}
+    assert found["B: cluster kafka-cluster"] == {"ALTER"}
+    assert found["A: group bill-*"] == {"DESCRIBE"}
+    assert found["B: group bill-*"] == {"READ"}
+
+
+def test_a_source_is_written_to_only_if_the_file_asks_for_it():
+    syncs = Mm2(syncs=OffsetSyncs(enabled=True), heartbeats=Heartbeats(enabled=False, back=True))
+    found = rights(mm2=syncs)
+    assert found["A: topic mm2-offset-syncs.B.internal"] == {"READ", "WRITE", "CREATE"}
+    assert found["A: topic heartbeats"] == {"READ", "WRITE", "CREATE"}
+
+
+@pytest.mark.parametrize(
+    ("naming", "copies"),
+    [
+        (Naming(kind="identity"), {"B: topic orders"}),
+        (
+            Naming(
+                kind="rename", rename=RenameRule(pattern="(.+)", replacement="from-${source}-$1")
+            ),
+            {"B: topic orders", "B: topic from-A-*"},
+        ),
+    ],
+)
+def test_copies_are_covered_by_what_they_are_called(naming, copies):
+    found = rights(naming=naming)
+    assert {name for name, each in found.items() if "ALTER_CONFIGS" in each} == copies
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [
+        ("orders", [Resource("topic", "orders")]),
+        (r"orders\.v1", [Resource("topic", "orders.v1")]),
+        ("orders.*", [Resource("topic", "orders", "prefixed")]),
+        (r"fin-[a-z]+", [Resource("topic", "fin-", "prefixed")]),
+        (r"orders\.?x", [Resource("topic", "orders", "prefixed")]),
+        ("ab?c", [Resource("topic", "a", "prefixed")]),
+        ("a|b.*", [Resource("topic", "a"), Resource("topic", "b", "prefixed")]),
+        ("x(a|b)", [Resource("topic", "x", "prefixed")]),
+        (".*", [Resource("topic", "*")]),
+        ("(a|b).*", [Resource("topic", "*")]),
+    ],
+)
+def test_a_pattern_is_covered_by_as_few_names_as_rights_can_tell(pattern, covered):
+    assert list(resources([pattern])) == covered
