@@ -14,6 +14,7 @@ from replication.errors import ReplicationError
 from replication.namer import Namer
 from replication.naming_conflicts import find_conflicts, refusals
 from replication.rights import plan_rights
+from replication.same_cluster import refuse_same_cluster
 from replication.selection import TopicSelector
 from replication.state import Applied, OwnRights, status_topic
 from replication.target_names import read_names
@@ -141,7 +142,9 @@ class Planner:
         for flow in flows:
             selector = TopicSelector.for_flow(flow, self.config.clusters)
             try:
-                found.append(read_source(flow, selector, self.clients.source(flow), only))
+                source = self.clients.source(flow)
+                refuse_same_cluster(flow, source, self.clients.target(flow))
+                found.append(read_source(flow, selector, source, only))
             except ReplicationError as error:
                 problems.append(f"{flow.name}: {error}")
         return tuple(found), tuple(problems)

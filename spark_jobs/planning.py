@@ -13,6 +13,7 @@ from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
 from replication.naming_conflicts import refusals
 from replication.remembering import Last
+from replication.same_cluster import refuse_same_cluster
 from replication.topics import Keep, Refuse
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class FlowPlanner:
         self._named = Last(namer.named)
         self._gap = Last(partial(gap, self._selector))
         self._partitions = Last(partial(_partitions, namer))
+        self._apart = False  # whether source and target are known to be two clusters
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
@@ -56,9 +58,13 @@ class FlowPlanner:
         ``planner`` plans what is missing, with an eye on other flows into the same topics.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
-        ClusterRejected for the cluster as a whole. One topic that cannot be made, or that must not
-        be mixed with another, is left out, and ``refused`` says why.
+        ClusterRejected for the cluster as a whole, ConfigError if both are one. One topic that
+        cannot be made, or that must not be mixed with another, is left out, and ``refused`` says
+        why.
         """
+        if not self._apart:
+            refuse_same_cluster(self._flow, source, target)
+            self._apart = True
         theirs, remote = source.topics(), self._selector.remote_topic
         names = frozenset(theirs)
         ours = target.topics()

@@ -38,7 +38,7 @@ class MemoryCluster:
     altered: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
 
     def cluster_id(self) -> str:
-        return "memory"
+        return f"memory-{id(self):x}"
 
     def broker_count(self) -> int:
         return self.brokers

@@ -6,6 +6,7 @@ from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
 from replication.config.model import Naming, RenameRule, TopicCreation
+from replication.errors import ConfigError
 from replication.namer import Namer
 from replication.planning import Part, Planner
 from replication.policies import Policies
@@ -40,7 +41,9 @@ class Run:
 
     def plan(self, name: str, source: TopicCluster, target: TopicCluster) -> FlowPlan:
         namer = Namer.for_flow(self.config.flow(name), self.config)
-        clients = MemoryClients(dict.fromkeys("ABC", source) | {namer.flow.target: target})
+        clients = MemoryClients(
+            dict.fromkeys(self.config.clusters, source) | {namer.flow.target: target}
+        )
         planner = Planner(self.config, clients, {Part.TOPICS})
         return FlowPlanner(namer, self.guard, Modes("append")).plan(source, target, planner)
 
@@ -138,3 +141,24 @@ def test_two_sources_that_meet_by_chance_are_kept_apart_until_confirmed():
 def test_names_kept_in_a_circle_are_meant_to_mix_with_local_records(back, planned):
     run = Run(flow(), *back)
     assert targets(run.plan("A->B", TopicCluster(orders=1), filled(orders=1))) == planned
+
+
+def test_bl_028_one_cluster_under_two_names_is_refused_with_both():
+    cluster = TopicCluster(orders=1)
+    with pytest.raises(ConfigError, match="A and B are the same cluster") as caught:
+        Run(flow()).plan("A->B", cluster, cluster)
+    assert "take A->B out" in str(caught.value)
+
+
+def test_bl_027_two_replicators_that_swap_their_aliases_make_no_names_grow():
+    here, there = TopicCluster(t1=1, heartbeats=1), TopicCluster(t2=1, heartbeats=1)
+    ways = flow("local", "remote", Naming()), flow("remote", "local", Naming())
+    ours, theirs = Run(*ways), Run(*ways)  # each calls its own cluster local
+    counts = []
+    for _ in range(10):
+        for run, near, far in ((ours, here, there), (theirs, there, here)):
+            run.plan("local->remote", near, far)
+            run.plan("remote->local", far, near)
+        counts.append((len(here.topics()), len(there.topics())))
+    assert counts[-1] == counts[1]
+    assert not [name for each in (here, there) for name in each.topics() if name.count("local") > 1]

@@ -647,3 +647,11 @@ def test_topics_of_a_file_that_would_meet_by_chance_are_warned_of(tmp_path):
     lines = text.replace("A, B", "A, B, C") + "topics = a, b\ntopics.map.file = names.map\n"
     (warned,) = about(found(tmp_path, lines), "topics.map.file")
     assert warned.startswith("warning: will not be copied: x: a of A and b of B would mix here")
+
+
+@pytest.mark.parametrize("beats", ["true", "false"])
+def test_bl_038_a_cluster_that_no_flow_uses_is_not_among_those_that_are_dialled(tmp_path, beats):
+    lines = TWO.replace("A, B", "A, B, C") + "C.bootstrap.servers = c:9092\n"
+    config = loaded(tmp_path, f"{lines}emit.heartbeats.enabled = {beats}\n").config
+    assert set(config.clusters) == {"A", "B"}
+    assert [each.name for each in config.flows] == ["A->B"]
