@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from replication.config.model import Flow, Selection
+from replication.errors import ConfigError
 from replication.java_regex import Rule, compile_rules
 from replication.policy import (
     ReplicationPolicy,
@@ -27,6 +28,7 @@ class Verdict(StrEnum):
     EXCLUDED = "excluded"
     INTERNAL = "internal"
     CYCLE = "cycle"
+    NAMELESS = "nameless"  # the naming policy gave no name that can be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ class TopicSelector:
 
     def judge(self, topic: str) -> Judgement:
         """Say whether ``topic`` is copied, and why or why not."""
+        try:
+            return self._judge(topic)
+        except ConfigError as error:  # a policy of the operator's own; other topics go on
+            return Judgement(topic, Verdict.NAMELESS, f"matched but not replicated: {error}")
+
+    def _judge(self, topic: str) -> Judgement:
         judged = self.topics.judge(topic)
         if self.heartbeats and not judged.selected and is_heartbeat(self.policy, topic):
             judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
@@ -104,6 +112,8 @@ class TopicSelector:
                 Verdict.CYCLE,
                 f"treated as coming from {through}: copying it would go in a circle",
             )
+        if judged.selected:
+            self.remote_topic(topic)  # raises where there is none
         if judged.selected and self.policy.looks_internal(topic):
             reason = f"{judged.reason}, although MirrorMaker 2 takes the name for internal"
             return Judgement(topic, Verdict.SELECTED, reason)
@@ -119,6 +129,10 @@ class TopicSelector:
         return tuple(
             each for each in judged if each.verdict not in (Verdict.SELECTED, Verdict.UNMATCHED)
         )
+
+    def nameless(self, topics: Iterable[str]) -> tuple[Judgement, ...]:
+        """Return the topics that the naming policy fails to name."""
+        return tuple(each for each in self.passed_over(topics) if each.verdict is Verdict.NAMELESS)
 
     def remote_topic(self, topic: str) -> str:
         """Return what ``topic`` is called on the target."""

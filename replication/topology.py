@@ -166,7 +166,7 @@ def _seen(edge: Edge, source: SourceSnapshot, plan: TargetPlan) -> Edge:
         for topic in source.selector.selected(source.topics)
     ]
     passed = source.selector.passed_over(source.topics)
-    left_out = [TopicName(each.name, remote(each.name), each.reason) for each in passed]
+    left_out = [TopicName(each.name, "", each.reason) for each in passed]
     return replace(
         edge,
         topics=(*copied, *left_out),

@@ -47,6 +47,7 @@ class FlowPlanner:
         self._guard = guard
         self._modes = modes
         self._selected = Last(self._selector.selected)
+        self._nameless = Last(self._selector.nameless)
         self._named = Last(namer.named)
         self._gap = Last(partial(gap, self._selector))
         self._partitions = Last(partial(_partitions, namer))
@@ -73,6 +74,7 @@ class FlowPlanner:
         barred = refusals(conflicts, self._flow.name)
         chosen = {each.topic: theirs[each.topic] for each in named if each.topic not in barred}
         told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
+        told += tuple(_Told(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
         silent: tuple[str, ...] = ()
         if lacking := _lacking(self._selector, chosen, ours):
             plan = planner.plan(self._flow.target, {self._flow.name}, lacking)

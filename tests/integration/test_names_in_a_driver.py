@@ -13,6 +13,7 @@ from driving import Application, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
+from replication.state import Anchor, anchors_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,6 +71,14 @@ class Stage:
             return []
         return [each.content for each in support.consume_all(self.there, topic)]
 
+    def is_placed(self, source: str) -> bool:
+        """Say whether a source's orders have a position: what is produced now is behind it."""
+        anchors = self.app.store.read(anchors_topic(source)).values()
+        return any(
+            isinstance(each, Anchor) and each.topic == self.orders and each.source is not None
+            for each in anchors
+        )
+
     def names(self) -> set[str]:
         return set(self.app.store._admin.topics())
 
@@ -85,6 +94,7 @@ def stage(
     made = Stage(source_cluster, kafka_cluster("second"), target_cluster, home)
     made.app.await_state("RUNNING", "second->B")
     made.app.await_state("DEGRADED")
+    wait_for(lambda: all(made.is_placed(each) for each in (made.app.alias, "second")))
     yield made
     made.app.close()
 

@@ -5,7 +5,7 @@ from builders import a_config, a_flow
 from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
-from replication.config.model import Naming, RenameRule, TopicCreation
+from replication.config.model import Naming, OwnPolicyClass, RenameRule, TopicCreation
 from replication.errors import ConfigError
 from replication.namer import Namer
 from replication.planning import Part, Planner
@@ -162,3 +162,28 @@ def test_bl_027_two_replicators_that_swap_their_aliases_make_no_names_grow():
         counts.append((len(here.topics()), len(there.topics())))
     assert counts[-1] == counts[1]
     assert not [name for each in (here, there) for name in each.topics() if name.count("local") > 1]
+
+
+PICKY = """
+from replication.own_policy import NamingPolicy
+
+class Picky(NamingPolicy):
+    def format_remote_topic(self, source_cluster, topic):
+        return f"{topic}.copy" if topic != "odd" else None
+    def topic_source(self, topic):
+        return None
+    def upstream_topic(self, topic):
+        return None
+"""
+
+
+def test_a_policy_in_python_that_fails_for_one_topic_stops_that_one_alone(tmp_path):
+    (tmp_path / "picky_names.py").write_text(PICKY)
+    own = OwnPolicyClass(written="python:picky_names:Picky", folder=str(tmp_path))
+    run = Run(flow(naming=Naming(kind="own", own=own)))
+    made = run.plan("A->B", TopicCluster(orders=1, odd=1), TopicCluster())
+    assert targets(made) == ["orders.copy-0"]
+    assert made.refused == (
+        "odd: matched but not replicated: the naming policy python:picky_names:Picky: "
+        "format_remote_topic('A', 'odd') returned None where a name was due"
+    )
