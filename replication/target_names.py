@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.model import TopicPartition
 from replication.naming_conflicts import TargetNames
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry, anchors_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from replication.ports import Cluster, TopicInfo
     from replication.state import Stored
@@ -23,6 +23,13 @@ class Reads(Protocol):
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
 
 
+class Fed(NamedTuple):
+    """Who feeds which topic: see ``TargetNames``."""
+
+    feeders: Mapping[str, set[tuple[str, str]]]
+    lost: Collection[str]
+
+
 def read_names(
     about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Reads
 ) -> TargetNames:
@@ -30,14 +37,29 @@ def read_names(
 
     Our own topics are read only if one of ``about`` holds records. Raises ClusterUnavailable.
     """
-    filled = _filled((name for name in about if name in ours), ours, target)
-    if not filled:
-        return TargetNames(frozenset(ours))
+    filled = read_filled(about, ours, target)
+    fed = read_fed(ours, store) if filled else Fed({}, ())
+    return TargetNames(frozenset(ours), filled, *fed)
+
+
+def read_filled(
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster
+) -> frozenset[str]:
+    """Return those of the topics ``about`` that hold records."""
+    there = [name for name in about if name in ours]
+    ends = target.end_offsets(
+        [TopicPartition(name, number) for name in there for number in range(ours[name].partitions)]
+    )
+    return frozenset(partition.topic for partition, end in ends.items() if end)
+
+
+def read_fed(ours: Iterable[str], store: Reads) -> Fed:
+    """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
     feeders: dict[str, set[tuple[str, str]]] = {}
     for anchor in _anchors(ours, store):
         feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
     known = {flow for each in feeders.values() for flow, _ in each}
-    return TargetNames(frozenset(ours), filled, feeders, _copied_before(ours, store) - known)
+    return Fed(feeders, _copied_before(ours, store) - known)
 
 
 def _anchors(ours: Iterable[str], store: Reads) -> Iterable[Anchor]:
@@ -50,10 +72,3 @@ def _anchors(ours: Iterable[str], store: Reads) -> Iterable[Anchor]:
 def _copied_before(ours: Iterable[str], store: Reads) -> set[str]:
     registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
-
-
-def _filled(names: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster) -> frozenset[str]:
-    ends = target.end_offsets(
-        [TopicPartition(name, number) for name in names for number in range(ours[name].partitions)]
-    )
-    return frozenset(partition.topic for partition, end in ends.items() if end)

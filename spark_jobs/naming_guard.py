@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming_conflicts import TargetNames, find_conflicts
-from replication.target_names import read_names
+from replication.target_names import Fed, read_fed, read_filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from replication.ports import Cluster, TopicInfo
     from replication.target_names import Reads
 
+_FRESH_S = 5.0  # what was read of the anchors serves all flows that start together
 _AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
 
 
@@ -44,6 +45,8 @@ class NamingGuard:
         self._changes = 0  # of ``_passed``
         self._last: dict[str, tuple[tuple[object, ...], tuple[Conflict, ...]]] = {}  # by flow
         self._found: dict[str, Found] = {}  # by flow
+        self._fed: Fed | None = None
+        self._fed_at = 0.0
 
     def conflicts(
         self,
@@ -100,4 +103,13 @@ class NamingGuard:
         """Read who feeds ``new``; not again at once when only the same topics are in doubt."""
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:
             return before
-        return Found(new, read_names(new, ours, target, self._store), time.monotonic())
+        filled = read_filled(new, ours, target)
+        fed = self._read_fed(ours) if filled else Fed({}, ())
+        return Found(new, TargetNames((), filled, *fed), time.monotonic())
+
+    def _read_fed(self, ours: Mapping[str, TopicInfo]) -> Fed:
+        """Read the anchors, once for all flows that are planned at the same time."""
+        if self._fed is None or time.monotonic() > self._fed_at + _FRESH_S:
+            self._fed = read_fed(ours, self._store)
+            self._fed_at = time.monotonic()
+        return self._fed

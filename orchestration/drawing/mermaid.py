@@ -16,7 +16,9 @@ def mermaid(topology: Topology) -> str:
     """Return the chart's text. With known topics each is a node within its cluster."""
     ids = {alias: f"c{number}" for number, alias in enumerate(topology.clusters)}
     lines = ["flowchart LR", *_clusters(topology, ids), *_flows(topology, ids)]
-    lines += [f"  %% merges on {e.target}: {', '.join(e.sources)}" for e in topology.merges]
+    for merge in topology.merges:
+        what = merge.topic or "topics of the same name"
+        lines.append(f"  %% {what} of {', '.join(merge.sources)} merge on {merge.target}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
 """Naming policies of the operator's own: found, asked, and told what is wrong with them."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -184,3 +185,14 @@ def test_a_class_that_cannot_be_used_is_refused_with_the_reason(folder, written,
     name, path = folder
     with pytest.raises(ConfigError, match=message):
         load_policy(written.format(name), path, {})
+
+
+def test_a_class_that_an_installed_package_registers_is_found_by_its_name(folder, monkeypatch):
+    module, path = folder
+    info = Path(path) / "names-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: names\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[isthmus.policies]\nmine = {module}:Mine\n")
+    monkeypatch.syspath_prepend(path)
+    policy = load_policy("python:mine", "/nowhere", {"end": "-y"})
+    assert policy.format_remote_topic("us", "orders") == "orders-y"

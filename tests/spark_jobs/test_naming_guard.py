@@ -85,6 +85,15 @@ def test_a_driver_that_starts_again_knows_its_topics_by_their_anchors():
     assert run.records.reads == reads, "what is known is not read at every look"
 
 
+def test_flows_that_start_together_read_the_anchors_once():
+    target = filled(orders=1, **{ANCHORS: 1})
+    anchors = [Anchor(f"{source}->B", "orders", 0, "orders", 5, 5) for source in "AC"]
+    run = Run(flow("A"), flow("C"), records=StoredRecords({ANCHORS: anchors}))
+    for name in ("A->B", "C->B"):
+        assert targets(run.plan(name, TopicCluster(orders=1), target)) == ["orders-0"]
+    assert run.records.reads == [ANCHORS]
+
+
 def test_what_this_driver_has_begun_to_fill_stays_its_own():
     run, source, target = Run(flow()), TopicCluster(orders=1), TopicCluster()
     run.plan("A->B", source, target)
