@@ -144,8 +144,6 @@ def world(source_cluster, target_cluster, tmp_path_factory):
     made.commit("elsewhere", made.orders, 0, 50)
     made.commit("elsewhere", made.orders, 0, 80, target=True)
     made.commit("odd", made.payments, 0, 1, metadata="kept")
-    end = made.sync.offsets.ends([TopicPartition(made.payments, 0)], target=False)
-    made.commit("at-end", made.payments, 0, next(iter(end.values()))[1])
     made.said = made.sync.sync()
     yield made
     made.close()
@@ -158,7 +156,7 @@ def test_bl_074_all_of_many_groups_are_carried_over(world):
             TopicPartition(world.orders, p): Committed((number + p) % 101, f"m{number}")
             for p in range(PARTITIONS)
         }
-    assert f"{MANY + 5} groups, {MANY + 4} of them moved" in world.said
+    assert f"{MANY + 4} groups, {MANY + 3} of them moved" in world.said
 
 
 @pytest.mark.parametrize(("group", "read"), [("classic", 600), ("modern", 1200)])
@@ -170,6 +168,9 @@ def test_bl_080_groups_without_running_members_are_carried_over(world, group, re
 
 def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag_on_the_target(world):
     partition = TopicPartition(world.payments, 0)
+    (end,) = world.sync.offsets.ends([partition], target=False).values()
+    world.commit("at-end", world.payments, 0, end[1])
+    world.sync.sync()
     (end,) = world.sync.offsets.ends([partition], target=True).values()
     assert world.on_target("at-end")[partition].offset == end[1]
 
@@ -184,6 +185,7 @@ def test_excluded_groups_and_groups_further_on_are_left_alone(world):
 
 
 def test_a_second_round_moves_nothing(world):
+    world.sync.sync()
     assert world.sync.plan().commits == ()
 
 

@@ -30,7 +30,8 @@ _COMMITS = 100  # on their way to a broker at a time
 _LIST, _FIND, _FETCH, _COMMIT, _METADATA = 5, 4, 8, 8, 12
 _COORDINATION = "__consumer_offsets"
 _NOWHERE = -1  # stands for a broker that is none
-_NONE_THERE = {69, 16}  # no such group; it has just moved
+_NO_GROUP = 69  # by that name
+_PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a coordinator that has just moved is asked again
 _WHY = {
     3: "the target has no such partition",
     25: "it has live members there",
@@ -151,7 +152,9 @@ class Groups:
             for each in answer.groups:
                 if each.error_code == 0:
                     positions[each.group_id] = _positions(each)
-                elif each.error_code not in _NONE_THERE | COORDINATOR_MOVED:
+                elif each.error_code in COORDINATOR_MOVED:
+                    self.away[node] = f"coordinator {node} is not ready: error {each.error_code}"
+                elif each.error_code != _NO_GROUP:
                     why = _WHY.get(each.error_code, f"error {each.error_code}")
                     raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
         return positions
@@ -166,16 +169,26 @@ class Groups:
 
         async def one(action: CommitGroup) -> str:
             node = action.node if action.node >= 0 else homes.get(action.group)
-            if node is None:
-                return "no broker is its coordinator now"
-            async with turns[node]:
-                try:
-                    return _refused(await self._call(node, _commit_request(action), _COMMIT))
-                except ClusterUnavailable as problem:
-                    return str(problem)
+            why = "no broker is its coordinator now"
+            for pause in _PAUSES_S:
+                if node is not None:
+                    async with turns[node]:
+                        codes, why = await self._commit(node, action)
+                    if not codes & COORDINATOR_MOVED:
+                        return why
+                await asyncio.sleep(pause)
+                node = (await self._homes([action.group])).get(action.group)
+            return why
 
         said = await asyncio.gather(*map(one, plan))
         return {each.group: why for each, why in zip(plan, said, strict=True) if why}
+
+    async def _commit(self, node: int, action: CommitGroup) -> tuple[set[int], str]:
+        try:
+            answer = await self._call(node, _commit_request(action), _COMMIT)
+        except ClusterUnavailable as problem:
+            return set(), str(problem)
+        return _refused(answer)
 
     async def _homes(self, names: Sequence[str]) -> dict[str, int]:
         """Return the coordinators of groups that are not there yet."""
@@ -237,11 +250,13 @@ def _commit_request(action: CommitGroup) -> Any:
     )
 
 
-def _refused(answer: Any) -> str:
+def _refused(answer: Any) -> tuple[set[int], str]:
+    """Return the codes of what was refused, and a sentence; nothing and none if all was done."""
     errors: Mapping[int, str] = {
         each.error_code: f"{topic.name}-{each.partition_index}"
         for topic in answer.topics
         for each in topic.partitions
         if each.error_code
     }
-    return "; ".join(f"{_WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())
+    told = (f"{_WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())
+    return set(errors), "; ".join(told)
