@@ -133,7 +133,7 @@ class Sides:
 
     def _proven(self, ends: Ends, stored: int | None, most: int) -> Step:
         """Decide by the last ``most`` records of the copy and the source around ``stored``."""
-        at = ends.source_start if stored is None else stored
+        at = max(ends.source_start, 0 if stored is None else stored)
         reader, copies = self._readers()  # for one partition once: see RecordReader
         try:
             tail = list(copies.read(ends.target, ends.target_end, ends.target_end - most))

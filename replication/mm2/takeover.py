@@ -79,7 +79,7 @@ def decide(
     if stored is None and (ends.target_end == 0 or ends.source_end == ends.source_start):
         return Begin(ends)
     after = -1 if stored is None else stored
-    if proof.last is None and stored is not None and (gone := _gone(ends, stored)):
+    if proof.last is None and stored is not None and (gone := _gone(ends, stored, copy, source)):
         return TakeOver(ends, stored, stored + 1, gone)
     if doubt := _doubt(ends, after, copy, source, proof):
         return Unproven(ends, stored, doubt)
@@ -101,7 +101,7 @@ def _doubt(
     return ""
 
 
-def _gone(ends: Ends, stored: int) -> str:
+def _gone(ends: Ends, stored: int, copy: Sequence[Print], source: Sequence[Print]) -> str:
     """Say why nothing of the source can be on the target already; empty: something might.
 
     What the target ends with is not there any more, so all that is there comes after it: were any
@@ -109,7 +109,7 @@ def _gone(ends: Ends, stored: int) -> str:
     """
     if ends.source_end == stored + 1:
         return "the source has nothing that comes after it"
-    if stored < ends.source_start < ends.source_end and ends.target_end > ends.target_start:
+    if copy and source and source[0].offset > stored:  # retention took it, or compaction
         return "the source no longer has what the target ends with; what it has is newer"
     return ""
 
