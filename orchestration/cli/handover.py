@@ -44,7 +44,8 @@ def takeover(  # noqa: PLR0913 - the options of the command
         _say(found)
         if yes:
             count = take_over(found, anchors, clusters, trust=trust_stored)
-            typer.echo(f"{each.name}: {count} partitions are taken over; isthmus run goes on")
+            typer.echo(f"{each.name}: {count} partitions are taken over; isthmus run goes on "
+                       "(isthmus resume, if the flow was stopped)")  # fmt: skip
         fine = fine and not found.unproven
     if not yes:
         typer.echo("this is the plan; --yes carries it out")

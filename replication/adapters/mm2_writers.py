@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.internal_topics import InternalTopics
+from replication.internal_topics import HEARTBEATS
 from replication.mm2.checkpoints import Recorder, Stand
 from replication.mm2.heartbeats import Pulse
+from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.syncs import Emitter
 from replication.policy import policy_for
 
@@ -24,26 +26,23 @@ if TYPE_CHECKING:
 
 def pulse(flow: Flow) -> Pulse:
     """Return the writer of the flow's heartbeats, on its target."""
-    client = flow.clients.target_admin
-    factor = flow.mm2.heartbeats.replication_factor
-    return Pulse(flow.source, flow.target, factor, lambda: _topics(client))
+    return Pulse(flow.source, flow.target, _heartbeats(flow, flow.clients.target_admin))
 
 
 def pulse_back(flow: Flow) -> Pulse:
     """Return the writer of the heartbeats of the way back, on the flow's source."""
-    client = flow.clients.source_admin
-    factor = flow.mm2.heartbeats.replication_factor
-    return Pulse(flow.target, flow.source, factor, lambda: _topics(client))
+    return Pulse(flow.target, flow.source, _heartbeats(flow, flow.clients.source_admin))
+
+
+def _heartbeats(flow: Flow, client: Mapping[str, str]) -> KeptTopic:
+    return _topic(HEARTBEATS, flow.mm2.heartbeats.replication_factor, client)
 
 
 def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     """Return the writer of the flow's checkpoints; its groups are read by ``syncs``."""
-    return Recorder(
-        policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source),
-        flow.mm2.checkpoints.replication_factor,
-        lambda: _topics(flow.clients.target_admin),
-        lambda: map(_stand, syncs.of(flow).moved()),
-    )
+    name = policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source)
+    factor, client = flow.mm2.checkpoints.replication_factor, flow.clients.target_admin
+    return Recorder(_topic(name, factor, client), lambda: map(_stand, syncs.of(flow).moved()))
 
 
 def _stand(moved: Moved) -> Stand:
@@ -56,13 +55,10 @@ def emitter(flow: Flow, syncs: GroupSyncs) -> Emitter:
     at_source = flow.mm2.syncs.location == "source"
     client = flow.clients.source_admin if at_source else flow.clients.target_admin
     other = flow.target if at_source else flow.source
-    return Emitter(
-        policy_for(flow, syncs.config.clusters).offset_syncs_topic(other),
-        flow.mm2.syncs.replication_factor,
-        lambda: _topics(client),
-        lambda: list(syncs.reader(flow).look().anchors.values()),
-    )
+    name = policy_for(flow, syncs.config.clusters).offset_syncs_topic(other)
+    topic = _topic(name, flow.mm2.syncs.replication_factor, client)
+    return Emitter(topic, lambda: list(syncs.reader(flow).look().anchors.values()))
 
 
-def _topics(client: Mapping[str, str]) -> InternalTopics:
-    return InternalTopics(to_librdkafka(client))
+def _topic(name: str, factor: int, client: Mapping[str, str]) -> KeptTopic:
+    return KeptTopic(name, factor, lambda: InternalTopics(to_librdkafka(client)))

@@ -12,14 +12,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ReplicationError
 from replication.mm2.ports import Entry
 from replication.mm2.wire import Checkpoint, parse_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.ports import Topics
+    from replication.mm2.kept_topic import KeptTopic
     from replication.model import TopicPartition
 
 
@@ -79,28 +79,28 @@ def _checkpoint(stand: Stand) -> Checkpoint | None:
 
 @dataclass(slots=True)
 class Recorder:
-    """Writes the checkpoints of one flow. ``connect`` is called once, when needed."""
+    """Writes the checkpoints of one flow."""
 
-    topic: str
-    replication_factor: int
-    connect: Callable[[], Topics]
+    topic: KeptTopic
     stands: Callable[[], Iterable[Stand]]
-    _memory: Memory = field(default_factory=Memory, init=False)
-    _topics: Topics | None = field(default=None, init=False)
+    _memory: Memory | None = field(default=None, init=False)
 
     def record(self) -> str:
         """Write what is new and wait for the acks. Raises ReplicationError."""
-        topics = self._topics or self._begin()
+        memory = self._memory = self._memory or self._what_is_there()
         now = int(time.time() * 1000)
-        made = self._memory.news(self.stands())
-        topics.write(self.topic, [Entry(each.key(), each.value(), now) for each in made])
-        return f"{len(made)} new in {self.topic}" if made else f"nothing new in {self.topic}"
+        made = memory.news(self.stands())
+        try:
+            self.topic.write([Entry(each.key(), each.value(), now) for each in made])
+        except ReplicationError:
+            self._memory = None  # what was not written is news the next time as well
+            raise
+        name = self.topic.name
+        return f"{len(made)} new in {name}" if made else f"nothing new in {name}"
 
-    def _begin(self) -> Topics:
-        topics = self.connect()
-        topics.ensure(self.topic, self.replication_factor)
-        # Who may not read it goes on: offsets are exact, so what is repeated is right as well.
+    def _what_is_there(self) -> Memory:
+        """Read the topic. Who may not goes on: offsets are exact, what is repeated is right."""
+        memory = Memory()
         with contextlib.suppress(ClusterRejected):
-            self._memory.load(topics.read(self.topic))
-        self._topics = topics
-        return topics
+            memory.load(self.topic.read())
+        return memory

@@ -8,39 +8,32 @@ the names of these topics alone which clusters lead here.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.internal_topics import HEARTBEATS
 from replication.mm2.ports import Entry
 from replication.mm2.wire import Heartbeat, parse_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from replication.mm2.ports import Topics
+    from replication.mm2.kept_topic import KeptTopic
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Pulse:
-    """Writes the heartbeats of one pair to its target. ``connect`` is called once, when needed."""
+    """Writes the heartbeats of one pair to its target."""
 
     source: str
     target: str
-    replication_factor: int
-    connect: Callable[[], Topics]
-    _topics: Topics | None = field(default=None, init=False)
+    topic: KeptTopic
 
     def beat(self) -> str:
         """Write one heartbeat and wait for its ack. Raises ReplicationError."""
-        if self._topics is None:
-            topics = self.connect()
-            topics.ensure(HEARTBEATS, self.replication_factor)
-            self._topics = topics
         now = int(time.time() * 1000)
         beat = Heartbeat(self.source, self.target, now)
-        self._topics.write(HEARTBEATS, [Entry(beat.key(), beat.value(), now)])
-        return f"{self.source}->{self.target} to {HEARTBEATS} of {self.target}"
+        self.topic.write([Entry(beat.key(), beat.value(), now)])
+        return f"{self.source}->{self.target} to {self.topic.name} of {self.target}"
 
 
 @dataclass(frozen=True, slots=True)

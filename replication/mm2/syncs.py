@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.errors import ReplicationError
 from replication.mm2.ports import Entry
 from replication.mm2.wire import OffsetSync
 from replication.model import TopicPartition
@@ -22,7 +23,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.ports import Topics
+    from replication.mm2.kept_topic import KeptTopic
     from replication.state import Anchor
 
 
@@ -42,22 +43,19 @@ class Emitter:
     ``news`` returns the flow's anchors, at least those that are new since the last call.
     """
 
-    topic: str
-    replication_factor: int
-    connect: Callable[[], Topics]
+    topic: KeptTopic
     news: Callable[[], Iterable[Anchor]]
-    _topics: Topics | None = field(default=None, init=False)
     _seen: dict[TopicPartition, Anchor] = field(default_factory=dict, init=False)
 
     def emit(self) -> str:
         """Write the newest pair of each partition in which something was copied."""
-        if self._topics is None:
-            topics = self.connect()
-            topics.ensure(self.topic, self.replication_factor)
-            self._topics = topics
-        pairs = self._pairs()
-        self._topics.write(self.topic, [Entry(each.key(), each.value()) for each in pairs])
-        return f"written to {self.topic}"
+        seen, self._seen = self._seen, dict(self._seen)
+        try:
+            self.topic.write([Entry(each.key(), each.value()) for each in self._pairs()])
+        except ReplicationError:
+            self._seen = seen  # so that these pairs come again
+            raise
+        return f"written to {self.topic.name}"
 
     def _pairs(self) -> list[OffsetSync]:
         newest: dict[TopicPartition, OffsetSync] = {}

@@ -11,6 +11,7 @@ from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.kafka_errors import our_errors
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.heartbeats import Pulse
+from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.ports import BY_KEY, Entry
 from replication.mm2.progress import newest, positions
 from replication.mm2.wire import Heartbeat
@@ -71,7 +72,7 @@ def test_mu_06_mu_07_other_refusals_are_errors(client, topic_name, code, error):
 
 def test_heartbeats_stand_in_mirrormakers_topic_with_their_own_time(client):
     topics = InternalTopics(client)
-    Pulse("here", "there", 1, lambda: topics).beat()
+    Pulse("here", "there", KeptTopic("heartbeats", 1, lambda: topics)).beat()
     (found,) = (
         each
         for each in support.consume_all(client["bootstrap.servers"], "heartbeats")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.checkpoints import Memory, Recorder, Stand
+from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.wire import Checkpoint
 from replication.model import TopicPartition
 
@@ -36,7 +37,7 @@ class Cluster:
 
 
 def recorder(cluster, stands) -> Recorder:
-    return Recorder("A.checkpoints.internal", 1, lambda: cluster, lambda: stands)
+    return Recorder(KeptTopic("A.checkpoints.internal", 1, lambda: cluster), lambda: stands)
 
 
 def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():
@@ -108,3 +109,17 @@ def test_cc_03_without_groups_the_topic_is_made_and_nothing_written():
     cluster = Cluster()
     assert recorder(cluster, []).record() == "nothing new in A.checkpoints.internal"
     assert cluster.written == []
+
+
+def test_what_could_not_be_written_is_news_the_next_time():
+    class Down(Cluster):
+        def write(self, topic, entries):
+            raise ClusterUnavailable("nobody there")
+
+    down, up = Down(), Cluster()
+    made = recorder(down, [stand(5, 5)])
+    with pytest.raises(ClusterUnavailable):
+        made.record()
+    made.topic = KeptTopic("A.checkpoints.internal", 1, lambda: up)
+    made.record()
+    assert offsets(up.written) == [(5, 5)]

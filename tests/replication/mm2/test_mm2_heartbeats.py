@@ -8,6 +8,7 @@ import pytest
 
 from replication.errors import ClusterUnavailable
 from replication.mm2.heartbeats import Age, Pulse, ages
+from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.wire import Heartbeat
 
 
@@ -23,13 +24,18 @@ class Cluster:
         self.made.append((name, replication_factor))
 
     def write(self, topic, entries):
+        if self.down:
+            raise ClusterUnavailable("nobody there")
         self.written += [(topic, each) for each in entries]
 
 
 def test_hb_10_a_beat_is_one_record_that_names_both_clusters():
     cluster = Cluster()
     before = int(time.time() * 1000)
-    assert Pulse("A", "B", 2, lambda: cluster).beat() == "A->B to heartbeats of B"
+    assert (
+        Pulse("A", "B", KeptTopic("heartbeats", 2, lambda: cluster)).beat()
+        == "A->B to heartbeats of B"
+    )
     ((topic, entry),) = cluster.written
     beat = Heartbeat.parse(entry.key, entry.value)
     assert (topic, entry.partition, beat.source, beat.target) == ("heartbeats", 0, "A", "B")
@@ -39,7 +45,7 @@ def test_hb_10_a_beat_is_one_record_that_names_both_clusters():
 
 def test_the_topic_is_made_once_and_asked_for_until_that_worked():
     cluster = Cluster()
-    pulse = Pulse("A", "B", 1, lambda: cluster)
+    pulse = Pulse("A", "B", KeptTopic("heartbeats", 1, lambda: cluster))
     cluster.down = True
     with pytest.raises(ClusterUnavailable):
         pulse.beat()
@@ -47,6 +53,18 @@ def test_the_topic_is_made_once_and_asked_for_until_that_worked():
     pulse.beat()
     pulse.beat()
     assert (len(cluster.made), len(cluster.written)) == (1, 2)
+
+
+def test_after_a_failure_the_topic_is_looked_for_anew():
+    cluster = Cluster()
+    pulse = Pulse("A", "B", KeptTopic("heartbeats", 1, lambda: cluster))
+    pulse.beat()
+    cluster.down = True
+    with pytest.raises(ClusterUnavailable):
+        pulse.beat()
+    cluster.down = False
+    pulse.beat()
+    assert len(cluster.made) == 2
 
 
 def test_the_newest_beat_of_each_pair_counts_and_malformed_ones_are_left_out():

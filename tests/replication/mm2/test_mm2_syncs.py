@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.syncs import Emitter, pair_of
 from replication.mm2.wire import OffsetSync
 from replication.state import Anchor
@@ -48,7 +49,9 @@ def test_st_07_only_the_newest_pair_of_a_partition_is_written():
         ]
     )
     cluster = Cluster()
-    emitter = Emitter("mm2-offset-syncs.B.internal", 1, lambda: cluster, lambda: next(looks))
+    emitter = Emitter(
+        KeptTopic("mm2-offset-syncs.B.internal", 1, lambda: cluster), lambda: next(looks)
+    )
     for _ in range(3):
         emitter.emit()
     assert cluster.written == [OffsetSync("orders", 0, 8, 8), OffsetSync("orders", 1, 1, 1)]

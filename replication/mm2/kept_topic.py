@@ -1,0 +1,44 @@
+"""An internal topic that is written again and again: made when it is not there, also later on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.errors import ReplicationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from replication.mm2.ports import Entry, Topics
+
+
+@dataclass(slots=True)
+class KeptTopic:
+    """``connect`` is called once, when the topic is first needed. Raises ReplicationError."""
+
+    name: str
+    replication_factor: int
+    connect: Callable[[], Topics]
+    _topics: Topics | None = field(default=None, init=False)
+    _made: bool = field(default=False, init=False)
+
+    def read(self) -> list[tuple[bytes | None, bytes | None]]:
+        """Return all of it."""
+        return self._ready().read(self.name)
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Write in order and wait for the acks. After a failure it is looked for anew."""
+        topics = self._ready()
+        try:
+            topics.write(self.name, entries)
+        except ReplicationError:
+            self._made = False
+            raise
+
+    def _ready(self) -> Topics:
+        topics = self._topics = self._topics or self.connect()
+        if not self._made:
+            topics.ensure(self.name, self.replication_factor)
+            self._made = True
+        return topics
