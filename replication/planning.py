@@ -18,7 +18,7 @@ from replication.same_cluster import refuse_same_cluster
 from replication.selection import TopicSelector
 from replication.state import Applied, OwnRights, status_topic
 from replication.target_names import read_names
-from replication.topics import MIN_INSYNC, AlterConfigs, Keep, TargetTopics, plan_topics
+from replication.topics import MIN_INSYNC, AlterConfigs, Keep, Refuse, TargetTopics, plan_topics
 from replication.wanted import SourceSnapshot, read_source, wanted_topics
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class Planner:
             for each in plan_topics(self._certain(about, problems), topics)
             if self._is_asked_for(each)
         )
+        if Part.TOPICS in self.parts:
+            actions = (*_refused_names(conflicts, names), *actions)
         made: tuple[OwnRights, ...] = ()
         if Part.ACLS in self.parts:
             asked = [each for each in sources if names is None or each.flow.name in names]
@@ -159,6 +161,15 @@ class Planner:
         if isinstance(action, Keep):
             return not self.parts.isdisjoint({Part.TOPICS, Part.CONFIGS})
         return (Part.CONFIGS if isinstance(action, AlterConfigs) else Part.TOPICS) in self.parts
+
+
+def _refused_names(
+    conflicts: Iterable[Conflict], names: Collection[str] | None
+) -> Iterator[Refuse]:
+    """Yield a refusal for each target topic that flows of ``names`` must not write to."""
+    for each in conflicts:
+        if any(names is None or member.flow in names for member in each.refused):
+            yield Refuse(each.target, each.reason)
 
 
 def _may_meet(one: Flow, other: Flow) -> bool:

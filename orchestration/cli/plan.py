@@ -162,9 +162,8 @@ def _show(each: TargetPlan, names: list[str] | None) -> None:
         for passed in flow.passed_over:
             console.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
     for conflict in each.conflicts:
-        refused = bool(conflict.refused)
-        text = f"  {'not copied: ' if refused else ''}{conflict}"
-        console.print(Text(text, style="yellow" if refused else "dim"))
+        if not conflict.refused:  # the others are actions: refusals
+            console.print(Text(f"  {conflict}", style="dim"))
     if each.actions:
         console.print(Text(f"on {each.target}", style="bold"))
     for action in each.actions:

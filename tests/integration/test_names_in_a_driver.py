@@ -53,6 +53,7 @@ class Stage:
             support.produce(bootstrap, self.taken, support.some_records(7, 1, 1))
         support.create_topic(self.here, self.dotted, 1)
         support.create_topic(self.there, f"{alias}-a_b", 1)
+        self.internal = support.create_topic(self.here, f"{alias}-billing.internal", 1)
         self.orders = f"{alias}-orders"
         support.create_topic(self.here, self.orders, 1)
         support.create_topic(self.second, self.orders, 3)
@@ -149,6 +150,22 @@ def test_the_topology_shows_every_topic_of_the_clusters_and_what_merges(stage):
     merged = {each["topic"]: each["sources"] for each in shown["merges"]}
     assert merged[stage.orders] == [stage.app.alias, "second"]
     assert stage.taken in {each["topic"] for each in shown["refused"]}
+
+
+def test_bl_021_what_a_name_rule_keeps_back_is_listed_with_the_rule(stage):
+    shown = json.loads(CliRunner().invoke(app, _topology(stage)).stdout)
+    left_out = {t["topic"]: t["left_out"] for e in shown["flows"] for t in e["topics"]}
+    assert r"excluded by '.*[\-\.]internal' of topics.exclude" in left_out[stage.internal]
+    assert stage.internal not in stage.names()
+
+
+def test_the_plan_lists_refused_names_as_things_to_do(stage):
+    found = CliRunner().invoke(app, ["plan", str(stage.app.config), "--flow", stage.app.flow])
+    assert found.exit_code == 1, "twin cannot be planned for"
+    assert f"! refuse {stage.taken}: the target has a topic of this name" in found.output
+    assert f"{stage.orders} of {stage.app.alias} and {stage.orders} of second merge here" in (
+        found.output
+    )
 
 
 def _topology(stage: Stage) -> list[str]:

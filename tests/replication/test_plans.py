@@ -181,7 +181,11 @@ def test_names_that_meet_stop_their_topics_and_nothing_else():
     source = MemoryCluster({"orders": 1, "a.b": 1, "a_b": 1})
     target = MemoryCluster({"orders": 1}, filled={"orders"})
     found = Stage(flow(naming=KEPT), A=source, B=target).plan()
-    assert [each.topic for each in found.actions] == ["a.b"]
+    assert [(type(each), each.topic) for each in found.actions] == [
+        (Refuse, "a_b"),
+        (Refuse, "orders"),
+        (CreateTopic, "a.b"),
+    ]
     assert [(each.kind, each.target) for each in found.conflicts] == [
         (Kind.METRICS, "a_b"),
         (Kind.TAKEN, "orders"),
