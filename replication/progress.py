@@ -99,6 +99,8 @@ class OwnRecords:
         self.next_offset = start
         self.records = 0
         self.bytes = 0
+        self.keeps = False  # the last batch of ours
+        self.last: bytes | None = None
         self._own = frozenset(producer_ids)
         self._waiting = dict(markers)
 
@@ -119,3 +121,5 @@ class OwnRecords:
         elif batch.producer_id in self._own and not batch.is_transactional:
             self.records += batch.count
             self.bytes += len(batch.view)
+            if self.keeps:
+                self.last = bytes(batch.view)

@@ -4,7 +4,7 @@
 ``spec``                                      what a unit is told, and what it reports
 ``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
 ``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
-``takeover``, ``counting``                    claims, fence markers, counting (B, C, F, G, T)
+``takeover``, ``counting``, ``searching``     claims, fence markers, counting (B, C, F, G, S, T)
 ``lane``, ``watched``, ``pieces``             one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``readers``, ``fetching``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``

@@ -10,12 +10,13 @@ from replication.batches import walk
 from replication.copier.network import FetchEntry, FetchOptions, Frame
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.repeating import cannot_count
+from replication.copier.searching import Tail
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 from replication.progress import OwnRecords, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from replication.copier.lane import Lane
     from replication.copier.network import Network
@@ -24,9 +25,16 @@ _MARKER_PATIENCE_S = 30.0
 
 
 async def count_own(
-    target: Network, lanes: Sequence[Lane], producers: Mapping[str, tuple[int, int]]
-) -> None:
-    """Read the target from each lane's anchor to our markers; set what the lane has to skip."""
+    target: Network,
+    lanes: Sequence[Lane],
+    producers: Mapping[str, tuple[int, int]],
+    kept: Collection[Lane] = (),
+) -> Mapping[Lane, Tail]:
+    """Read the target from each lane's anchor to our markers; set what the lane has to skip.
+
+    Returns the last batch of ours for ``kept`` lanes, and for those whose count is not known as
+    the target's retention has passed their anchor.
+    """
     counts = {
         lane: OwnRecords(
             lane.acked.target if lane.acked else 0,
@@ -39,6 +47,9 @@ async def count_own(
         )
         for lane in lanes
     }
+    for lane in kept:
+        counts[lane].keeps = True
+    passed: dict[Lane, str] = {}
     deadline = time.monotonic() + _MARKER_PATIENCE_S
     frame = Frame()
     while missing := [
@@ -48,21 +59,37 @@ async def count_own(
     ]:
         if time.monotonic() > deadline:
             raise ClusterUnavailable(f"waiting for our fence marker in {missing[0].target}")
-        await _read_some(target, missing, counts, frame)
+        for lane, start in (await _read_some(target, missing, counts, frame)).items():
+            begin = counts[lane].next_offset
+            passed[lane] = f"the target no longer has offsets [{begin}, {start})"
+            counts[lane].keeps, counts[lane].next_offset = True, start
     for lane, count in counts.items():
         if lane.state is not PartitionState.RUNNING:
             continue
         lane.trouble = None
         lane.skip, lane.counted = count.records, count.next_offset
         lane.found = count.records, count.bytes
-        if count.records == 0 and lane.acked is not None:
+        if count.records == 0 and lane.acked is not None and lane not in passed:
             lane.acked, lane.exact = Position(lane.acked.source, count.next_offset), True
+    return {
+        lane: Tail(
+            count.last,
+            count.records,
+            count.next_offset - (lane.acked.target if lane.acked else 0),
+            passed.get(lane, ""),
+        )
+        for lane, count in counts.items()
+        if count.keeps and lane.state is PartitionState.RUNNING and not lane.exact
+    }
 
 
 async def _read_some(
     target: Network, lanes: Sequence[Lane], counts: Mapping[Lane, OwnRecords], frame: Frame
-) -> None:
-    """Fetch once from one leader of the partitions whose markers are missing."""
+) -> Mapping[Lane, int]:
+    """Fetch once from one leader of the partitions whose markers are missing.
+
+    Returns where the log begins of those whose next offset retention has taken.
+    """
     leader = target.leader(lanes[0].target)
     entries: list[FetchEntry] = []
     by_entry: dict[tuple[bytes, int], Lane] = {}
@@ -75,13 +102,17 @@ async def _read_some(
     if leader is None or not entries:
         await asyncio.sleep(0.1)
         await target.refresh({lane.target.topic for lane in lanes})
-        return
+        return {}
+    passed: dict[Lane, int] = {}
     options = FetchOptions(max_wait_ms=50)
     for found in await target.fetch(leader.node, entries, options, frame, line="count"):
         lane = by_entry[found.topic_id, found.partition]
         if found.error == OFFSET_OUT_OF_RANGE:
             start = await target.offset_at(lane.target, -2)
             end = await target.offset_at(lane.target, -1)
+            if counts[lane].next_offset < start:
+                passed[lane] = start
+                continue
             reason = f"the target holds [{start}, {end}), not our {counts[lane].next_offset}"
             lane.park(PartitionState.TARGET_RESET, reason)
             continue
@@ -91,6 +122,7 @@ async def _read_some(
             continue
         for batch in walk(found.records, lane.target):
             counts[lane].add(batch)
+    return passed
 
 
 def may_append(lane: Lane, transactional_id: str) -> bool:

@@ -41,7 +41,7 @@ def clusters(flow: str, source: Network, target: Network, source_alias: str) -> 
     """Return both ends with nothing read yet."""
     anchors = StateLog(target, anchors_topic(source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
-    takeover = Takeover(flow, target, anchors, registry)
+    takeover = Takeover(flow, target, anchors, registry, source)
     return Clusters(source, target, takeover, SourceRegistry(source))
 
 

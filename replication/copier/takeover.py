@@ -25,6 +25,7 @@ from replication.copier.counting import (
 )
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.copier.repeating import NO_PRODUCER, back_to_anchors, cannot_count, ends_of
+from replication.copier.searching import settle, without_anchor_range
 from replication.course import Course
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import Mode, PartitionState, TopicPartition
@@ -62,6 +63,7 @@ class Takeover:
     target: Network
     anchors: StateLog
     registry: StateLog
+    source: Network  # to look for a position by content
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
     producers: Origins = field(default_factory=Origins)  # what the registry says
     _has_read: bool = False
@@ -203,7 +205,11 @@ class Takeover:
             )
             _begin(lane, me, exact=True)
         counted = [each for each in lanes if each not in committed]
-        await count_own(self.target, counted, producers)
+        gone = await without_anchor_range(self.source, counted)
+        tails = await count_own(self.target, counted, producers, gone)
+        for lane, tail in tails.items():
+            if not cannot_count(lane):
+                await settle(self.source, lane, tail)
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import support
+from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AdminClient,
@@ -94,8 +95,12 @@ def losses(flow: Flow) -> list[tuple]:
 
 def lose(flow: Flow, before: int) -> None:
     """Delete the source's records before an offset, as retention does."""
-    client = admin(flow.here)  # its calls end with it
-    gone = ClientPartition(the(flow), 0, before)
+    forget(flow.here, the(flow), before)
+
+
+def forget(bootstrap: str, topic: str, before: int) -> None:
+    client = admin(bootstrap)  # its calls end with it
+    gone = ClientPartition(topic, 0, before)
     for answer in client.delete_records([gone]).values():
         answer.result(20)
 
@@ -396,15 +401,62 @@ def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is
     assert losses(one) == [(0, "TARGET_RESET", 0, 2)]
 
 
-def test_a_hole_after_a_crash_repeats_nothing_that_lies_behind_it(flow, tmp_path):
-    one = flow()
+def crash_after(one: Flow, tmp_path, feed_all) -> None:
+    """Copy ten records without writing an anchor after the first, and die."""
     process = start_unit(one.spec(anchor_every_s=60), tmp_path)
     one.wait_for(lambda found: found, "it has begun")
-    feed(one, *[b"%d" % each for each in range(10)])
+    feed_all()
     while len(values(one.to, the(one))) < 10:
         time.sleep(0.1)
     kill(process)
-    lose(one, 4)
+
+
+def ten(one: Flow) -> None:
+    feed(one, *[b"%d" % each for each in range(10)])
+
+
+def ten_transactions(one: Flow) -> None:
+    producer = Producer({"bootstrap.servers": one.here, "transactional.id": one.alias})
+    producer.init_transactions(20)
+    for each in range(10):
+        producer.begin_transaction()
+        producer.produce(the(one), b"%d" % each, b"k", 0)
+        producer.commit_transaction(20)
+
+
+@pytest.mark.parametrize(("fill", "hole"), [(ten, 4), (ten_transactions, 10)])
+def test_a_hole_after_a_crash_repeats_nothing_that_lies_behind_it(flow, tmp_path, fill, hole):
+    one = flow()
+    crash_after(one, tmp_path, lambda: fill(one))
+    lose(one, hole)
     feed(one, b"10", b"11")
     assert one.copy_all(epoch=1).takeovers == 1
     assert values(one.to, the(one)) == [b"%d" % each for each in range(12)]
+    assert losses(one) == []
+    assert "found by content" in state(one)[1]
+
+
+def test_a_target_whose_retention_passed_our_anchor_is_gone_on_with_by_content(flow, tmp_path):
+    one = flow()
+    crash_after(one, tmp_path, lambda: [feed(one, b"%d" % each) for each in range(10)])
+    forget(one.to, the(one), 6)
+    feed(one, b"10", b"11")
+    assert one.copy_all(epoch=1).takeovers == 1
+    assert values(one.to, the(one)) == [b"%d" % each for each in range(6, 12)]
+    assert state(one)[0] == "RUNNING"
+    assert "found by content" in state(one)[1]
+    assert one.copy_all(epoch=2).takeovers == 0
+
+
+def test_a_position_that_content_does_not_tell_either_is_asked_for(flow, tmp_path):
+    one = flow()
+    same = [(0, b"k", b"same", [], 1_700_000_000_000)]
+    crash_after(
+        one, tmp_path, lambda: [support.produce(one.here, the(one), same) for _ in range(10)]
+    )
+    forget(one.to, the(one), 6)
+    assert short(one, 1).not_running == 1
+    told = state(one)
+    assert told[0] == "TARGET_RESET"
+    assert "our last batch there stands in several places in the source" in told[1]
+    assert len(values(one.to, the(one))) == 4

@@ -26,7 +26,9 @@ class Side:
     def __init__(self, target: MemoryCluster, unit: str, generation: int = 1) -> None:
         self.target, self.unit, self.generation = target, unit, generation
         self.log = StateLog(target, anchors_topic("A"))
-        self.takeover = Takeover("f", target, self.log, StateLog(target, "registry"))
+        self.takeover = Takeover(
+            "f", target, self.log, StateLog(target, "registry"), MemoryCluster()
+        )
 
     async def me(self) -> Claimant:
         producer = await self.target.init_producer_id(self.unit)
