@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import defaultdict
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.admin import ListGroupsRequest
-from kafka.protocol.consumer import OffsetCommitRequest, OffsetFetchRequest
+from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
+from replication.adapters.wire.group_codec import (
+    WHY,
+    commit_request,
+    kind_of,
+    positions_of,
+    refused,
+)
 from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.groups import Committed, Group
-from replication.model import TopicPartition
+from replication.groups import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from replication.groups import CommitGroup, Positions
 
@@ -32,19 +38,7 @@ _COORDINATION = "__consumer_offsets"
 _NOWHERE = -1  # stands for a broker that is none
 _NO_GROUP = 69  # by that name
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a coordinator that has just moved is asked again
-_WHY = {
-    3: "the target has no such partition",
-    25: "it has live members there",
-    22: "it has live members there",
-    27: "it is rebalancing there",
-    29: "we may not read the topic there",
-    30: "we may not read the group there (READ on the group and its topics is needed)",
-    69: "it is no group that commits offsets there",
-    113: "it has live members there",
-}
 _CONSUMERS = {"", "consumer"}  # protocols; Connect's workers and others commit no offsets
-_Topic = OffsetCommitRequest.OffsetCommitRequestTopic
-_Partition = _Topic.OffsetCommitRequestPartition
 _FetchGroup = OffsetFetchRequest.OffsetFetchRequestGroup
 
 
@@ -110,11 +104,11 @@ class Groups:
                     Group(
                         each.group_id,
                         each.group_state or "",
-                        _kind(each),
+                        kind_of(each),
                         node,
                     )
                     for each in answer.groups
-                    if each.protocol_type in _CONSUMERS or _kind(each) != "classic"
+                    if each.protocol_type in _CONSUMERS or kind_of(each) != "classic"
                 ]
             if answer.error_code not in COORDINATOR_MOVED:
                 raise ClusterRejected(f"listing groups: error {answer.error_code}")
@@ -151,11 +145,11 @@ class Groups:
             answer = await self._call(node, request, _FETCH)
             for each in answer.groups:
                 if each.error_code == 0:
-                    positions[each.group_id] = _positions(each)
+                    positions[each.group_id] = positions_of(each)
                 elif each.error_code in COORDINATOR_MOVED:
                     self.away[node] = f"coordinator {node} is not ready: error {each.error_code}"
                 elif each.error_code != _NO_GROUP:
-                    why = _WHY.get(each.error_code, f"error {each.error_code}")
+                    why = WHY.get(each.error_code, f"error {each.error_code}")
                     raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
         return positions
 
@@ -185,10 +179,10 @@ class Groups:
 
     async def _commit(self, node: int, action: CommitGroup) -> tuple[set[int], str]:
         try:
-            answer = await self._call(node, _commit_request(action), _COMMIT)
+            answer = await self._call(node, commit_request(action), _COMMIT)
         except ClusterUnavailable as problem:
             return set(), str(problem)
-        return _refused(answer)
+        return refused(answer)
 
     async def _homes(self, names: Sequence[str]) -> dict[str, int]:
         """Return the coordinators of groups that are not there yet."""
@@ -204,59 +198,7 @@ class Groups:
         return homes
 
 
-def _kind(group: Any) -> str:
-    return (getattr(group, "group_type", None) or "classic").lower()
-
-
 def _slices(names: Sequence[str]) -> Iterator[list[str]]:
     rest = iter(names)
     while some := list(islice(rest, _AT_ONCE)):
         yield some
-
-
-def _positions(group: Any) -> Positions:
-    return {
-        TopicPartition(topic.name, each.partition_index): Committed(
-            each.committed_offset, each.metadata or ""
-        )
-        for topic in group.topics
-        for each in topic.partitions
-        if each.error_code == 0
-    }
-
-
-def _commit_request(action: CommitGroup) -> Any:
-    by_topic = groupby(sorted(action.positions.items()), key=lambda each: each[0].topic)
-    return OffsetCommitRequest(
-        group_id=action.group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        group_instance_id=None,
-        topics=[
-            _Topic(
-                name=topic,
-                partitions=[
-                    _Partition(
-                        partition_index=where.partition,
-                        committed_offset=position.offset,
-                        committed_leader_epoch=-1,
-                        committed_metadata=position.metadata,
-                    )
-                    for where, position in listed
-                ],
-            )
-            for topic, listed in by_topic
-        ],
-    )
-
-
-def _refused(answer: Any) -> tuple[set[int], str]:
-    """Return the codes of what was refused, and a sentence; nothing and none if all was done."""
-    errors: Mapping[int, str] = {
-        each.error_code: f"{topic.name}-{each.partition_index}"
-        for topic in answer.topics
-        for each in topic.partitions
-        if each.error_code
-    }
-    told = (f"{_WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())
-    return set(errors), "; ".join(told)

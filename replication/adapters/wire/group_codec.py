@@ -1,0 +1,81 @@
+"""What is said of consumer groups, between kafka-python's messages and our values. Pure."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kafka.protocol.consumer import OffsetCommitRequest
+
+from replication.groups import Committed
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.groups import CommitGroup, Positions
+
+WHY = {
+    3: "the target has no such partition",
+    25: "it has live members there",
+    22: "it has live members there",
+    27: "it is rebalancing there",
+    29: "we may not read the topic there",
+    30: "we may not read the group there (READ on the group and its topics is needed)",
+    69: "it is no group that commits offsets there",
+    113: "it has live members there",
+}
+_Topic = OffsetCommitRequest.OffsetCommitRequestTopic
+_Partition = _Topic.OffsetCommitRequestPartition
+
+
+def kind_of(group: Any) -> str:
+    return (getattr(group, "group_type", None) or "classic").lower()
+
+
+def positions_of(group: Any) -> Positions:
+    return {
+        TopicPartition(topic.name, each.partition_index): Committed(
+            each.committed_offset, each.metadata or ""
+        )
+        for topic in group.topics
+        for each in topic.partitions
+        if each.error_code == 0
+    }
+
+
+def commit_request(action: CommitGroup) -> Any:
+    by_topic = groupby(sorted(action.positions.items()), key=lambda each: each[0].topic)
+    return OffsetCommitRequest(
+        group_id=action.group,
+        generation_id_or_member_epoch=-1,
+        member_id="",
+        group_instance_id=None,
+        topics=[
+            _Topic(
+                name=topic,
+                partitions=[
+                    _Partition(
+                        partition_index=where.partition,
+                        committed_offset=position.offset,
+                        committed_leader_epoch=-1,
+                        committed_metadata=position.metadata,
+                    )
+                    for where, position in listed
+                ],
+            )
+            for topic, listed in by_topic
+        ],
+    )
+
+
+def refused(answer: Any) -> tuple[set[int], str]:
+    """Return the codes of what was refused, and a sentence; nothing and none if all was done."""
+    errors: Mapping[int, str] = {
+        each.error_code: f"{topic.name}-{each.partition_index}"
+        for topic in answer.topics
+        for each in topic.partitions
+        if each.error_code
+    }
+    told = (f"{WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())
+    return set(errors), "; ".join(told)

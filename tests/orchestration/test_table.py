@@ -1,0 +1,44 @@
+"""What the table of ``isthmus status`` says of duties."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from orchestration.cli.table import render
+from orchestration.observe import FlowLook
+from orchestration.panel import FlowView, as_data
+from replication.config.model import Flow, FlowClients
+from replication.health import Health, Seen
+from replication.state import DutyReport
+
+CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
+FLOW = Flow(source="A", target="B", clients=CLIENTS)
+WELL = DutyReport("A->B", "heartbeats", 1000, ok=True, summary="beat", took_ms=3)
+FAILING = DutyReport("A->B", "group offsets", 2000, ok=False, summary="B is silent")
+
+
+def a_view(*duties):
+    look = FlowLook(FLOW, Seen("A->B", "here", 5000), duties=duties)
+    return FlowView("A->B", look, Health("RUNNING", healthy=True, reason=""))
+
+
+def test_a_duty_that_fails_has_a_line_of_its_own_and_others_have_none():
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render((a_view(WELL, FAILING),)))
+    told = console.export_text()
+    assert "A->B group offsets: B is silent" in told
+    assert "heartbeats" not in told
+
+
+def test_all_duties_are_in_the_data_for_scripts():
+    (flow,) = as_data((a_view(WELL, FAILING),))["flows"]
+    assert flow["duties"][0] == {
+        "name": "heartbeats",
+        "ok": True,
+        "summary": "beat",
+        "at_ms": 1000,
+        "took_ms": 3,
+    }
+    assert [each["ok"] for each in flow["duties"]] == [True, False]
