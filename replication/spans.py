@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,27 @@ class CountedLog:
 
         Without ``until`` up to where the log ends when the reading begins.
         """
+        async with aclosing(self._batches(begin, until)) as batches:
+            async for batch, first, after in batches:
+                if offsets := self._offsets(batch, first, after):
+                    yield offsets
+
+    async def records(self, begin: int, until: int) -> AsyncGenerator[tuple[int, int], None]:
+        """Yield offset and fingerprint of the records in [begin, until) that take part.
+
+        The fingerprint is of timestamp, key, value and headers, for this process alone.
+        """
+        async with aclosing(self._batches(begin, until)) as batches:
+            async for batch, first, after in batches:
+                wanted = set(self._offsets(batch, first, after))
+                for each in decode(batch, self.partition):
+                    if each.offset in wanted:
+                        yield each.offset, hash((each.timestamp, each.rest))
+
+    async def _batches(
+        self, begin: int, until: int | None
+    ) -> AsyncGenerator[tuple[Batch, int, int], None]:
+        """Yield the batches that take part, and which offsets of each are asked for."""
         at = self.end = begin
         options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
         while until is None or at < until:
@@ -62,19 +84,17 @@ class CountedLog:
                 kept = keeps.keeps(batch) and batch.count and self.counts(batch)
                 if batch.last < at:
                     continue
-                offsets = self._offsets(batch, at, until) if kept and batch.base < until else ()
-                at = batch.last + 1
+                first, at = max(batch.base, at), batch.last + 1
                 self.end = min(at, until)
-                if offsets:
-                    yield offsets
+                if kept and batch.base < until:
+                    yield batch, first, min(at, until)
             if at == before:  # nothing is there any more, or not yet
                 self.end = max(self.end, min(end, until))
                 return
             options = replace(options, partition_bytes=_THEN)
 
-    def _offsets(self, batch: Batch, begin: int, until: int) -> Sequence[int]:
+    def _offsets(self, batch: Batch, first: int, after: int) -> Sequence[int]:
         holes = [each for each in self.left_out if each[0] <= batch.last and batch.base < each[1]]
-        first, after = max(batch.base, begin), min(batch.last + 1, until)
         if batch.count == batch.last - batch.base + 1 and not holes:
             return range(first, after)
         there = (each.offset for each in decode(batch, self.partition))

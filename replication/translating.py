@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from replication.offsets import Mark, Stretch
     from replication.spans import CountedLog
 
+_MOST_DECODED = 200_000  # offsets
 HERE, THERE = 0, 1  # the log to translate from, and the other one
 
 
@@ -110,11 +111,11 @@ class Translation:
             return {each: Answer(there + each - here) for each in places if each < end}
         ranks = await self._ranks(stretch, places)
         if ranks is None:
-            return {each: Answer(stretch.lowest(each), exact=False) for each in places}
+            return await self._by_content(stretch, places)
         inside = {place: r for place, r in ranks.items() if r < stretch.high.records}
         found = await self._offsets(stretch, set(inside.values()))
         if found is None:
-            return {each: Answer(stretch.lowest(each), exact=False) for each in inside}
+            return await self._by_content(stretch, sorted(inside))
         return {place: Answer(found[rank]) for place, rank in inside.items()}
 
     async def _ranks(self, stretch: Stretch, places: Sequence[int]) -> dict[int, int] | None:
@@ -161,6 +162,28 @@ class Translation:
         shifted = {max(0, each - low - gone) for each in ranks}
         again = await seek(log, max(begin, start), shifted, end)
         return {each: again.found.get(max(0, each - low - gone), first) for each in ranks}
+
+    async def _by_content(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
+        """Seek the first record at or behind each place that both logs still hold.
+
+        For where compaction took what is to be counted. Whatever is passed over is gone from one
+        of the logs, because a later record of its key is there. Among equal records the first that
+        can be the one is taken. A stretch that is too long to be decoded has no exact answers.
+        """
+        (begin, end), (there, end_there) = stretch.span(HERE), stretch.span(THERE)
+        if max(end - begin, end_there - there) > _MOST_DECODED:
+            return {each: Answer(stretch.lowest(each), exact=False) for each in places}
+        theirs: dict[int, list[int]] = {}
+        async for offset, mark in self._log(stretch, THERE).records(there, end_there):
+            theirs.setdefault(mark, []).append(offset)
+        ours = [each async for each in self._log(stretch, HERE).records(begin, end)]
+        found: dict[int, Answer] = {}
+        for place in places:
+            lowest, at = stretch.lowest(place), bisect_left(ours, (place,))
+            both = (t for _, mark in ours[at:] for t in theirs.get(mark, ()) if t >= lowest)
+            if (first := next(both, None)) is not None:
+                found[place] = Answer(first)
+        return found
 
     async def _open(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
         """Answer behind the last mark, for source offsets."""
