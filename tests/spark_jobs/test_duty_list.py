@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replication.adapters.offset_reader import GroupSyncs
 from replication.config.load import load_config
 from spark_jobs.duty_list import duties_of
 
@@ -19,7 +20,7 @@ def duties(folder, more: str = "") -> dict[str, float]:
     file = folder / "mm2.properties"
     file.write_text(TWO + more)
     config = load_config(file).config
-    found = duties_of(config.flow("A->B"), config)
+    found = duties_of(config.flow("A->B"), config, GroupSyncs(config))
     return {each.name: each.every.total_seconds() for each in found}
 
 
