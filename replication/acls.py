@@ -141,7 +141,7 @@ def _topics(source: SourceSnapshot, acl: Acl) -> set[Resource] | str:
 def _copies(source: SourceSnapshot, prefix: str) -> set[Resource]:
     """Return what stands for the copies of all topics that begin with ``prefix``."""
     found = [each for each in source.chosen if each.startswith(prefix)]
-    if found and source.flow.naming.kind == "prefix":
+    if found and source.flow.naming.prefixes_all:
         return {Resource(TOPIC, source.selector.remote_topic(prefix), PREFIXED)}
     return {Resource(TOPIC, source.selector.remote_topic(each)) for each in found}
 

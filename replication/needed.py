@@ -55,7 +55,7 @@ def needed(config: Config) -> tuple[Need, ...]:
 def _needs(flow: Flow, aliases: Collection[str]) -> Iterator[Need]:
     for resource, operations, why in (*_source(flow), *_source_duties(flow, aliases)):
         yield Need(flow.source, resource, operations, why, flow.name)
-    for resource, operations, why in (*_target(flow, aliases), *_target_duties(flow, aliases)):
+    for resource, operations, why in (*_target(flow), *_target_duties(flow, aliases)):
         yield Need(flow.target, resource, operations, why, flow.name)
 
 
@@ -85,12 +85,12 @@ def _source_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
 
 
-def _target(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+def _target(flow: Flow) -> Iterator[Wanted]:
     operations = ["READ", "WRITE"]
     if flow.creation.enabled:
         operations += ["CREATE", "ALTER"]
     operations += ["ALTER_CONFIGS" if flow.configs.enabled else "DESCRIBE_CONFIGS"]
-    for each in _copies(flow, aliases):
+    for each in _copies(flow):
         yield each, tuple(operations), "copies: written, made, grown, and counted after a crash"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
     states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
@@ -116,15 +116,19 @@ def _target_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
         yield Resource(TOPIC, name), _OWN, "checkpoints (emit.checkpoints.enabled)"
 
 
-def _copies(flow: Flow, aliases: Collection[str]) -> Iterator[Resource]:
-    """Return what covers the names of all copies."""
-    if flow.naming.kind == "prefix":
-        yield Resource(TOPIC, policy_for(flow, aliases).remote_topic(flow.source, ""), PREFIXED)
-        return
-    yield from resources(flow.selection.topics)
-    rule = flow.naming.rename
-    if rule is not None:
-        named = rule.replacement.replace("${source}", flow.source)
+def _copies(flow: Flow) -> Iterator[Resource]:
+    """Return what covers the names of all copies; a policy of the operator's may give any name."""
+    naming = flow.naming
+    mine = (each for each in naming.mapped if each.source in {None, flow.source})
+    yield from (Resource(TOPIC, each.target) for each in mine)
+    if naming.kind == "prefix":
+        yield Resource(TOPIC, f"{flow.source}{naming.separator}", PREFIXED)
+    elif naming.kind == "own":
+        yield Resource(TOPIC, ANY)
+    else:
+        yield from resources(flow.selection.topics)
+    if naming.rename is not None:
+        named = naming.rename.replacement.replace("${source}", flow.source)
         named = named.replace("${target}", flow.target)
         yield _covering(named.split("$")[0], TOPIC)
 

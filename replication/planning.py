@@ -93,26 +93,34 @@ class Planner:
         sources = tuple(
             replace(each, barred=refusals(conflicts, each.flow.name)) for each in sources
         )
-        about = [
+        about = tuple(
             each
             for each in wanted_topics(sources)
             if (names is None or set(each.flows) & set(names))
             and (only is None or each.name in only)
-        ]
-        topics = self._target(flows, [each.name for each in about])
-        actions: tuple[Action, ...] = tuple(
-            each
-            for each in plan_topics(self._certain(about, problems), topics)
-            if self._is_asked_for(each)
         )
-        if Part.TOPICS in self.parts:
-            actions = (*_refused_names(conflicts, names), *actions)
-        made: tuple[OwnRights, ...] = ()
-        if Part.ACLS in self.parts:
-            asked = [each for each in sources if names is None or each.flow.name in names]
-            rights, made = plan_rights(asked, self.clients, complete=not problems)
-            actions += rights
-        return TargetPlan(target, sources, topics, tuple(about), actions, problems, conflicts, made)
+        topics = self._target(flows, [each.name for each in about])
+        actions = plan_topics(self._certain(about, problems), topics)
+        found = TargetPlan(
+            target,
+            sources,
+            topics,
+            about,
+            (
+                *(_refused_names(conflicts, names) if Part.TOPICS in self.parts else ()),
+                *(each for each in actions if self._is_asked_for(each)),
+            ),
+            problems,
+            conflicts,
+        )
+        return self._with_rights(found, names)
+
+    def _with_rights(self, plan: TargetPlan, names: Collection[str] | None) -> TargetPlan:
+        if Part.ACLS not in self.parts:
+            return plan
+        asked = [each for each in plan.sources if names is None or each.flow.name in names]
+        rights, made = plan_rights(asked, self.clients, complete=not plan.problems)
+        return replace(plan, actions=(*plan.actions, *rights), made=made)
 
     def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
         """Return what there is to say about the names that the flows give on the target."""

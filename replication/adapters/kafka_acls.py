@@ -76,8 +76,15 @@ def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl,
         except KafkaException as error:
             if error.args[0].code() < 0:  # the client's own: no answer
                 raise
-            refused[_ours(binding)] = error.args[0].str()
+            refused[_ours(binding)] = _why(error.args[0])
     return refused
+
+
+def _why(error: KafkaError) -> str:
+    """Return the broker's words, unless they are a dump of the request."""
+    if error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+        return "our user needs ALTER on the cluster"
+    return error.str()
 
 
 def _ours(binding: AclBinding) -> Acl:

@@ -106,6 +106,8 @@ class Tail:
         if error.code() == KafkaError._PARTITION_EOF:
             self._next = max(self._next, offset or 0)  # markers and compaction leave no record
             return None
+        if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return None  # the client asks for the group's coordinator; we need none
         raise KafkaException(error)
 
     def _doing(self) -> AbstractContextManager[None]:

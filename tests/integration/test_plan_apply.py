@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 
+import dagster as dg
 import pytest
 import support
 
+from orchestration.assets import slug
 from replication.adapters.kafka_admin import KafkaAdmin
 
 pytestmark = pytest.mark.integration
@@ -106,7 +109,26 @@ def test_sc_13_all_defaults_of_the_source_are_set_when_the_file_says_so(desk, so
     copy = f"{desk.alias}.{orders}"
     desk.file.write_text(f"{desk.file.read_text()}{desk.alias}->west.use.defaults.from = source\n")
     desk.call("apply", 0)
-    assert desk.target.topic_configs([copy])[copy]["retention.ms"] == "604800000"
+    assert desk.target.topic_configs([copy])[copy]["max.message.bytes"] == "1048588"
+    assert "nothing to change" in desk.call("plan", 0)
+
+
+def test_dagsters_job_does_what_apply_does(desk, source_cluster, monkeypatch, tmp_path):
+    from orchestration import definitions  # noqa: PLC0415 - loads the whole of Dagster's part
+
+    orders = support.create_topic(source_cluster.bootstrap_servers, f"{desk.alias}-orders")
+    copy = f"{desk.alias}.{orders}"
+    desk.call("apply", 0)
+    desk.source.alter_configs(orders, {"retention.ms": "5000"})
+    monkeypatch.setenv("ISTHMUS_CONFIG", str(desk.file))
+    monkeypatch.setenv("ISTHMUS_HOME", str(tmp_path))
+    with warnings.catch_warnings():  # Dagster warns of its own parameters
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        found = definitions.defs()
+        job = found.resolve_job_def(f"topic_configs_{slug(f'{desk.alias}->west')}")
+        result = job.execute_in_process()
+    assert result.success
+    assert desk.target.topic_configs([copy]) == {copy: {"retention.ms": "5000"}}
     assert "nothing to change" in desk.call("plan", 0)
 
 

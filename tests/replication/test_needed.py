@@ -18,6 +18,7 @@ from replication.config.model import (
     Selection,
     TopicCreation,
 )
+from replication.name_map import MappedName
 from replication.needed import needed, resources
 
 QUIET = Mm2(heartbeats=Heartbeats(enabled=False))
@@ -80,6 +81,10 @@ def test_a_source_is_written_to_only_if_the_file_asks_for_it():
     ("naming", "copies"),
     [
         (Naming(kind="identity"), {"B: topic orders"}),
+        (
+            Naming(mapped=(MappedName("A", "orders", "sales"), MappedName("C", "x", "y"))),
+            {"B: topic sales", "B: topic A.*"},
+        ),
         (
             Naming(
                 kind="rename", rename=RenameRule(pattern="(.+)", replacement="from-${source}-$1")
