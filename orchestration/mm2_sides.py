@@ -136,15 +136,16 @@ class Sides:
         at = max(ends.source_start, 0 if stored is None else stored)
         reader, copies = self._readers()  # for one partition once: see RecordReader
         try:
-            tail = list(copies.read(ends.target, ends.target_end, ends.target_end - most))
+            tail = list(map(_both_prints, copies.read(
+                ends.target, ends.target_end, ends.target_end - most)))  # fmt: skip
+            timed = all(each.timed for each in tail)
             stop = min(ends.source_end, at + 1 + most)
-            there = list(reader.read(ends.source, stop, max(0, at - most)))
+            there = reader.read(ends.source, stop, max(0, at - most))
+            source = [_print(each, timed=timed) for each in there]
         finally:
             reader.close()
             copies.close()
-        timed = all(each.time[1] != _LOG_APPEND_TIME for each in tail)
-        copy = [_print(each, timed=timed) for each in tail]
-        source = [_print(each, timed=timed) for each in there]
+        copy = [each.with_time if timed else each.without for each in tail]
         proof = furthest(copy, source, -1 if stored is None else stored)
         return decide(ends, stored, copy, source, proof)
 
@@ -153,6 +154,22 @@ class Sides:
             RecordReader(self._source, self._isolation),
             RecordReader(self._target, "read_committed"),
         )
+
+
+class _BothPrints(NamedTuple):
+    """A record's fingerprints; ``timed``: its time is the producer's. The record is let go."""
+
+    timed: bool
+    with_time: Print
+    without: Print
+
+
+def _both_prints(record: Record) -> _BothPrints:
+    return _BothPrints(
+        record.time[1] != _LOG_APPEND_TIME,
+        _print(record, timed=True),
+        _print(record, timed=False),
+    )
 
 
 def _print(record: Record, *, timed: bool) -> Print:
