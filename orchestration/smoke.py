@@ -76,7 +76,7 @@ class Smoke:
         self._wait(
             lambda views: all(each.health.state == "RUNNING" for each in views),
             "every flow runs",
-            2 * _PATIENCE_S,
+            _PATIENCE_S * (1 + len(self.session.applications)),
         )
 
     def copy_under_fire(self) -> None:
