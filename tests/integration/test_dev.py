@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.dev import app
 from orchestration.shop import KINDS
-from orchestration.traffic import load
+from orchestration.traffic import Load, create_topics, write
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.config.load import load_config
 
@@ -49,7 +49,8 @@ def test_clusters_come_with_a_configuration_that_copies_between_them(dev, tmp_pa
 
 def test_a_load_has_exactly_so_many_records_evenly_spread(source_cluster, topic_name):
     topics = [topic_name(each) for each in "abc"]
-    load(source_cluster.bootstrap_servers, topics, partitions=4, records=1_200, seed=1)
+    create_topics({"bootstrap.servers": source_cluster.bootstrap_servers}, topics, 4)
+    write(source_cluster.bootstrap_servers, Load(topics, 4, 1_200, 1, "here"))
     records = [r for each in topics for r in consume_all(source_cluster.bootstrap_servers, each)]
     assert len(records) == 1_200
     assert [sum(r.partition == each for r in records) for each in range(4)] == [300] * 4

@@ -10,7 +10,7 @@ from orchestration.home import Home
 from orchestration.observe import LagWatch, look_at
 from orchestration.resources import Plant
 from replication.errors import ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ class World:
             FlowStatus(name, **{"state": "RUNNING", "started_ms": now_ms, **known}),
         )
         anchor = Anchor(
-            name, "orders", 0, "A.orders", records, records, records=records, at_ms=now_ms
-        )
+            name, "orders", 0, "A.orders", records, records, records=records, at_ms=now_ms,
+            state=PartitionState.RUNNING,
+        )  # fmt: skip
         self.target.write("isthmus-anchors.A.internal", anchor)
         self.origin.ends[TopicPartition("orders", 0)] = end
 
