@@ -33,6 +33,8 @@ _AT_ONCE = 1000  # records a poll
 # sees every record of the last minute: the lease counts on it.
 _CONFIGS = {
     "cleanup.policy": "compact",
+    # The broker's own time: it would refuse records of a clock that is an hour ahead.
+    "message.timestamp.type": "LogAppendTime",
     "segment.bytes": str(16 << 20),
     "segment.ms": "600000",
     "min.cleanable.dirty.ratio": "0.1",

@@ -10,13 +10,20 @@ import time
 import pytest
 import support
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 from driving import Application, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
 from replication.adapters.kafka_admin import KafkaAdmin
-from replication.model import Desired, FlowState
-from replication.state import DutyReport, status_topic
+from replication.model import Desired, FlowState, Mode
+from replication.state import Anchor, DutyReport, anchors_topic, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -95,6 +102,23 @@ def test_groups_go_along_and_the_driver_says_so(running):
     assert found.ok, found.summary
     for each in at.values():
         each.close()
+
+
+def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(running):
+    topic = running.topic()
+    running.produce(topic, 100)
+    wait_for(lambda: running.is_copied(topic), 20)
+    client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})
+    compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[compact])
+    client.incremental_alter_configs([resource])[resource].result(20)
+    wait_for(lambda: "2 partitions are transactional" in running.status().reason)
+    keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
+    support.produce(running.source.bootstrap_servers, topic, keyed)
+    wait_for(lambda: running.is_copied(topic), 30)
+    found = running.store.read(anchors_topic(running.alias)).values()
+    modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
+    assert modes == {Mode.TRANSACTIONAL}
 
 
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
