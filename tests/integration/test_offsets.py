@@ -10,6 +10,7 @@ import pytest
 import support
 from confluent_kafka import Producer
 from copying import Flow, kill, start_unit
+from meshes import Mesh
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.config.load import load_config
@@ -67,7 +68,7 @@ def merged(source_cluster, target_cluster, kafka_cluster, tmp_path_factory):
             kill(unit)
     for flow in flows:
         flow.copy_all(9)  # fences and counts, and ends cleanly
-    yield name, flows
+    yield name, [(each, each.alias.encode()) for each in flows]
     for flow in flows:
         flow.store.close()
 
@@ -94,8 +95,19 @@ def in_transactions(source_cluster, target_cluster, tmp_path_factory):
         flow.wait_copied()
         kill(unit)
     flow.copy_all(9)
-    yield name, [flow]
+    yield name, [(flow, flow.alias.encode())]
     flow.store.close()
+
+
+@pytest.fixture(scope="module")
+def in_a_circle(source_cluster, target_cluster, tmp_path_factory):
+    """Two clusters that copy to each other under kept names; one unit was killed."""
+    mesh = Mesh({"A": source_cluster, "B": target_cluster}, "AB BA")
+    with mesh.writing("A", "B"), mesh.copying(without=("A", "B")):
+        mesh.killed(("A", "B"), 1, tmp_path_factory.mktemp("circle"))
+    with mesh.copying(generation=2):
+        mesh.write("A", 40)
+    return mesh.topic, [(mesh.flows["A", "B"], b"A "), (mesh.flows["B", "A"], b"B ")]
 
 
 def reader_of(flow, home):
@@ -110,24 +122,25 @@ def reader_of(flow, home):
     return file, OffsetReader(load_config(file).config.flow(flow.name))
 
 
-@pytest.mark.parametrize("copied", ["merged", "in_transactions"])
+@pytest.mark.parametrize("copied", ["merged", "in_transactions", "in_a_circle"])
 def test_random_positions_land_on_the_same_record_both_ways(copied, request, tmp_path):
     name, flows = request.getfixturevalue(copied)
     chance = random.Random(4)
-    copies = support.consume_all(flows[0].to, name, "read_committed")
-    for flow in flows:
+    for flow, mark in flows:
         _, reader = reader_of(flow, tmp_path)
         reader.look()
-        theirs = support.consume_all(flow.here, name, "read_committed")
+        sides = [support.consume_all(each, name, "read_committed") for each in (flow.here, flow.to)]
         for partition in (0, 1):
-            here = [each for each in theirs if each.partition == partition]
-            there = [each for each in copies if each.partition == partition]
-            own = [each for each in there if each.value.startswith(flow.alias.encode())]
-            assert len(own) == len(here)
+            here, there = (
+                [e for e in side if e.partition == partition and e.value.startswith(mark)]
+                for side in sides
+            )
+            assert len(here) == len(there)
+            where = TopicPartition(name, partition)
             offsets = [chance.randrange(here[-1].offset + 2) for _ in range(250)]
-            check(reader, TopicPartition(name, partition), offsets, (here, own), back=False)
+            check(reader, where, offsets, (here, there), back=False)
             offsets = [chance.randrange(there[-1].offset + 2) for _ in range(250)]
-            check(reader, TopicPartition(name, partition), offsets, (own, here), back=True)
+            check(reader, where, offsets, (there, here), back=True)
         reader.close()
 
 
@@ -146,7 +159,7 @@ def check(reader, partition, offsets, sides, *, back):
 
 
 def test_the_command_translates_and_says_what_it_does_not_know(merged, tmp_path):
-    name, (flow, _) = merged
+    name, ((flow, _), _) = merged
     file, reader = reader_of(flow, tmp_path)
     reader.close()
 
