@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from replication.adapters.client_config import to_librdkafka
-from replication.adapters.following import Following
 from replication.adapters.wire import connect
+from replication.copier.logs import StateLog
 from replication.flow_offsets import FlowOffsets, Known
 from replication.group_sync import GroupSync
 from replication.provenance import Origins
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from replication.flow_offsets import Answers
     from replication.groups import CommitGroup, Group, Positions
     from replication.model import TopicPartition
+    from replication.state import Stored
 
     Found = TypeVar("Found")
 
@@ -35,30 +35,31 @@ class OffsetReader:
     """
 
     def __init__(self, flow: Flow) -> None:
-        client = to_librdkafka(flow.clients.target_admin)
-        # Points last: one that an anchor does not know of yet does no harm, one that is missing
-        # costs counting.
-        topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
         self.flow = flow
         self.known = Known(flow.name)
         self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
-        self._following = Following(client, topics)
-        self._origins = Origins()  # of producer ids at the source
-        self._registry = Following(to_librdkafka(flow.clients.source_admin), [PRODUCERS_TOPIC])
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
         self.source = self._connect(flow.clients.source_consumer)
         self.target = self._connect(flow.clients.target_producer)
+        # Points last: one that an anchor does not know of yet does no harm, one that is missing
+        # costs counting.
+        topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
+        self._logs = [StateLog(self.target, each) for each in topics]
+        self._origins = Origins()  # of producer ids at the source
+        self._registry = StateLog(self.source, PRODUCERS_TOPIC)
 
     def look(self) -> Known:
         """Read what the flow's appenders wrote since the last look."""
-        with self._turn:
-            self.trouble.clear()
-            self.known.learn(self._following.news())
-            if any(each.origins for each in self.known.anchors.values()):
-                # After the anchors: of all that was copied before them it is known whose it is (P1)
-                self._origins.learn(self._registry.news())
+        self.run(self._look())
         return self.known
+
+    async def _look(self) -> None:
+        self.trouble.clear()
+        self.known.learn(await _news(self.target, self._logs))
+        if any(each.origins for each in self.known.anchors.values()):
+            # After the anchors: of all that was copied before them it is known whose it is (P1).
+            self._origins.learn(await _news(self.source, [self._registry]))
 
     def translate(
         self,
@@ -89,8 +90,6 @@ class OffsetReader:
 
     def close(self) -> None:
         """Close all connections."""
-        self._following.close()
-        self._registry.close()
         self._loop.run_until_complete(self._close())
         self._loop.close()
 
@@ -103,6 +102,13 @@ class OffsetReader:
 
     def _connect(self, properties: Mapping[str, str]) -> WireNetwork:
         return connect(properties, f"isthmus-offsets-{self.flow.name}")
+
+
+async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:
+    """Return what came since the last look; a topic that is not there has nothing."""
+    await network.refresh({each.topic for each in logs})
+    there = [each for each in logs if network.topic_id(each.topic) is not None]
+    return [record for log in there for record in await log.read_on()]
 
 
 async def _bounds(
