@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from bench.gate import BenchFailed, Dataset, closed_gate
-from bench.running import PARTITIONS, await_copying, copy_of, started
+from bench.running import PARTITIONS, Running, await_copying, copy_of, started
 from bench.usage import members
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WORKER = "spark_jobs.daemon"
 _BEFORE = 0.25  # of the records are copied before the kill
-_ON_THE_WAY_S = 0.02  # what the brokers had received already is appended by then
+_STANDS_S = 0.05  # without a new offset: what the brokers had received already is appended
 _MORE_THAN_MARKERS = 1000  # offsets: the fence markers of a takeover are a few
 
 
@@ -49,14 +49,24 @@ def takeover(tool: Tool, brokers: Brokers, place: Path, records: int) -> Figures
             here.wait_for(target, PARTITIONS, int(records * _BEFORE))
             rate = here.copied(target, PARTITIONS) * 1000 / (time.monotonic() - began)
             killed = _kill_worker(here.process.pid)
-            time.sleep(_ON_THE_WAY_S)
-            there = here.copied(target, PARTITIONS)
+            there = _when_it_stands_still(here, target, records)
             here.wait_for(target, PARTITIONS, there + _MORE_THAN_MARKERS)
             stood_s = time.monotonic() - killed
             here.wait_for(target, PARTITIONS, records)
     finally:
         brokers.delete(topic)
     return {"takeover_s": stood_s, "takeover_mbs": rate / 1e6}
+
+
+def _when_it_stands_still(here: Running, target: str, records: int) -> int:
+    """Return how many offsets the copy holds when what was on its way has been appended."""
+    before, there = -1, here.copied(target, PARTITIONS)
+    while there != before:
+        if there >= records:
+            raise BenchFailed("takeover: copying went on as if nobody had been killed")
+        time.sleep(_STANDS_S)
+        before, there = there, here.copied(target, PARTITIONS)
+    return there
 
 
 def _kill_worker(session: int) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import support
 
 from replication.adapters.state_store import StateStore
-from replication.state import FlowStatus, Intent, status_topic
+from replication.state import Anchor, FlowStatus, Intent, anchors_topic, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +98,15 @@ class Application:
 
     def ask(self, desired: Desired) -> None:
         self.store.write(status_topic(self.alias), Intent(self.flow, desired, "a test"))
+
+    def producers(self, topic: str) -> dict[int, tuple[int, bool]]:
+        """Return the producer epoch that claims each partition, and whether it has ended."""
+        anchors = self.store.read(anchors_topic(self.alias)).values()
+        return {
+            each.partition: (each.epoch, each.clean)
+            for each in anchors
+            if isinstance(each, Anchor) and each.topic == topic
+        }
 
     def topic(self, stem: str = "orders", partitions: int = 2) -> str:
         name = f"{self.alias}-{stem}-{uuid.uuid4().hex[:6]}"

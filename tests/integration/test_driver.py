@@ -31,6 +31,7 @@ DOWN = """
 clusters = SOURCE, B, down
 down.bootstrap.servers = 127.0.0.1:1
 down->B.enabled = true
+copy.epoch.seconds = 2
 SOURCE->B.sync.group.offsets.enabled = true
 """
 
@@ -72,6 +73,17 @@ def test_bl_091_partitions_added_while_records_come_are_copied_from_their_first(
         support.produce(here, topic, support.some_records(600, 6, seed=turn))
     wait_for(lambda: running.is_copied(topic), 30)
     assert running.status().started_ms == before.started_ms, "no restart was needed"
+
+
+def test_epochs_follow_on_without_a_new_start(running):
+    topic = running.topic()
+    running.produce(topic, 100)
+    wait_for(lambda: running.is_copied(topic), 20)
+    before, since = running.producers(topic), running.status().epoch
+    wait_for(lambda: running.status().epoch >= since + 3, 30)
+    running.produce(topic, 100, seed=2)
+    wait_for(lambda: running.is_copied(topic), 20)
+    assert running.producers(topic) == before
 
 
 def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
