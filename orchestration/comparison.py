@@ -10,10 +10,12 @@ from replication.compare import Limits, Print, fingerprint
 from replication.compare_walk import compare
 from replication.errors import ConfigError
 from replication.model import TopicPartition
+from replication.stamps import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from orchestration.own_records import OwnRecords
     from replication.adapters.record_reader import Record
     from replication.compare import Comparison
 
@@ -25,6 +27,11 @@ class TopicPair(NamedTuple):
 
     source: str
     target: str
+
+
+def _unstamped(record: Record) -> list[tuple[str, bytes | None]]:
+    """Return a record's headers, without the one that a copy may have more."""
+    return [each for each in record.headers if each[0] != ORIGIN]
 
 
 def _any(_: Record) -> bool:
@@ -62,18 +69,26 @@ class Result(NamedTuple):
 class TopicComparer:
     """Compares topics of two clusters. The clients are librdkafka's settings.
 
+    ``own`` tells what is the flow's where others write into the same topics: only that counts.
     Raises ClusterUnavailable or ClusterRejected, naming the cluster.
     """
 
     def __init__(
-        self, source: Mapping[str, Any], target: Mapping[str, Any], options: Options
+        self,
+        source: Mapping[str, Any],
+        target: Mapping[str, Any],
+        options: Options,
+        own: OwnRecords | None = None,
     ) -> None:
         self._source = RecordReader(source, options.isolation)
         self._target = RecordReader(target, "read_uncommitted")
         self._options = options
+        self._own = own
 
     def close(self) -> None:
-        """Close both consumers."""
+        """Close all connections."""
+        if self._own is not None:
+            self._own.close()
         self._source.close()
         self._target.close()
 
@@ -98,9 +113,16 @@ class TopicComparer:
 
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
         """Compare one partition; ``progress`` hears how many more source records were read."""
+        source = self._prints(self._source, work.source, work.source_end, progress)
+        target = self._prints(self._target, work.target, work.target_end, lambda _: None)
+        if self._own is not None:
+            copied = self._own.of_source(work.source, work.source_end)
+            appended = self._own.of_target(work.target, work.target_end)
+            source = (each for each in source if each.offset in copied)
+            target = (each for each in target if each.offset in appended)
         found = compare(
-            self._prints(self._source, work.source, work.source_end, progress),
-            self._prints(self._target, work.target, work.target_end, lambda _: None),
+            source,
+            target,
             foreign_ok=self._options.foreign_ok,
             limits=self._options.limits,
         )
@@ -118,7 +140,7 @@ class TopicComparer:
         untold = 0
         for record in reader.read(partition, end):
             if self._options.concerns(record):
-                digest = fingerprint(record.key, record.value, record.headers, record.time)
+                digest = fingerprint(record.key, record.value, _unstamped(record), record.time)
                 yield Print(record.offset, digest)
             untold += 1
             if untold == _TELL_EVERY:

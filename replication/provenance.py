@@ -15,7 +15,6 @@ P3  What a producer id means never changes: which records are deliverable depend
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ Via = tuple[str, ...]  # ids of the clusters that records came by, their birthpl
 BORN_HERE: Via = ()
 _NO_PRODUCER = -1
 _MOST_KNOWN = 100_000  # producer ids that are known to be nobody's copies
-_BY_ID = "producer-id"
+BY_ID, BY_HEADERS = "producer-id", "headers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,7 @@ class Rule:
 
     target: str  # id of the flow's target cluster
     elsewhere: frozenset[str] = frozenset()
+    by: str = BY_ID  # what tells copies
 
     def passage(self, entry: ProducerEntry | None) -> Via | None:
         """Return what a batch of ``entry`` came by; None: it is not to be copied."""
@@ -49,16 +49,17 @@ class Rule:
         return None if self.target in via or entry.alias in self.elsewhere else via
 
 
-def rule_text(elsewhere: Collection[str]) -> str:
+def rule_text(elsewhere: Collection[str], by: str = BY_ID) -> str:
     """Return a rule as plans and anchors hold it: ``producer-id -A``; empty: all is copied."""
-    return " ".join([_BY_ID, *(f"-{each}" for each in sorted(elsewhere))])
+    return " ".join([by, *(f"-{each}" for each in sorted(elsewhere))])
 
 
 def rule_of(text: str, target: str) -> Rule | None:
     """Return the rule that ``text`` tells, for a flow into the cluster with the id ``target``."""
     if not text:
         return None
-    return Rule(target, frozenset(re.findall(r"(?:^| )-(\S+)", text)))
+    by, *others = text.split(" ")
+    return Rule(target, frozenset(each.removeprefix("-") for each in others), by)
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from replication.codecs import compress, decompress
 from replication.errors import CorruptBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _SMALLEST = 7  # bytes of a record: a length, six fields of one byte each, nothing else
 _FAR = 1 << 62  # ms; the distance of two timestamps must fit into 64 bits
@@ -102,12 +102,22 @@ class Reshaped:
     skipped: int
 
 
-def reshape(batch: Batch, *, start: int, skip: int, where: object) -> Reshaped:
+def reshape(
+    batch: Batch,
+    *,
+    start: int,
+    skip: int,
+    where: object,
+    recast: Callable[[Record], Record | None] | None = None,
+) -> Reshaped:
     """Re-encode ``batch`` without the records before offset ``start`` and the next ``skip``.
 
-    Keeps the compression codec, timestamps, keys, values, headers and order.
+    Keeps the compression codec, timestamps, keys, values, headers and order. ``recast`` changes
+    single records, or says None of those that are left out and not counted either.
     """
     records = [each for each in decode(batch, where) if each.offset >= start]
+    if recast is not None:
+        records = [changed for each in records if (changed := recast(each)) is not None]
     skipped = min(skip, len(records))
     rest = records[skipped:]
     if not rest:
@@ -167,6 +177,23 @@ def key_and_value(record: Record) -> tuple[bytes | None, bytes | None]:
     except IndexError as error:
         raise CorruptBatch(f"reading a record of {len(data)} bytes: {error}") from error
     return key, value
+
+
+def headers_of(record: Record) -> list[tuple[str, bytes | None]]:
+    """Return the headers of a record. Raises CorruptBatch."""
+    data = memoryview(record.rest)
+    try:
+        _, position = _take(data, 0)
+        _, position = _take(data, position)
+        count, position = read_varint(data, position)
+        found: list[tuple[str, bytes | None]] = []
+        for _ in range(count):
+            name, position = _take(data, position)
+            content, position = _take(data, position)
+            found.append(((name or b"").decode(errors="replace"), content))
+    except (IndexError, CorruptBatch) as error:
+        raise CorruptBatch(f"reading the headers of a record: {error}") from error
+    return found
 
 
 def _take(data: memoryview, position: int) -> tuple[bytes | None, int]:

@@ -28,13 +28,13 @@ _TOKEN = re.compile(r"\$(\d)|\$\{(\w+)\}|\\(.)")
 
 
 def tells_copies(flow: Flow) -> bool:
-    """Say whether a flow looks at producer ids. With prefixes the names tell what is a copy."""
-    return not flow.naming.prefixes_all and flow.cycle_prevention == "producer-id"
+    """Say whether a flow looks for copies in a topic. With prefixes the names tell them."""
+    return not flow.naming.prefixes_all and flow.cycle_prevention != "names"
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The flows of a file that tell copies by producer id."""
+    """The flows of a file that tell copies within a topic."""
 
     flows: Mapping[str, Flow]
     selectors: Mapping[str, TopicSelector]
@@ -53,7 +53,8 @@ class Routes:
             return ""
         key = flow, topic
         if key not in self._rules:
-            self._rules[key] = rule_text(self._elsewhere(self.flows[flow], topic))
+            found = self.flows[flow]
+            self._rules[key] = rule_text(self._elsewhere(found, topic), found.cycle_prevention)
         return self._rules[key]
 
     def _elsewhere(self, flow: Flow, topic: str) -> set[str]:

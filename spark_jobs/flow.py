@@ -214,4 +214,5 @@ def template(flow: Flow, generation: int, *, origins_matter: bool) -> UnitSpec:
         policies=flow.policies,
         delivery=copying.delivery,
         origins_matter=origins_matter,
+        stamps=flow.provenance_headers,
     )

@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING
 import support
 from copying import WAIT_S, Flow, kill, start_unit
 
+from orchestration.comparison import Options, TopicComparer, TopicPair
+from orchestration.own_records import OwnRecords
+from replication.adapters.state_store import StateStore
 from replication.config.model import Flow as ConfiguredFlow
 from replication.config.model import FlowClients, Naming
 from replication.routes import Routes
+from replication.state import PRODUCERS_TOPIC, ProducerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from replication.adapters.local_kafka import LocalCluster
+    from replication.compare import Comparison
     from replication.copier import UnitSpec
 
 NOWHERE = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
@@ -31,7 +36,13 @@ Way = tuple[str, str]
 def configured(source: str, target: str, **more: object) -> ConfiguredFlow:
     """Return a flow that keeps names."""
     return ConfiguredFlow(
-        source=source, target=target, naming=Naming(kind="identity"), clients=NOWHERE, **more
+        **{
+            "source": source,
+            "target": target,
+            "naming": Naming(kind="identity"),
+            "clients": NOWHERE,
+            **more,
+        }
     )
 
 
@@ -44,6 +55,7 @@ class Mesh:
     partitions: int = 2
     configs: dict[str, str] = field(default_factory=dict)
     more: dict[str, object] = field(default_factory=dict)  # of each spec
+    settings: dict[str, object] = field(default_factory=dict)  # of each flow
     written: dict[tuple[str, int], list[bytes]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -63,7 +75,9 @@ class Mesh:
             )
             for way in self.ways.split()
         }
-        listed = [configured(self.names[one], self.names[two]) for one, two in self.flows]
+        listed = [
+            configured(self.names[one], self.names[two], **self.settings) for one, two in self.flows
+        ]
         self.routes = Routes.of(listed, list(self.names.values()))
 
     def spec(self, way: Way, generation: int = 1, epoch: int = 0) -> UnitSpec:
@@ -105,14 +119,16 @@ class Mesh:
                 each.join(WAIT_S)
 
     @contextmanager
-    def copying(self, generation: int = 1, epoch: int = 0, without: Way | None = None):
-        """Copy by all flows while the block runs, and until all is everywhere."""
+    def copying(
+        self, generation: int = 1, epoch: int = 0, without: Way | None = None, *, settled=True
+    ):
+        """Copy by all flows while the block runs, and, if ``settled``, until all is everywhere."""
         with ExitStack() as stack:
             for way, flow in self.flows.items():
                 if way != without:
                     stack.enter_context(flow.copying(self.spec(way, generation, epoch)))
             yield
-            if without is None:
+            if without is None and settled:
                 self.wait_everywhere()
 
     def killed(self, way: Way, generation: int, tmp_path: Path) -> None:
@@ -124,6 +140,37 @@ class Mesh:
             lambda anchors: sum(each.records for each in anchors.values()) > before + 40, "copying"
         )
         kill(process)
+
+    def compared(self, way: Way, *, own: bool) -> list[Comparison]:
+        """Compare a flow's topic on both sides; ``own``: only what the flow has to do with."""
+        ends = [{"bootstrap.servers": self.clusters[each].bootstrap_servers} for each in way]
+        clients = FlowClients(
+            source_consumer=ends[0], source_admin={}, target_producer={}, target_admin=ends[1]
+        )
+        flow = configured(*(self.names[each] for each in way), clients=clients)
+        telling = OwnRecords(flow, self.routes) if own else None
+        comparer = TopicComparer(*ends, Options(), telling)
+        try:
+            work = comparer.plan([TopicPair(self.topic, self.topic)])
+            return [comparer.compare(each, lambda _: None).comparison for each in work]
+        finally:
+            comparer.close()
+
+    def fill_registry(self, where: str, count: int) -> None:
+        """Let a cluster's registry know many producer ids of other flows."""
+        store = StateStore({"bootstrap.servers": self.clusters[where].bootstrap_servers}, 1)
+        for number in range(count):
+            entry = ProducerEntry(1 << 40 | number, "x->y", "x", f"isthmus.x->y.{number}")
+            store.write(PRODUCERS_TOPIC, entry)
+        store.close()
+
+    def wait_compacted(self, where: str) -> None:
+        """Wait until compaction has taken most of what was written before."""
+        before, deadline = len(self.read(where)), time.monotonic() + WAIT_S
+        while len(self.read(where)) > before // 2:
+            assert time.monotonic() < deadline, "nothing was compacted"
+            time.sleep(0.5)
+            self.write(where, 1)  # so that the last segment is closed
 
     def wait_everywhere(self) -> None:
         """Wait until each cluster holds as many records as were born on those that reach it."""

@@ -128,11 +128,15 @@ def _flow(
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
         clients=_clients(parsed, clients),
-        cycle_prevention=read.choice("cycle.prevention", "producer-id", "producer-id|names"),
+        cycle_prevention=read.choice(
+            "cycle.prevention", "producer-id", "producer-id|headers|names"
+        ),
+        provenance_headers=read.boolean("provenance.headers", default=False),
         lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)
+    _mention_decoding(read, flow, notes)
     return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
 
 
@@ -149,6 +153,19 @@ def _mention_isolation(consumer: Reader, pair: Pair, notes: Notes) -> None:
             (f"{pair[0]}.consumer.isolation.level", 0),
             "is not set: aborted records are not copied, while MirrorMaker 2 copies them",
             "read_uncommitted copies them",
+        )
+
+
+def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
+    keys = {
+        "provenance.headers": flow.provenance_headers,
+        "cycle.prevention": flow.cycle_prevention == "headers",
+    }
+    for key in [key for key, wanted in keys.items() if wanted]:
+        notes.info(
+            read.props.get(key, Value("", key)).at,
+            "every batch is decoded and encoded anew for it, which costs many times the CPU time "
+            "of passing batches on as they are",
         )
 
 

@@ -198,6 +198,7 @@ class Flow(Section):
     groups: GroupSettings = GroupSettings()
     clients: FlowClients
     cycle_prevention: Literal["producer-id", "headers", "names"] = "producer-id"
+    provenance_headers: bool = False  # stamp records with where they were born
     lag_sla: timedelta = timedelta(seconds=60)
     state_replication_factor: int = 3  # of Isthmus' own topics, capped at the target's brokers
 

@@ -31,19 +31,31 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
 def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: Notes) -> None:
     """Refuse a circle with a flow that cannot tell copies from what was born on its source.
 
-    One such flow is enough: it also hides from the others where its records come from.
+    One such flow is enough: it also hides from the others where its records come from. Producer
+    ids and headers cannot be mixed either, for each hides what the other looks for.
     """
-    blind = [flow for flow in circle if flow.cycle_prevention == "names"]
-    if blind:
-        way = " -> ".join([*(flow.source for flow in circle), circle[0].source])
-        key = f"{blind[0].name}.cycle.prevention"
-        place = props.get(key, props.get("cycle.prevention", Value("", key)))
+    lacks = [(flow, _lack(flow, circle)) for flow in circle]
+    for flow, lack in [(flow, lack) for flow, lack in lacks if lack][:1]:
+        way = " -> ".join([*(each.source for each in circle), circle[0].source])
+        key = f"{flow.name}.cycle.prevention"
         notes.error(
-            place.at,
-            f"records would circle: {way} keep topic names and may copy the same topics, and with "
-            f"cycle.prevention = names {blind[0].name} could not tell copies from other records",
+            props.get(key, props.get("cycle.prevention", Value("", key))).at,
+            f"records would circle: {way} keep topic names and may copy the same topics, and "
+            f"{flow.name} {lack}",
             "cycle.prevention = producer-id, the default policy, or topics that do not overlap",
         )
+
+
+def _lack(flow: Flow, circle: Sequence[Flow]) -> str:
+    """Return what keeps a flow from telling copies; empty: nothing."""
+    how = flow.cycle_prevention
+    if how == "names":
+        return "could not tell copies from other records, with cycle.prevention = names"
+    if how == "headers" and not flow.provenance_headers:
+        return "writes no headers that the others could go by: it needs provenance.headers = true"
+    if any(each.cycle_prevention != how for each in circle):
+        return f"has cycle.prevention = {how}, others not"
+    return ""
 
 
 def _addresses(servers: str) -> set[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionPlan
     from replication.provenance import Via
+    from replication.stamps import Recast
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
 
@@ -59,6 +60,7 @@ class Lane(Watched):
     unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
     passage: Callable[[int], Via | None] | None = None  # by producer id; None: all is copied
+    recast: Recast | None = None  # what becomes of single records; None: nothing
     via: Via = BORN_HERE  # of what ``producer`` appends
     resting: dict[Via, Stamp] = field(default_factory=dict)  # our other producers here
     largest: int | None = None  # bytes of a batch that the target may take; None: it refused none
@@ -184,7 +186,7 @@ class Lane(Watched):
 
     def _piece(self, batch: Batch, frame: Frame, via: Via) -> Piece | None:
         """Return what is left of ``batch`` after the position and the records to skip."""
-        whole = batch.base >= self.position
+        whole = batch.base >= self.position and self.recast is None
         if whole and 0 < batch.count <= self.skip:
             self.skip -= batch.count
             return None
@@ -193,7 +195,9 @@ class Lane(Watched):
             frame.hold()
             whole_range = range(batch.base, after)
             return Piece(batch.view, after, batch.max_timestamp, frame, whole_range, via=via)
-        rest = reshape(batch, start=self.position, skip=self.skip, where=self.source)
+        rest = reshape(
+            batch, start=self.position, skip=self.skip, where=self.source, recast=self.recast
+        )
         self.skip -= rest.skipped
         if rest.batch is None:
             return None

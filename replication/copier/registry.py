@@ -18,7 +18,8 @@ from replication.copier.logs import StateLog
 from replication.copier.outcomes import Remedy, Trouble
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
-from replication.provenance import Origins, onward, rule_of
+from replication.provenance import BY_ID, Origins, onward, rule_of
+from replication.stamps import Birthplace, Recast
 from replication.state import PRODUCERS_TOPIC, ProducerEntry
 
 if TYPE_CHECKING:
@@ -171,9 +172,13 @@ def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:
     return {via for via in found if via and not lane.has_producer(via)}
 
 
-def give_passages(lanes: Iterable[Lane], ends: Clusters) -> None:
+def give_passages(lanes: Iterable[Lane], ends: Clusters, spec: UnitSpec) -> None:
     """Let each lane copy by the rule in its claim."""
+    passage, source_id = ends.registry.origins.passage, ends.source.cluster_id
+    stamp = Birthplace(source_id, spec.source_alias) if spec.stamps else None
     for lane in lanes:
         rule = rule_of(lane.claimed.origins, ends.target.cluster_id)
-        passage = ends.registry.origins.passage
-        lane.passage = None if rule is None else partial(passage, rule=rule)
+        by_id = rule is not None and rule.by == BY_ID
+        lane.passage = partial(passage, rule=rule) if rule is not None and by_id else None
+        shown = None if by_id else rule
+        lane.recast = Recast(lane.source, shown, stamp) if shown or stamp else None

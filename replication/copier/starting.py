@@ -80,7 +80,7 @@ async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list
     await ends.takeover.register(_entry(spec, me, ends.source.cluster_id))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(lanes, spec.isolation)
-    give_passages(lanes, ends)
+    give_passages(lanes, ends, spec)
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)

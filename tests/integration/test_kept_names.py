@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import support
 from meshes import Mesh
 
 pytestmark = pytest.mark.integration
@@ -12,7 +13,9 @@ IDEMPOTENT = {"enable.idempotence": True, "compression.type": "lz4"}
 
 @pytest.fixture(scope="module")
 def clusters(source_cluster, target_cluster, kafka_cluster):
-    return {"A": source_cluster, "B": target_cluster, "C": kafka_cluster("third")}
+    quick = {"log.cleaner.backoff.ms": "100"}  # to look for what can be compacted
+    third = kafka_cluster("third", properties=quick)
+    return {"A": source_cluster, "B": target_cluster, "C": third}
 
 
 @pytest.fixture
@@ -31,6 +34,9 @@ def test_two_clusters_copy_to_each_other_while_units_are_killed(two, tmp_path):
         mesh.write("A", 20)
         mesh.write("B", 20, IDEMPOTENT)
     mesh.assert_each_once()
+    for way in mesh.flows:
+        assert all(each.is_clean() for each in mesh.compared(way, own=True))
+        assert not any(each.is_clean() for each in mesh.compared(way, own=False))
 
 
 def test_a_mesh_of_three_copies_each_record_by_its_direct_flow(clusters, tmp_path):
@@ -61,3 +67,39 @@ def test_a_chain_passes_records_on(clusters):
     with mesh.copying(epoch=1):
         mesh.write("A", 20)
     mesh.assert_each_once()
+
+
+def test_a_copy_is_known_after_compaction_and_recompression_among_hundreds_of_ids(clusters):
+    compacted = {
+        "cleanup.policy": "compact",
+        "segment.ms": "100",
+        "min.cleanable.dirty.ratio": "0.01",
+        "compression.type": "gzip",
+    }
+    mesh = Mesh(clusters, "AC CA", partitions=1, configs=compacted)
+    mesh.fill_registry("C", 300)
+    mesh.write("A", 200, IDEMPOTENT)
+    away = mesh.flows["A", "C"].copy_all(partitions=mesh.spec(("A", "C")).partitions)
+    assert away.outcome == "clean"
+    mesh.write("C", 30, IDEMPOTENT)
+    mesh.wait_compacted("C")
+    born_at_c = [each for each in mesh.read("C") if (each.value or b"").startswith(b"C")]
+    back = mesh.flows["C", "A"].copy_all(partitions=mesh.spec(("C", "A")).partitions)
+    assert back.records == len(born_at_c) > 0
+
+
+def test_headers_tell_copies_too_those_of_other_tools_included(two):
+    mesh = Mesh(two, "AB BA", 1, more={"stamps": True}, settings={"cycle_prevention": "headers"})
+    mesh.write("A", 20, IDEMPOTENT)
+    with mesh.copying():
+        mesh.write("B", 20)
+    mesh.assert_each_once()
+    away = [each for each in mesh.read("B") if (each.value or b"").startswith(b"A")]
+    name, value = away[7].headers[0]
+    assert (name, value.split(b"/")[0]) == ("isthmus.origin", mesh.names["A"].encode())
+    assert value.endswith(f"/{mesh.topic}/0/7".encode())
+    theirs = [(0, b"k", b"B by another tool", [("__mskmr", b"?")])]
+    support.produce(two["B"].bootstrap_servers, mesh.topic, theirs)
+    with mesh.copying(epoch=1, settled=False):
+        mesh.flows["B", "A"].wait_copied()
+    assert len(mesh.read("A")) == 40

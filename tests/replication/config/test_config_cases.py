@@ -315,6 +315,13 @@ def test_bl_029_flows_in_a_circle_that_keep_names_must_tell_copies(tmp_path):
     blind = identity + "B->A.cycle.prevention = names\n"
     with pytest.raises(ConfigError, match="records would circle: A -> B -> A keep topic names"):
         loaded(tmp_path, blind)
+    unstamped = identity + "cycle.prevention = headers\n"
+    with pytest.raises(ConfigError, match=r"A->B writes no headers .* provenance.headers = true"):
+        loaded(tmp_path, unstamped)
+    stamped = unstamped + "provenance.headers = true\n"
+    assert "many times the CPU time" in str(found(tmp_path, stamped))
+    with pytest.raises(ConfigError, match=r"A->B has cycle.prevention = headers, others not"):
+        loaded(tmp_path, stamped + "B->A.cycle.prevention = producer-id\n")
     apart = blind + "A->B.topics = t1\nB->A.topics = t2\n"
     assert len(loaded(tmp_path, apart).config.flows) == 2
 
