@@ -20,7 +20,6 @@ from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.namer import Namer
 from replication.planning import Part, Planner
-from replication.provenance import BY_ID
 from replication.routes import Routes
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
@@ -223,12 +222,8 @@ class Driver:
             raise RuntimeError("a query before there is a session")
         directory = self._directory.flow(flow.name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
-        others = self._routes.flows.values()
-        matter = any(
-            each.source == flow.target and each.cycle_prevention == BY_ID for each in others
-        )
         wanted = replace(
-            template(flow, generation, origins_matter=matter),
+            template(flow, generation, self._routes),
             epoch=after,
             linger_s=self._linger_s,
         )

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from replication.copier.spec import UnitSpec
 from replication.model import FlowState
+from replication.provenance import BY_ID
 from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
 from spark_jobs.states import Situation, Step, decide_step, flow_state
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.config.model import Flow
+    from replication.routes import Routes
     from spark_jobs.duties import Duties
     from spark_jobs.holding import Hold
     from spark_jobs.lookout import Lookout
@@ -191,8 +193,9 @@ class FlowDriver:
         )
 
 
-def template(flow: Flow, generation: int, *, origins_matter: bool) -> UnitSpec:
+def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
     """Return what all units of a flow have in common."""
+    by_id = [each for each in routes.flows.values() if each.cycle_prevention == BY_ID]
     copying = flow.copying
     return UnitSpec(
         flow=flow.name,
@@ -213,6 +216,7 @@ def template(flow: Flow, generation: int, *, origins_matter: bool) -> UnitSpec:
         bytes_per_second=copying.bytes_per_second // copying.units,
         policies=flow.policies,
         delivery=copying.delivery,
-        origins_matter=origins_matter,
+        origins_matter=any(each.source == flow.target for each in by_id),
+        copies_come=any(each.target == flow.source for each in by_id),
         stamps=flow.provenance_headers,
     )

@@ -66,6 +66,7 @@ class MemoryCluster:
         self.refuse = lambda _topic, _batch: 0  # error code of an append
         self.asked: list = []  # entries of every Fetch
         self.down = False  # no Fetch is answered
+        self.hidden: set[str] = set()  # topics that our user may not see
         self._producers: dict[str, tuple[int, int]] = {}
         self._plain = 0  # producer ids that were given without a transactional id
 
@@ -75,7 +76,12 @@ class MemoryCluster:
     def leader(self, partition) -> Leader | None:
         return Leader(0, 7)
 
+    def denied(self, topic: str) -> bool:
+        return topic in self.hidden
+
     def topic_id(self, topic: str) -> bytes | None:
+        if topic in self.hidden:
+            return None
         return hashlib.md5(topic.encode(), usedforsecurity=False).digest()
 
     async def ready(self, node: int) -> None:

@@ -126,6 +126,9 @@ class Network(Protocol):
     def topic_id(self, topic: str) -> bytes | None:
         """Return the topic's id as of the last refresh; None: no such topic."""
 
+    def denied(self, topic: str) -> bool:
+        """Say whether the last refresh was not allowed to see the topic, if there is one."""
+
     async def ready(self, node: int) -> None:
         """Open the connection for appends to ``node`` unless it is open."""
 

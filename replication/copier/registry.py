@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.provenance import Via
 
+_DENIED = (
+    f"the source does not let our user see {PRODUCERS_TOPIC}, so copies could not be told from "
+    "records that were born there: allow it READ and DESCRIBE on that topic"
+)
 _CANNOT_FORWARD = (
     "it holds records that {alias} got from another cluster, and this flow is to pass them on: "
     "that needs appends of our own transactional ids, outside of transactions; let a flow of its "
@@ -51,20 +55,23 @@ class SourceRegistry:
     def __post_init__(self) -> None:
         self._log = StateLog(self.source, PRODUCERS_TOPIC)
 
-    async def look_up(self, producer_ids: Collection[int]) -> None:
+    async def look_up(self, producer_ids: Collection[int], *, needed: bool = False) -> None:
         """Read the registry to its end, so that nothing is unknown of ``producer_ids`` (P1).
 
+        Where our user may not see it, it tells nothing; if it is ``needed`` that is an error.
         Raises ClusterUnavailable or ClusterRejected.
         """
         async with self._turn:
             if self.origins.unknown(producer_ids):
-                await self._read()
+                await self._read(needed=needed)
                 self.origins.settle(producer_ids)
 
-    async def _read(self) -> None:
+    async def _read(self, *, needed: bool) -> None:
         if self.source.topic_id(PRODUCERS_TOPIC) is None:
             await self.source.refresh([PRODUCERS_TOPIC])
         topic_id = self.source.topic_id(PRODUCERS_TOPIC)
+        if topic_id is None and needed and self.source.denied(PRODUCERS_TOPIC):
+            raise ClusterRejected(_DENIED)
         if topic_id is None:
             return  # nobody has ever copied to this cluster
         if topic_id != self._topic_id:  # what we knew of one that was there before stays true (P3)
@@ -105,7 +112,7 @@ class Forwarding:
             return False
         try:
             async with self._turn:
-                await self.ends.registry.look_up(unknown)
+                await self.ends.registry.look_up(unknown, needed=self.spec.copies_come)
                 await self._admit_all(ids)
         except (ClusterUnavailable, ClusterRejected) as problem:
             for lane in ids:

@@ -40,6 +40,7 @@ class UnitSpec:
     bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
     policies: Policies = field(default_factory=Policies)
     origins_matter: bool = False  # a flow that reads the target tells our copies by producer id
+    copies_come: bool = False  # another flow copies to the source, so its registry is needed
     stamps: bool = False  # records get a header that says where they were born
     delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
     linger_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)

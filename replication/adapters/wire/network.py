@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _FETCH_VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
+_DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
 
 
@@ -48,6 +49,7 @@ class WireNetwork:
         self._lines = Lines(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
+        self._denied: set[str] = set()
         self._coordination = Coordination(self._lines, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
         self.groups = Groups(self._call, lambda: self._lines.brokers)
@@ -71,6 +73,8 @@ class WireNetwork:
         for topic in answer.topics:
             if topic.error_code == 0:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
+            if topic.error_code == _DENIED:
+                self._denied.add(topic.name)
             for each in topic.partitions:
                 key = TopicPartition(topic.name, each.partition_index)
                 if each.leader_id >= 0:
@@ -80,6 +84,7 @@ class WireNetwork:
         for name in topics:
             self._topic_ids.pop(name, None)
         gone = set(topics)
+        self._denied -= gone
         self._leaders = {k: v for k, v in self._leaders.items() if k.topic not in gone}
 
     def leader(self, partition: TopicPartition) -> Leader | None:
@@ -94,6 +99,9 @@ class WireNetwork:
 
     def topic_id(self, topic: str) -> bytes | None:
         return self._topic_ids.get(topic)
+
+    def denied(self, topic: str) -> bool:
+        return topic in self._denied
 
     # -- data --------------------------------------------------------------------------------
 
