@@ -121,7 +121,7 @@ class Forwarding:
         return True
 
     def forget(self) -> None:
-        """Ask for new epochs of the producers: partitions were fenced against the former ones."""
+        """Ask for new epochs of the producers: a takeover fences partitions against these."""
         self._producers.clear()
 
     async def _admit_all(self, ids: dict[Lane, set[int]]) -> None:

@@ -139,7 +139,6 @@ class Tending:
                 lane.reason = lane.trouble.reason if lane.trouble else ""
                 lane.claimed = lane.anchor(int(time.time() * 1000))
             await self.renew()
-            self._forwarding.forget()
             self.takeovers += await self.ends.takeover.take(lanes, self.me)
         for lane in lanes:
             self._troubled.discard(lane)
@@ -151,6 +150,7 @@ class Tending:
         """
         await self.ends.takeover.heed(self.lanes, self.me)
         self.me = await claimant(self.spec, self.ends)
+        self._forwarding.forget()
         await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
     async def arrange(self, lanes: Iterable[Lane]) -> None:
