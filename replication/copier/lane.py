@@ -18,7 +18,7 @@ from replication.records import reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from replication.copier.network import Fetched, FetchKey, Frame
     from replication.copier.outcomes import Trouble
@@ -60,6 +60,7 @@ class Lane(Watched):
     unsure: bool = False  # something was dropped that may have landed
     sequence: int = 0
     passage: Callable[[int], Via | None] | None = None  # by producer id; None: all is copied
+    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # what ``passage`` has to know
     recast: Recast | None = None  # what becomes of single records; None: nothing
     via: Via = BORN_HERE  # of what ``producer`` appends
     resting: dict[Via, Stamp] = field(default_factory=dict)  # our other producers here

@@ -187,5 +187,6 @@ def give_passages(lanes: Iterable[Lane], ends: Clusters, spec: UnitSpec) -> None
         rule = rule_of(lane.claimed.origins, ends.target.cluster_id)
         by_id = rule is not None and rule.by == BY_ID
         lane.passage = partial(passage, rule=rule) if rule is not None and by_id else None
+        lane.look_up = partial(ends.registry.look_up, needed=spec.copies_come)
         shown = None if by_id else rule
         lane.recast = Recast(lane.source, shown, stamp) if shown or stamp else None

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.batches import walk
+from replication.batches import producer_ids, walk
 from replication.content import Wanted
 from replication.copier.lane import Lane
 from replication.copier.network import FetchEntry, FetchOptions, Frame
@@ -102,7 +102,7 @@ class _Search:
     async def run(self) -> list[tuple[int, int]]:
         lane = self.lane
         looking = _Looking(lane.flow, lane.plan, lane.topic_id, lane.claimed)
-        looking.passage = lane.passage
+        looking.passage, looking.recast = lane.passage, lane.recast
         looking.position = lane.claimed.source or 0
         committed = lane.claimed.isolation != "read_uncommitted"
         options = FetchOptions(max_wait_ms=50, isolation=int(committed))
@@ -110,6 +110,8 @@ class _Search:
         while self.wanted.seen < self.most:
             before, found = looking.position, await self._fetch(looking, options, frame)
             if found is not None:
+                if lane.passage is not None and lane.look_up is not None:
+                    await lane.look_up(producer_ids(found.records))
                 self._take(looking, found, frame)
                 if looking.position >= (found.stable if committed else found.high_watermark):
                     break
