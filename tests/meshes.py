@@ -47,6 +47,17 @@ def configured(source: str, target: str, **more: object) -> ConfiguredFlow:
 
 
 @dataclass
+class Towards(Flow):
+    """A flow that is called as in a file with all of them."""
+
+    target_alias: str = "B"
+
+    @property
+    def name(self) -> str:
+        return f"{self.alias}->{self.target_alias}"
+
+
+@dataclass
 class Mesh:
     """Flows of one unit each; ``ways`` are ``"AB"`` for a flow from A to B. One topic for all."""
 
@@ -67,11 +78,12 @@ class Mesh:
                 cluster.bootstrap_servers, self.topic, self.partitions, self.configs
             )
         self.flows = {
-            (way[0], way[1]): Flow(
+            (way[0], way[1]): Towards(
                 self.clusters[way[0]],
                 self.clusters[way[1]],
                 {self.topic: self.partitions},
                 alias=self.names[way[0]],
+                target_alias=self.names[way[1]],
             )
             for way in self.ways.split()
         }
