@@ -17,15 +17,13 @@ from orchestration.observe import now_ms
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.internal_topics import InternalTopics
 from replication.adapters.kafka_admin import KafkaAdmin
-from replication.internal_topics import HEARTBEATS
 from replication.mm2.heartbeats import Age, ages
-from replication.policy import original_topic, policy_for
+from replication.policy import is_heartbeat, policy_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.config.model import Config, Flow
-    from replication.policy import ReplicationPolicy
 
 _LAST = 1000  # records: some minutes of several pairs
 
@@ -51,7 +49,7 @@ def heartbeats(
 def _ages(flow: Flow, config: Config) -> list[Age]:
     client, policy = to_librdkafka(flow.clients.target_admin), policy_for(flow, config.clusters)
     topics = InternalTopics(client)
-    names = [each for each in KafkaAdmin(client).topics() if _is_heartbeat(policy, each)]
+    names = [each for each in KafkaAdmin(client).topics() if is_heartbeat(policy, each)]
     return [
         age
         for name in sorted(names)
@@ -67,7 +65,3 @@ def _table(found: Sequence[Age]) -> Table:
         pair = f"{each.source}->{each.target}"
         table.add_row(each.at, each.topic, pair, f"{each.ms / 1000:.1f} s")
     return table
-
-
-def _is_heartbeat(policy: ReplicationPolicy, topic: str) -> bool:
-    return original_topic(policy, topic) == HEARTBEATS

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.internal_topics import InternalTopics
-from replication.internal_topics import HEARTBEATS
 from replication.mm2.checkpoints import Recorder, Stand
 from replication.mm2.heartbeats import Pulse
 from replication.mm2.kept_topic import KeptTopic
@@ -35,7 +34,8 @@ def pulse_back(flow: Flow) -> Pulse:
 
 
 def _heartbeats(flow: Flow, client: Mapping[str, str]) -> KeptTopic:
-    return _topic(HEARTBEATS, flow.mm2.heartbeats.replication_factor, client)
+    name = policy_for(flow, ()).heartbeats_topic()
+    return _topic(name, flow.mm2.heartbeats.replication_factor, client)
 
 
 def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
