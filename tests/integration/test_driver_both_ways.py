@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 import support
 from driving import REPOSITORY, wait_for
+from typer.testing import CliRunner
 
+from orchestration.cli.main import app
 from replication.adapters.state_store import StateStore
 from replication.state import FlowStatus, status_topic
 
@@ -112,3 +114,5 @@ def test_two_drivers_copy_both_ways_and_nothing_comes_home_when_one_is_killed(bo
     both.write(200)
     both.start(two)
     wait_for(both.is_everywhere)
+    told = CliRunner().invoke(app, ["compare", str(both.config)])
+    assert told.exit_code == 0, told.output  # each flow's own records, local ones left aside
