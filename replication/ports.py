@@ -78,8 +78,11 @@ class Cluster(Protocol):
     def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
         """Set configs, or unset those that are None; all or none. Others stay as they are."""
 
-    def acls(self) -> Collection[Acl]:
-        """Return all rights. Raises NoAuthorizer, or ClusterRejected for who may not see them."""
+    def acls(self, *, to_change: bool = False) -> Collection[Acl]:
+        """Return all rights. Raises ClusterRejected for who may not see, or change, them.
+
+        Raises NoAuthorizer for one who is ``to_change`` them; others are shown none.
+        """
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create rights; return which were refused, and why."""

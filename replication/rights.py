@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from replication.ports import Clients, Cluster
     from replication.wanted import SourceSnapshot
 
+_NONE = "nothing to copy: {} shows no ACLs; it has no authorizer, or there are none"
+
 
 def plan_rights(
     sources: Sequence[SourceSnapshot], clients: Clients, *, complete: bool
@@ -35,15 +37,18 @@ def plan_rights(
     for source in sources:
         if not source.flow.acls.enabled:
             continue
-        acls = _acls(clients.source(source.flow), f"rights of {source.flow.name}")
+        subject = f"rights of {source.flow.name}"
+        acls = _acls(clients.source(source.flow), subject, "DESCRIBE")
         if isinstance(acls, Skip):
             skips.append(acls)
+        elif not acls:  # and nothing is taken away: who has none may have lost its authorizer
+            skips.append(Skip(subject, _NONE.format(source.flow.source)))
         else:
             wanted[source.flow.name] = translate(source, acls)
     if not wanted:
         return tuple(skips), ()
     target = flows[0].target
-    there = _acls(clients.target(flows[0]), f"rights on {target}")
+    there = _acls(clients.target(flows[0]), f"rights on {target}", "ALTER")
     if isinstance(there, Skip):
         return (*skips, there), ()
     deleting = frozenset(each.name for each in flows if each.acls.delete and complete)
@@ -51,13 +56,13 @@ def plan_rights(
     return (*skips, *plan_acls(wanted, deleting, rights)), rights.made
 
 
-def _acls(cluster: Cluster, subject: str) -> Collection[Acl] | Skip:
+def _acls(cluster: Cluster, subject: str, right: str) -> Collection[Acl] | Skip:
     try:
-        return cluster.acls()
+        return cluster.acls(to_change=right == "ALTER")
     except NoAuthorizer as error:
         return Skip(subject, f"nothing to copy: {error}")
     except ClusterRejected as error:
-        return Skip(subject, f"not copied: {error}; our user needs DESCRIBE on the cluster")
+        return Skip(subject, f"not copied: {error}; our user needs {right} on the cluster")
 
 
 def _made(flows: Sequence[Flow], clients: Clients) -> list[OwnRights]:

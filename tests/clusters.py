@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.acls import Acl, Resource
 from replication.errors import ClusterRejected, ClusterUnavailable, NoAuthorizer
 from replication.ports import ConfigValue, SetBy, TopicInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from replication.acls import Acl
     from replication.config.model import Flow
     from replication.model import TopicPartition
     from replication.state import Stored
 
 DEFAULTS = {"retention.ms": "604800000", "cleanup.policy": "delete", "min.insync.replicas": "1"}
+UNRELATED = Acl(Resource("cluster", "kafka-cluster"), "User:admin", "*", "ALL")
 
 
 @dataclass
@@ -31,7 +32,7 @@ class MemoryCluster:
     replicas: int = 1
     silent: bool = False
     ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
-    rights: set[Acl] | None = field(default_factory=set)  # None: no authorizer
+    rights: set[Acl] | None = field(default_factory=lambda: {UNRELATED})  # None: no authorizer
     unloved: set[str] = field(default_factory=set)  # principals that get no rights
     filled: set[str] = field(default_factory=set)  # topics with records
     changed: int = 0  # requests that changed rights
@@ -103,10 +104,10 @@ class MemoryCluster:
             else:
                 own[name] = value
 
-    def acls(self) -> set[Acl]:
-        if self.rights is None:
-            raise NoAuthorizer("it has no authorizer, so everybody may do everything")
-        return set(self.rights)
+    def acls(self, *, to_change: bool = False) -> set[Acl]:
+        if self.rights is None and to_change:
+            raise NoAuthorizer("it has no authorizer, so everybody may do all")
+        return set(self.rights or ())
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         return self._change(acls, set.add)

@@ -40,15 +40,28 @@ _EVERYTHING = AclBindingFilter(
     AclPermissionType.ANY,
 )
 
+_NOT_ALLOWED = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed")
+_NOBODYS = Acl(Resource(TOPIC, "isthmus-probe.internal"), "User:isthmus-probe", "*", "READ")
 
-def read_acls(client: AdminClient, timeout_s: float) -> frozenset[Acl]:
-    """Return all rights that we know the kind of. Raises NoAuthorizer, KafkaException."""
-    try:
-        found = client.describe_acls(_EVERYTHING, request_timeout=timeout_s).result(timeout_s + 1)
-    except KafkaException as error:
-        if error.args[0].code() == KafkaError.SECURITY_DISABLED:
-            raise NoAuthorizer("it has no authorizer, so everybody may do everything") from error
-        raise
+
+def read_acls(client: AdminClient, timeout_s: float, *, to_change: bool) -> frozenset[Acl]:
+    """Return all rights that we know the kind of. Raises NoAuthorizer, KafkaException.
+
+    The library answers "none" for whoever may not see them, and where there is no authorizer: what
+    none means has to be asked by other means, else rights would be taken away because of it. A
+    missing authorizer shows only to those who are ``to_change`` rights.
+    """
+    found = client.describe_acls(_EVERYTHING, request_timeout=timeout_s).result(timeout_s + 1)
+    if not found and to_change:
+        client_answer = client.delete_acls([_filter(_NOBODYS)], request_timeout=timeout_s)
+        if _refused(client_answer, timeout_s):
+            raise KafkaException(_NOT_ALLOWED)
+    elif not found:
+        asked = client.describe_cluster(
+            include_authorized_operations=True, request_timeout=timeout_s
+        ).result(timeout_s + 1)
+        if AclOperation.DESCRIBE not in (asked.authorized_operations or ()):
+            raise KafkaException(_NOT_ALLOWED)
     return frozenset(_ours(each) for each in found if _kind(each))
 
 
@@ -74,6 +87,8 @@ def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl,
         try:
             future.result(timeout_s + 1)
         except KafkaException as error:
+            if error.args[0].code() == KafkaError.SECURITY_DISABLED:
+                raise NoAuthorizer("it has no authorizer, so everybody may do all") from error
             if error.args[0].code() < 0:  # the client's own: no answer
                 raise
             refused[_ours(binding)] = _why(error.args[0])

@@ -163,10 +163,10 @@ class KafkaAdmin:
             )
             self._wait(asked[resource])
 
-    def acls(self) -> frozenset[Acl]:
-        """Return all rights. Raises NoAuthorizer, or ClusterRejected for who may not see them."""
+    def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
+        """Return all rights, for one who is ``to_change`` them. Raises ClusterRejected."""
         with self._doing("reading ACLs"):
-            return read_acls(self._client, self._timeout_s)
+            return read_acls(self._client, self._timeout_s, to_change=to_change)
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create rights; return which were refused, and why."""

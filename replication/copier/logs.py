@@ -184,6 +184,8 @@ class StateLog:
         if found.error == 1:  # compaction or retention took the position: go on with what is left
             self.position = max(found.log_start, 0)
             return [], self.position + 1
+        if found.error in _NOT_ALLOWED:
+            raise ClusterRejected(f"reading {self.topic}: our user needs READ on it")
         if found.error:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])

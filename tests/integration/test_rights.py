@@ -151,16 +151,50 @@ def test_the_needed_rights_are_enough(mirror):
 @pytest.mark.parametrize(
     ("cluster", "what", "operation", "said"),
     [
-        pytest.param("A", "topic", "READ", "?!", id="READ of the source's topics"),
-        pytest.param("A", "topic", "DESCRIBE_CONFIGS", "?!", id="their configs"),
-        pytest.param("A", "cluster", "DESCRIBE", "?!", id="the source's rights"),
-        pytest.param("B", "topic", "CREATE", "?!", id="CREATE on the target"),
-        pytest.param("B", "topic", "WRITE", "?!", id="WRITE"),
-        pytest.param("B", "topic", "READ", "?!", id="READ of copies and state"),
-        pytest.param("B", "topic", "ALTER", "?!", id="ALTER, to grow"),
-        pytest.param("B", "topic", "ALTER_CONFIGS", "?!", id="ALTER_CONFIGS"),
-        pytest.param("B", "cluster", "ALTER", "?!", id="ALTER of the cluster, to set rights"),
-        pytest.param("B", "transactional_id", "WRITE", "?!", id="the transactional id"),
+        pytest.param(
+            "A",
+            "topic",
+            "READ",
+            "shows no topics at all: it has none, or its user may not describe them",
+            id="READ of the source's topics",
+        ),
+        pytest.param(
+            "A", "topic", "DESCRIBE_CONFIGS", "reading topic configs at", id="their configs"
+        ),
+        pytest.param(
+            "A",
+            "cluster",
+            "DESCRIBE",
+            "our user needs DESCRIBE on the cluster",
+            id="the source's rights",
+        ),
+        pytest.param("B", "topic", "CREATE", "Authorization failed", id="CREATE on the target"),
+        pytest.param("B", "topic", "WRITE", "Topic authorization failed", id="WRITE"),
+        pytest.param(
+            "B", "topic", "READ", "our user needs READ on it", id="READ of copies and state"
+        ),
+        pytest.param("B", "topic", "ALTER", "growing topic", id="ALTER, to grow"),
+        pytest.param(
+            "B",
+            "topic",
+            "ALTER_CONFIGS",
+            "segment.ms: altering configs of topic",
+            id="ALTER_CONFIGS",
+        ),
+        pytest.param(
+            "B",
+            "cluster",
+            "ALTER",
+            "our user needs ALTER on the cluster",
+            id="ALTER of the cluster, to set rights",
+        ),
+        pytest.param(
+            "B",
+            "transactional_id",
+            "WRITE",
+            "allow our user WRITE and DESCRIBE on the TransactionalId isthmus.",
+            id="the transactional id",
+        ),
     ],
 )
 def test_without_one_of_them_something_is_said(mirror, cluster, what, operation, said):
