@@ -81,17 +81,18 @@ def apply(
     What a cluster refuses is named, and the rest is done. Exit code 0: all is as the file says;
     1: something is not.
     """
-    failed, outcomes = False, []
+    failed, changed, outcomes = False, False, []
     for each, planner in _plans(file, flow, again=again):
         failed = failed or bool(each.problems)
         for outcome in _outcomes(each, planner):
             failed = failed or outcome.failed
+            changed = changed or is_change(outcome.action)
             outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
             if output is not Output.json:
                 typer.echo(f"{each.target}: {_told(outcome)}")
     if output is Output.json:
         typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
-    elif not outcomes:
+    elif not (changed or failed):
         typer.echo("nothing to do: every target is as the file says")
     raise typer.Exit(_FAILED if failed else 0)
 
