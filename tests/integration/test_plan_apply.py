@@ -77,7 +77,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     desk.source.grow_topic(orders, 4)
     desk.target.alter_configs(copy, {"retention.ms": "7", "min.insync.replicas": "1"})
     (cluster,) = json.loads(desk.call("plan", 2, "-o", "json"))["clusters"]
-    assert [each["text"] for each in cluster["actions"]] == [
+    assert [each["text"] for each in cluster["actions"] if each["changes"]] == [
         f"grow {copy} to 4 partitions ({desk.alias} has 4, west 3)",
         (
             f"alter {copy}: retention.ms: 7 -> 2000, changed on west since the last apply; "
@@ -85,7 +85,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
         ),
     ]
     told = json.loads(desk.call("apply", 0, "-o", "json"))
-    assert [each["done"] for each in told["outcomes"]] == [True, True]
+    assert [each["done"] for each in told["outcomes"] if each["changes"]] == [True, True]
     assert desk.target.topics()[copy].partitions == 4
     assert desk.target.topic_configs([copy]) == {
         copy: {"retention.ms": "2000", "min.insync.replicas": "1"}
