@@ -1,0 +1,129 @@
+"""What Isthmus stores on the target cluster, as JSON records in compacted topics.
+
+========================================  =====================================================
+topic (one partition each, compacted)     holds
+========================================  =====================================================
+``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
+                                          a :class:`Claim` of whoever may append to it, and a
+                                          :class:`Loss` for what was not copied
+``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
+``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
+``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
+                                          :class:`Decision`, :class:`Applied`, :class:`OwnRights`
+                                          and :class:`Fencing`
+========================================  =====================================================
+
+Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
+Pure: bytes in, values out, and back.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args
+
+from replication.state.copying import Anchor, Claim, Loss, OffsetPoint, ProducerEntry
+from replication.state.flows import (
+    Applied,
+    Control,
+    Decision,
+    DutyReport,
+    Fencing,
+    FlowStatus,
+    Intent,
+    OwnRights,
+)
+from replication.state.stored import VERSION, UnknownVersion
+from replication.state.topics import (
+    PROBE_TOPIC,
+    PRODUCERS_TOPIC,
+    anchors_topic,
+    flow_topics,
+    letters_topic,
+    offsets_topic,
+    status_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "PROBE_TOPIC",
+    "PRODUCERS_TOPIC",
+    "VERSION",
+    "Anchor",
+    "Applied",
+    "Claim",
+    "Control",
+    "Decision",
+    "DutyReport",
+    "Fencing",
+    "FlowStatus",
+    "Intent",
+    "Loss",
+    "OffsetPoint",
+    "OwnRights",
+    "ProducerEntry",
+    "Stored",
+    "UnknownVersion",
+    "anchors_topic",
+    "flow_topics",
+    "letters_topic",
+    "offsets_topic",
+    "parse",
+    "status_topic",
+]
+
+Stored = (
+    Anchor
+    | Claim
+    | Loss
+    | OffsetPoint
+    | ProducerEntry
+    | FlowStatus
+    | Intent
+    | Control
+    | Decision
+    | DutyReport
+    | Applied
+    | OwnRights
+    | Fencing
+)
+_KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
+
+# JSON knows lists only; equal records must be equal after they were read.
+_SHAPES: dict[str, Callable[[Any], Any]] = {
+    "appenders": lambda found: tuple((t, p) for t, p in found),
+    "run": tuple,
+    "since": tuple,
+    "via": tuple,
+    "refused": lambda found: {config: (value, why) for config, (value, why) in found.items()},
+    "rights": lambda found: tuple(tuple(each) for each in found),
+}
+
+
+def parse(key: bytes | None, value: bytes | None) -> Stored | None:
+    """Decode one record. None: a tombstone, or a record that is not ours.
+
+    Raises UnknownVersion when a newer Isthmus wrote it.
+    """
+    if key is None or value is None:
+        return None
+    try:
+        decoded_key, decoded = json.loads(key), json.loads(value)
+    except ValueError:
+        return None
+    if not isinstance(decoded_key, dict) or not isinstance(decoded, dict):
+        return None
+    kind = _KINDS.get(str(decoded_key.get("kind")))
+    if kind is None:
+        return None
+    if decoded.get("v") != VERSION:
+        raise UnknownVersion(
+            f"reading a {kind.KIND} record of version {decoded.get('v')}: this Isthmus knows "
+            f"version {VERSION}; run the newer release that wrote it"
+        )
+    for name, shape in _SHAPES.items():
+        if decoded.get(name) is not None:
+            decoded[name] = shape(decoded[name])
+    return kind.parse(decoded_key, decoded)

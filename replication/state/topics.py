@@ -1,0 +1,31 @@
+"""Names of the topics in which Isthmus keeps its state."""
+
+from __future__ import annotations
+
+PRODUCERS_TOPIC = "isthmus-producers.internal"
+PROBE_TOPIC = "isthmus-probe.internal"  # holds nothing: appends are tried on it
+
+
+def anchors_topic(source: str) -> str:
+    """Return the topic with the anchors of all flows from ``source``."""
+    return f"isthmus-anchors.{source}.internal"
+
+
+def offsets_topic(source: str) -> str:
+    """Return the topic with the offset points of all flows from ``source``."""
+    return f"isthmus-offsets.{source}.internal"
+
+
+def status_topic(source: str) -> str:
+    """Return the topic with status, intent and control of all flows from ``source``."""
+    return f"isthmus-status.{source}.internal"
+
+
+def flow_topics(source: str) -> tuple[str, ...]:
+    """Return the topics that every flow from ``source`` needs for itself."""
+    return anchors_topic(source), offsets_topic(source), status_topic(source)
+
+
+def letters_topic(source: str) -> str:
+    """Return the topic with records from ``source`` that the target refused and the flow skips."""
+    return f"isthmus-dead-letters.{source}.internal"
