@@ -16,7 +16,7 @@ from replication.internal_topics import HEARTBEATS
 from replication.mm2.heartbeats import ages
 from replication.mm2.progress import connectors, newest, positions
 from replication.mm2.proof import furthest
-from replication.mm2.takeover import Ends, Step, TakeOver, decide
+from replication.mm2.takeover import Ends, Step, TakeOver, Unproven, decide
 from replication.model import TopicPartition
 from replication.selection import TopicSelector
 
@@ -126,8 +126,8 @@ class Sides:
 
     def _step(self, ends: Ends, stored: int | None, search: int) -> Step:
         step = self._proven(ends, stored, min(search, _FIRST_LOOK))
-        settled = ends.target_end - ends.target_start <= _FIRST_LOOK or (
-            isinstance(step, TakeOver) and step.next >= ends.source_end
+        settled = isinstance(step, TakeOver) and (
+            ends.target_end - ends.target_start <= _FIRST_LOOK or step.next >= ends.source_end
         )
         return step if settled or search <= _FIRST_LOOK else self._proven(ends, stored, search)
 
@@ -147,6 +147,9 @@ class Sides:
             copies.close()
         copy = [each.with_time if timed else each.without for each in tail]
         proof = furthest(copy, source, -1 if stored is None else stored)
+        if proof.foreign and stop < ends.source_end and source and proof.last == source[-1].offset:
+            why = f"the target goes on behind the source's {proof.last}, where the search ended"
+            return Unproven(ends, stored, f"{why}: --search looks further")
         return decide(ends, stored, copy, source, proof)
 
     def _readers(self) -> tuple[RecordReader, RecordReader]:

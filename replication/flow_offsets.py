@@ -104,9 +104,15 @@ class FlowOffsets:
         there = {each: self._translation(each, ahead=ahead) for each in wanted}
         ready = {each: found for each, found in there.items() if found is not None}
         await self._look_up(ready)
+        for each in list(ready):
+            if told := self._made_anew(self.known.anchors[each]):
+                self.trouble[each] = told
+                del ready[each]
         turn = asyncio.Semaphore(_AT_ONCE)
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
+            if not wanted[partition]:
+                return {}
             since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
             ours = [each for each in wanted[partition] if each >= since]
             none = dict.fromkeys(set(wanted[partition]) - set(ours), BEFORE_US)
@@ -131,6 +137,17 @@ class FlowOffsets:
         await asyncio.gather(
             self.source.refresh({each.topic for each in translations}), self.target.refresh(there)
         )
+
+    def _made_anew(self, anchor: Anchor) -> str:
+        """Say which topic is not the one that the anchor speaks of; empty: both are."""
+        ends = (
+            (self.source, anchor.topic, anchor.source_topic_id),
+            (self.target, anchor.target_topic, anchor.target_topic_id),
+        )
+        for network, topic, known in ends:
+            if known and (network.topic_id(topic) or b"").hex() != known:
+                return f"{topic} is not there, or is not the topic that was copied"
+        return ""
 
     def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:
         anchor = self.known.anchors.get(source)

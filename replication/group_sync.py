@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.errors import ClusterUnavailable, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.group_round import Moved, Round, by_group, told
 from replication.groups import IDLE, Committed, TargetGroups, lowest, plan_groups
 from replication.model import TopicPartition
@@ -53,8 +53,10 @@ class GroupSync:
     _last: tuple[float, list[Moved]] = field(default=(-1e9, []))  # when, and what was found
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
-    def sync(self) -> str:
+    def sync(self, *, strict: bool = False) -> str:
         """Do one round; return what it did in a line. Raises ReplicationError.
+
+        ``strict``: ClusterRejected for groups that the target refused, which else the line names.
 
         Groups for which nothing was left to do are passed over while they stand still, unless
         other flows have a say in them.
@@ -67,6 +69,8 @@ class GroupSync:
         line = told(found, refused, len(positions))
         if found.silent:
             raise ClusterUnavailable(f"{line}; some left out: {found.silent}")
+        if refused and strict:
+            raise ClusterRejected(line)
         return line
 
     def plan(self, *, rewind: bool = False) -> Round:
@@ -76,7 +80,7 @@ class GroupSync:
     def _round(self, positions: Mapping[str, Positions], *, rewind: bool = False) -> Round:
         moved = self._moved(positions)
         if self.siblings:
-            self._last = time.monotonic(), moved
+            self._keep(moved)
         actions = self.towards(self._wanted(moved), rewind=rewind) if moved else ()
         quiet = (self.source.away, self.target.away, self.offsets.trouble)
         silent = next((why for each in quiet for why in each.values()), "")
@@ -87,15 +91,21 @@ class GroupSync:
     ) -> tuple[GroupAction, ...]:
         """Return what has to be done so that groups stand where they are wanted on the target.
 
-        A group of which it is not known where it stands now is left out.
+        A group of which it is not known where it stands now is left out. One that is not listed is
+        new only if every coordinator has told: it might else be moved back.
         """
         listed = self.target.listed()
+        all_told = not self.target.away
         there = [listed[name] for name in wanted if name in listed]
         positions = self.target.positions(each for each in there if each.state in IDLE)
         known = {
             name: where
             for name, where in wanted.items()
-            if name not in listed or listed[name].state not in IDLE or name in positions
+            if (
+                all_told
+                if name not in listed
+                else listed[name].state not in IDLE or name in positions
+            )
         }
         return tuple(plan_groups(known, TargetGroups(listed, positions), rewind=rewind))
 
@@ -118,8 +128,14 @@ class GroupSync:
 
     def moved(self) -> list[Moved]:
         """Return the positions of the selected groups in copied partitions, translated."""
-        self._last = time.monotonic(), self._moved(self._selected())
-        return self._last[1]
+        moved = self._moved(self._selected())
+        self._keep(moved)
+        return moved
+
+    def _keep(self, moved: list[Moved]) -> None:
+        """Keep what was found for siblings if it is complete: what is missing is not none."""
+        whole = not (self.offsets.trouble or self.source.away)
+        self._last = (time.monotonic() if whole else -1e9), moved
 
     def _selected(self) -> Mapping[str, Positions]:
         """Return where the selected groups stand at the source."""
@@ -176,11 +192,12 @@ class GroupSync:
         anchors = self.offsets.known.anchors
         if len(self._answers) > _MOST_KEPT:
             self._answers.clear()
-        eras = {where: (anchors[where].run or (0,))[0] for where, _ in asked}
-        wanted: dict[TopicPartition, set[int]] = {}
+        eras = {where: _era(anchors[where]) for where, _ in asked}
+        wanted: dict[TopicPartition, set[int]] = {where: set() for where, _ in asked}
         for where, offset in asked:
             if (where, eras[where], offset) not in self._answers:
                 wanted.setdefault(where, set()).add(offset)
+        # Those with nothing to ask too: a topic that was made anew is known by then.
         fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
         found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
         for (where, offset), answer in found.items():
@@ -188,7 +205,8 @@ class GroupSync:
             if stays and answer.exact:
                 self._answers[where, eras[where], offset] = answer
         for where, offset in asked:
-            if (kept := self._answers.get((where, eras[where], offset))) is not None:
+            kept = self._answers.get((where, eras[where], offset))
+            if kept is not None and where not in self.offsets.trouble:
                 found[where, offset] = kept
         return found
 
@@ -223,6 +241,7 @@ class GroupSync:
             common = shared & {_copy_of(anchor) for anchor in anchors.values()}
             if not common:
                 continue
+            unknown |= shared & {_copy_of(a) for a in anchors.values() if a.source is None}
             try:
                 found.append(by_group(each.recently()))
             except ReplicationError:
@@ -231,6 +250,11 @@ class GroupSync:
                 unknown |= common
             unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.trouble) if w in anchors}
         return found, unknown
+
+
+def _era(anchor: Anchor) -> tuple[int, str, str]:
+    """Return what an answer is true for: the course of the copy, and the topics at its ends."""
+    return (anchor.run or (0,))[0], anchor.source_topic_id, anchor.target_topic_id
 
 
 def _copy_of(anchor: Anchor) -> TopicPartition:

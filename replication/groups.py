@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
 
+UNSETTLED = -(1 << 63)  # the offset of a position that is not known now: a commit is under way
 IDLE = frozenset({"Empty", "Dead"})  # states of a group without members
 
 
@@ -100,6 +101,8 @@ def plan_groups(
 
 
 def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:
+    if former is not None and former.offset == UNSETTLED:
+        return False
     if former is None or former.offset < 0:
         return True
     return new.offset > former.offset or (rewind and new != former)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
-_DUTIES_AT_ONCE = 3  # of one flow: threads are made when they are needed
+_DUTIES_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
 
 log = structlog.get_logger()
 

@@ -120,7 +120,11 @@ def _log_plainly() -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
-            structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0),
+            structlog.dev.ConsoleRenderer(
+                colors=False,
+                pad_event_to=0,
+                exception_formatter=structlog.dev.plain_traceback,  # locals may hold passwords
+            ),
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )

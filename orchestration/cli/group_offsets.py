@@ -17,7 +17,7 @@ from orchestration.cli.status import Output
 from orchestration.clusters import read_config
 from orchestration.group_rows import as_csv, differences, rows_of, wanted_by
 from orchestration.intents import find_flow, named_flows
-from replication.errors import ClusterRejected, ConfigError
+from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.groups import CommitGroup, Committed, LeaveGroup, explain_group
 from replication.model import TopicPartition
 
@@ -73,12 +73,21 @@ def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, lis
         if flow.groups.sync:
             with _opened(flow, config) as (work, _):
                 pending[flow.name] = list(_explained(work.plan().actions))
+                _require_all(work, flow)
     return pending
+
+
+def _require_all(work: GroupSync, flow: Flow) -> None:
+    """Raise ClusterUnavailable where something was left out of the last look."""
+    for quiet in (work.source.away, work.target.away, work.offsets.trouble):
+        for why in quiet.values():
+            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {why}")
 
 
 def _differences(flow: Flow, config: Config) -> list[Difference]:
     with _opened(flow, config) as (sync, reader):
         found = sync.plan()
+        _require_all(sync, flow)
         listed = sync.target.listed()
         there = {each.group for each in found.moved} & listed.keys()
         now = sync.target.positions(listed[each] for each in there)
@@ -114,7 +123,7 @@ def sync(file: File, flow: Named = None) -> None:
     config = read_config(file)
     for each in named_flows(config, flow):
         with _opened(each, config) as (work, _):
-            typer.echo(f"{each.name}: {work.sync()}")
+            typer.echo(f"{each.name}: {work.sync(strict=True)}")
 
 
 def set_(  # noqa: PLR0913 - one parameter an option
@@ -207,6 +216,7 @@ def export(
     for each in named_flows(config, flow):
         with _opened(each, config) as (work, _):
             rows += rows_of(each.name, work.moved())
+            _require_all(work, each)
     if output is Form.json:
         typer.echo(json.dumps([asdict(each) for each in rows], indent=2))
     else:

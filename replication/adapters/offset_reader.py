@@ -68,9 +68,21 @@ class OffsetReader:
         back: bool = False,
         ahead: bool = True,
     ) -> Answers:
-        """Return the answers, see FlowOffsets; as of the last ``look``."""
+        """Return the answers, see FlowOffsets; as of the last ``look``.
+
+        Whoever appended what was read is in the registry by then (F). One that was not known
+        before would have been passed over, so then it is read again.
+        """
         offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.trouble)
-        return self.run(offsets.translate(wanted, back=back, ahead=ahead))
+        while True:
+            known = len(self.known.producers)
+            answers = self.run(offsets.translate(wanted, back=back, ahead=ahead))
+            self.run(self._look_at_producers())
+            if len(self.known.producers) == known:
+                return answers
+
+    async def _look_at_producers(self) -> None:
+        self.known.learn(await _news(self.target, self._logs[:1]))
 
     def ends(
         self, partitions: Collection[TopicPartition], *, target: bool

@@ -33,6 +33,8 @@ def pair_of(before: Anchor | None, now: Anchor) -> OffsetSync | None:
         return None
     if not now.source or not now.target:
         return None
+    if (before.generation, before.epoch) != (now.generation, now.epoch):
+        return None  # what was counted in a takeover ends before a marker of ours, not a record
     return OffsetSync(now.topic, now.partition, now.source - 1, now.target - 1)
 
 
@@ -63,5 +65,7 @@ class Emitter:
             where = TopicPartition(each.topic, each.partition)
             if (pair := pair_of(self._seen.get(where), each)) is not None:
                 newest[where] = pair
-            self._seen[where] = each
+            seen = self._seen.get(where)
+            if seen is None or seen.records != each.records:  # a claim alone hides no takeover
+                self._seen[where] = each
         return list(newest.values())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from replication.groups import Committed
+from replication.groups import UNSETTLED, Committed
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -36,11 +36,10 @@ def kind_of(group: Any) -> str:
 def positions_of(group: Any) -> Positions:
     return {
         TopicPartition(topic.name, each.partition_index): Committed(
-            each.committed_offset, each.metadata or ""
+            UNSETTLED if each.error_code else each.committed_offset, each.metadata or ""
         )
         for topic in group.topics
         for each in topic.partitions
-        if each.error_code == 0
     }
 
 
