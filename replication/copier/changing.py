@@ -63,6 +63,9 @@ class Changing:
         """Copy ``lanes`` no more, and say so in their anchors."""
         self.tending.let_go(lanes)
         await self.keeping.drain(lanes)  # before what waits is dropped, for it may be on the wire
+        if any(each.answers_due for each in lanes):
+            # What is on the wire lies in buffers that others would fill: all begin anew instead.
+            raise ClusterUnavailable("the target does not answer what is on the wire")
         for lane in lanes:
             lane.forget()
         await self.keeping.end_cleanly(lanes)
@@ -75,7 +78,7 @@ class Changing:
         """
         ends, spec = self.tending.ends, replace(spec, partitions=tuple(plans))
         await learn(spec, ends)
-        await ends.takeover.read_anchors()
+        await ends.takeover.heed(self.tending.lanes, self.tending.me)  # reads on as well
         await ends.takeover.read_registry()
         for each in plans:
             known = ends.takeover.seen.get(each.source)

@@ -66,7 +66,6 @@ async def count_own(
     for lane, count in counts.items():
         if lane.state is not PartitionState.RUNNING:
             continue
-        lane.trouble = None
         lane.skip, lane.counted = count.records, count.next_offset
         lane.found = count.records, count.bytes
         if count.records == 0 and lane.acked is not None and lane not in passed:

@@ -183,7 +183,8 @@ class Lane(Watched):
         """Append as the producer for ``via`` from now on; nothing is on the wire."""
         self.resting[self.via] = Stamp(self.producer, self.sequence, self.proven)
         self.via = via
-        self.producer, self.sequence, self.proven = self.resting.pop(via)
+        self.producer, self.sequence, _ = self.resting.pop(via)
+        self.proven = False  # it may have rested for so long that the broker has forgotten it
 
     def _piece(self, batch: Batch, frame: Frame, via: Via) -> Piece | None:
         """Return what is left of ``batch`` after the position and the records to skip."""

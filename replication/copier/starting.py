@@ -77,7 +77,7 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
 async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list[Lane], int]:
     """Place all partitions of ``spec`` and take them over for ``me``, as ``start`` does."""
     placing = Placing(spec, ends, _copied_before(spec, ends))
-    await ends.takeover.register(_entry(spec, me, ends.source.cluster_id))
+    await ends.takeover.register(entry_of(spec, me, ends.source.cluster_id))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(lanes, spec.isolation)
     give_passages(lanes, ends, spec)
@@ -87,7 +87,8 @@ async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list
     return lanes, counted
 
 
-def _entry(spec: UnitSpec, me: Claimant, source_id: str) -> ProducerEntry:
+def entry_of(spec: UnitSpec, me: Claimant, source_id: str) -> ProducerEntry:
+    """Return what the registry has to hold before ``me`` appends (F)."""
     return ProducerEntry(
         me.producer_id,
         spec.flow,

@@ -117,6 +117,7 @@ class Takeover:
         unclean = {lane for lane in lanes if not lane.claimed.clean}
         for lane in lanes:
             lane.claimed = claim(lane.claimed, me)
+            lane.own = len(lane.claimed.appenders)  # until it has begun, all of them stand
         unclean |= await self._claim(lanes, me)
         for lane in lanes:
             _begin(lane, me, exact=lane not in unclean)
@@ -176,6 +177,8 @@ class Takeover:
                 )
             more = missing_appenders(theirs, lane.claimed)
             lane.claimed = replace(lane.claimed, appenders=(*more, *lane.claimed.appenders))
+            if more:
+                lane.own = len(lane.claimed.appenders)
             met.add(lane)
         return met
 
@@ -207,9 +210,12 @@ class Takeover:
         counted = [each for each in lanes if each not in committed]
         gone = await without_anchor_range(self.source, counted)
         tails = await count_own(self.target, counted, producers, gone)
-        for lane, tail in tails.items():
-            if not cannot_count(lane):
-                await settle(self.source, lane, tail)
+        sure = [each for each in counted if not cannot_count(each)]
+        for lane in sure:
+            if lane.state is PartitionState.RUNNING:
+                if lane in tails:  # held back until its position is known: it would repeat
+                    await settle(self.source, lane, tails[lane])
+                lane.trouble = None
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
 

@@ -12,7 +12,7 @@ from replication.copier.network import Fenced
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.readers import Readers
 from replication.copier.registry import Forwarding
-from replication.copier.starting import claimant
+from replication.copier.starting import claimant, entry_of
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 
@@ -151,6 +151,9 @@ class Tending:
         await self.ends.takeover.heed(self.lanes, self.me)
         self.me = await claimant(self.spec, self.ends)
         self._forwarding.forget()
+        # A transactional id that nobody has used for days gets another producer id (F).
+        entry = entry_of(self.spec, self.me, self.ends.source.cluster_id)
+        await self.ends.takeover.register(entry)
         await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
 
     async def arrange(self, lanes: Iterable[Lane]) -> None:

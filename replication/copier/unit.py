@@ -101,6 +101,9 @@ class Unit:
                 return False
             if problem is not None:
                 raise problem
+        for lane in self.lanes:
+            if not lane.on_wire:
+                lane.proven = False  # a broker forgets a producer that was idle for long
         self.given = spec
         return True
 

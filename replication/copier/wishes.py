@@ -45,7 +45,8 @@ class Wishes:
 
         That is what changed since the last one, or everything when the session is fresh.
         """
-        looked: Iterable[Lane] = self.changed
+        # Who left first: a partition may have come back as another lane meanwhile.
+        looked: Iterable[Lane] = sorted(self.changed, key=self.lanes.__contains__)
         if self.session.fresh:
             self._told.clear()
             self._by_key.clear()

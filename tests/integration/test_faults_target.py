@@ -59,11 +59,13 @@ def test_a_quota_of_the_target_slows_a_copy_down_and_does_no_more(flow):
     one = flow()
     (topic,) = one.topics
     limit(one, "producer_byte_rate=100000", "--add-config")
-    large = [(n % 2, b"k", os.urandom(10_000)) for n in range(100)]
+    large = [(n % 2, b"k", os.urandom(10_000)) for n in range(160)]
     support.produce(one.here, topic, large)
     begin = time.monotonic()
     report = one.copy_all()
-    assert time.monotonic() - begin > 2  # it was held back: a megabyte at 100 KB a second
+    assert (
+        time.monotonic() - begin > 2
+    )  # held back: all beyond 11 s worth, which a broker lets pass
     assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
     one.assert_equal()
     limit(one, "producer_byte_rate", "--delete-config")

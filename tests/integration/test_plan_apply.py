@@ -32,6 +32,7 @@ class Desk:
             f"clusters = {self.alias}, west\n{self.alias}.bootstrap.servers = {source}\n"
             f"west.bootstrap.servers = {target}\n{self.alias}->west.enabled = true\n"
             f"{self.alias}->west.topics = {self.alias}-.*, missing\nreplication.factor = 1\n"
+            "heartbeats.replication.enabled = false\n"  # other tests' heartbeats
         )
 
     def isthmus(self, *arguments: str) -> subprocess.CompletedProcess[str]:
