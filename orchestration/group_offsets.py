@@ -35,6 +35,7 @@ def group_duty(flow: Flow) -> FlowDuty:
         flow.groups.every,
         carry_groups,
         flow.groups.sync,
+        by_driver=True,  # at any interval: two that commit could take a group back
     )
 
 

@@ -82,6 +82,7 @@ class Skip:
 
     subject: str
     reason: str
+    flow: str = field(default="", compare=False)  # whose rights they are; empty: nobody's alone
 
 
 AclAction = Grant | Revoke | Skip
@@ -174,7 +175,7 @@ def plan_acls(
     """
     actions: list[AclAction] = [*_grants(wanted, target), *_revocations(wanted, deleting, target)]
     actions += [
-        Skip(f"rights of {flow}", f"{count} left out: {why}")
+        Skip(f"rights of {flow}", f"{count} left out: {why}", flow)
         for flow, each in wanted.items()
         for why, count in each.left.items()
     ]

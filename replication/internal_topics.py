@@ -50,6 +50,8 @@ class InternalTopics:
 
     def internal_reason(self, topic: str) -> str | None:
         """Return why ``topic`` is never copied, else None."""
+        if self.is_checkpoints_topic(topic):
+            return "MirrorMaker 2's own topic"
         return internal_reason(topic)
 
     def looks_internal(self, topic: str) -> bool:

@@ -197,7 +197,8 @@ def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Confl
     if strangers:
         reason = (
             f"the target has a topic of this name, with records that Isthmus did not write; "
-            f"{_listed(strangers)} would mix with them. If that is meant, set "
+            f"{_listed(strangers)} would mix with them. If MirrorMaker 2 wrote them, "
+            "`isthmus takeover --from-mm2 FILE` goes on where it stopped; to mix them, set "
             "on.target.exists = continue"
         )
         yield Conflict(Kind.TAKEN, name, tuple(strangers), reason)

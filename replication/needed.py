@@ -55,7 +55,7 @@ def needed(config: Config) -> tuple[Need, ...]:
 def _needs(flow: Flow, aliases: Collection[str]) -> Iterator[Need]:
     for resource, operations, why in (*_source(flow), *_source_duties(flow, aliases)):
         yield Need(flow.source, resource, operations, why, flow.name)
-    for resource, operations, why in (*_target(flow), *_target_duties(flow, aliases)):
+    for resource, operations, why in (*_target(flow, aliases), *_target_duties(flow, aliases)):
         yield Need(flow.target, resource, operations, why, flow.name)
 
 
@@ -66,7 +66,7 @@ def _source(flow: Flow) -> Iterator[Wanted]:
     operations = ("READ", "DESCRIBE_CONFIGS")
     for each in resources(flow.selection.topics):
         yield each, operations, "topics that are copied, and their configs"
-    if flow.selection.heartbeats and flow.naming.kind == "prefix":
+    if flow.selection.heartbeats:
         yield _HEARTBEATS, operations, "heartbeats are copied too"
     registry = Resource(TOPIC, PRODUCERS_TOPIC)
     yield registry, ("READ",), "to tell copies from records that were born there"
@@ -85,13 +85,16 @@ def _source_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
 
 
-def _target(flow: Flow) -> Iterator[Wanted]:
+def _target(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
     operations = ["READ", "WRITE"]
     if flow.creation.enabled:
         operations += ["CREATE", "ALTER"]
     operations += ["ALTER_CONFIGS" if flow.configs.enabled else "DESCRIBE_CONFIGS"]
     for each in _copies(flow):
         yield each, tuple(operations), "copies: written, made, grown, and counted after a crash"
+    if flow.selection.heartbeats and flow.naming.kind in {"identity", "rename"}:
+        name = policy_for(flow, aliases).remote_topic(flow.source, "heartbeats")
+        yield Resource(TOPIC, name), tuple(operations), "heartbeats are copied too"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
     states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
     for name in states:

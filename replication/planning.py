@@ -118,8 +118,14 @@ class Planner:
     def _with_rights(self, plan: TargetPlan, names: Collection[str] | None) -> TargetPlan:
         if Part.ACLS not in self.parts:
             return plan
-        asked = [each for each in plan.sources if names is None or each.flow.name in names]
-        rights, made = plan_rights(asked, self.clients, complete=not plan.problems)
+
+        def is_asked(flow: str) -> bool:
+            return names is None or flow in names
+
+        # All of them have a say: what one flow has lost another one may still want.
+        first = sorted(plan.sources, key=lambda each: not is_asked(each.flow.name))
+        rights, made = plan_rights(first, self.clients, complete=not plan.problems)
+        rights = tuple(each for each in rights if not each.flow or is_asked(each.flow))
         return replace(plan, actions=(*plan.actions, *rights), made=made)
 
     def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
@@ -182,7 +188,9 @@ def _refused_names(
 
 def _may_meet(one: Flow, other: Flow) -> bool:
     """Say whether two flows into a target can share a topic; prefixes keep them apart."""
-    return one.name == other.name or not (one.naming.prefixes_all and other.naming.prefixes_all)
+    prefixed = one.naming.prefixes_all and other.naming.prefixes_all
+    groups = all(each.acls.enabled and each.acls.groups for each in (one, other))
+    return one.name == other.name or not prefixed or groups
 
 
 def read_target(target: Cluster, name: str, topics: Iterable[str]) -> TargetTopics:

@@ -6,6 +6,7 @@ holds nothing else up: rights are the least of what a flow carries.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.acls import Skip, TargetRights, plan_acls, translate
@@ -40,9 +41,10 @@ def plan_rights(
         subject = f"rights of {source.flow.name}"
         acls = _acls(clients.source(source.flow), subject, "DESCRIBE")
         if isinstance(acls, Skip):
-            skips.append(acls)
+            skips.append(replace(acls, flow=source.flow.name))
         elif not acls:  # and nothing is taken away: who has none may have lost its authorizer
-            skips.append(Skip(subject, _NONE.format(source.flow.source)))
+            none = _NONE.format(source.flow.source)
+            skips.append(Skip(subject, none, source.flow.name))
         else:
             wanted[source.flow.name] = translate(source, acls)
     if not wanted:
@@ -51,7 +53,8 @@ def plan_rights(
     there = _acls(clients.target(flows[0]), f"rights on {target}", "ALTER")
     if isinstance(there, Skip):
         return (*skips, there), ()
-    deleting = frozenset(each.name for each in flows if each.acls.delete and complete)
+    whole = complete and not skips  # whose rights are not seen may want what another lost
+    deleting = frozenset(each.name for each in flows if each.acls.delete and whole)
     rights = TargetRights(target, frozenset(there), tuple(_made(flows, clients)))
     return (*skips, *plan_acls(wanted, deleting, rights)), rights.made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.configs import ConfigRules, Wish, wish
@@ -87,6 +87,7 @@ def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
     made_with = dict(merged.values)
     if creation.min_insync_replicas is not None:
         made_with.setdefault(MIN_INSYNC, str(creation.min_insync_replicas))
+        merged = replace(merged, free=merged.free - {MIN_INSYNC})  # nobody's default undoes it
     return WantedTopic(
         name,
         merged_partitions((each.info.partitions for each in shares), creation.default_partitions),

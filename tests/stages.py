@@ -28,15 +28,15 @@ class Stage:
     def target(self) -> MemoryCluster:
         return self.clusters["B"]
 
-    def plan(self, **options):
-        return Planner(self.config, self.clients, **options).plan("B")
+    def plan(self, *names: str, **options):
+        return Planner(self.config, self.clients, **options).plan("B", names or None)
 
     def apply(self, **options):
         planner = Planner(self.config, self.clients, **options)
         return list(execute(planner.plan("B"), planner, "a test"))
 
-    def lines(self, **options) -> list[str]:
-        return [explain_action(each) for each in self.plan(**options).actions]
+    def lines(self, *names: str, **options) -> list[str]:
+        return [explain_action(each) for each in self.plan(*names, **options).actions]
 
 
 def one_topic(configs=None, ours=None, rules: ConfigSync | None = None) -> Stage:

@@ -20,10 +20,10 @@ from orchestration.intents import named_flows, signature
 from replication.adapters.clients import KafkaClients
 from replication.apply import is_change
 from replication.carrying import execute
-from replication.errors import ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.explain import as_data, explain_action
 from replication.overview import overview
-from replication.planning import Planner
+from replication.planning import Planner, TargetPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from replication.apply import Action, Outcome
     from replication.overview import FlowOverview
-    from replication.planning import TargetPlan
 
 _DIFFERENT = 2
 _FAILED = 1
@@ -84,12 +83,16 @@ def apply(
     failed, changed, outcomes = False, False, []
     for each, planner in _plans(file, flow, again=again):
         failed = failed or bool(each.problems)
-        for outcome in _outcomes(each, planner):
-            failed = failed or outcome.failed
-            changed = changed or is_change(outcome.action)
-            outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
-            if output is not Output.json:
-                typer.echo(f"{each.target}: {_told(outcome)}")
+        try:
+            for outcome in _outcomes(each, planner):
+                failed = failed or outcome.failed
+                changed = changed or is_change(outcome.action)
+                outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
+                if output is not Output.json:
+                    typer.echo(f"{each.target}: {_told(outcome)}")
+        except ClusterUnavailable as error:
+            say_error(error)
+            failed = True
     if output is Output.json:
         typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
     elif not (changed or failed):
@@ -106,7 +109,10 @@ def _plans(
     wanted = [each.name for each in named_flows(config, names)]
     for target in dict.fromkeys(config.flow(name).target for name in wanted):
         about = [name for name in wanted if config.flow(name).target == target]
-        found = planner.plan(target, about)
+        try:
+            found = planner.plan(target, about)
+        except (ClusterUnavailable, ClusterRejected) as error:
+            found = TargetPlan(target, problems=(f"{target}: {error}",))
         for problem in found.problems:
             say_error(ReplicationError(problem))
         yield found, planner

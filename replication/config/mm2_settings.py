@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from replication.config import values
+from replication.config.duty_settings import NEVER, interval
 from replication.config.model import Checkpoints, Heartbeats, Mm2, OffsetSyncs
 
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ def read_mm2(
     read: Reader, worker: Reader, props: Mapping[str, Value], pair: Pair, *, reverse: bool
 ) -> Mm2:
     """Return the section. ``reverse``: the file has a flow of its own for the way back."""
+    beats = interval(read, "emit.heartbeats.interval.seconds", timedelta(seconds=1))
+    checks = interval(read, "emit.checkpoints.interval.seconds", timedelta(seconds=60))
     return Mm2(
         heartbeats=Heartbeats(
-            enabled=read.boolean(_BEATS, default=True),
-            every=max(
-                read.duration("emit.heartbeats.interval.seconds", timedelta(seconds=1)), _LEAST
-            ),
+            enabled=read.boolean(_BEATS, default=True) and beats > NEVER,
+            every=max(beats, _LEAST),
             replication_factor=_factor(read, "heartbeats"),
-            back=not reverse and _asked_back(props, pair),
+            back=not reverse and _asked_back(props, pair) and beats > NEVER,
         ),
         syncs=OffsetSyncs(
             enabled=read.boolean(_SYNCS, default=_LOCATION in read.props),
@@ -40,10 +41,8 @@ def read_mm2(
             replication_factor=_factor(read, "offset-syncs"),
         ),
         checkpoints=Checkpoints(
-            enabled=read.boolean("emit.checkpoints.enabled", default=True),
-            every=max(
-                read.duration("emit.checkpoints.interval.seconds", timedelta(seconds=60)), _LEAST
-            ),
+            enabled=read.boolean("emit.checkpoints.enabled", default=True) and checks > NEVER,
+            every=max(checks, _LEAST),
             replication_factor=_factor(read, "checkpoints"),
         ),
         offsets_topic=worker.text("offset.storage.topic", ""),

@@ -46,6 +46,7 @@ TOP: dict[str, Key] = {
     "alert.webhook.url": Key(),
     "offsets.topic.replication.factor": Key("int"),
     "offset.storage.replication.factor": Key("int"),
+    "offset.storage.topic": Key(),
 }
 
 # Spelling in guides -> MirrorMaker 2's.

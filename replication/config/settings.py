@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from replication.config import values
+from replication.config.duty_settings import NEVER, interval
 from replication.config.model import (
     CopySettings,
     GroupSettings,
@@ -78,9 +79,10 @@ def read_copying(read: Reader, consumer: Reader) -> CopySettings:
 def read_groups(read: Reader) -> GroupSettings:
     """Return whether groups' positions are carried over, and how often."""
     default, key = GroupSettings(), "sync.group.offsets.interval.seconds"
+    every = interval(read, key, default.every)
     return GroupSettings(
-        sync=read.boolean("sync.group.offsets.enabled", default=False),
-        every=max(read.duration(key, default.every), _LEAST),
+        sync=read.boolean("sync.group.offsets.enabled", default=False) and every > NEVER,
+        every=max(every, _LEAST),
     )
 
 

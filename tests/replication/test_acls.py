@@ -242,3 +242,15 @@ def test_bl_097_a_missing_right_to_see_rights_holds_nothing_else_up():
 
 def test_rights_stay_as_they_are_when_their_sync_is_switched_off():
     assert granted(acl("orders"), enabled=False) == set()
+
+
+def test_what_one_flow_has_lost_stays_while_another_one_wants_it():
+    kept = Naming(kind="identity")
+    flows = [flow(each, acls=AclSync(delete=True), naming=kept) for each in "AC"]
+    sources = [MemoryCluster({"orders": 1}, rights={UNRELATED, acl("orders")}) for _ in flows]
+    made = Stage(*flows, A=sources[0], C=sources[1], B=MemoryCluster({"orders": 1}, rights=set()))
+    made.apply(parts=ONLY)
+    sources[0].rights.discard(acl("orders"))
+    assert made.lines("A->B", parts=ONLY) == []
+    sources[1].rights.discard(acl("orders"))
+    assert made.lines("A->B", parts=ONLY) != []

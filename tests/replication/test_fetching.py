@@ -454,3 +454,17 @@ def test_a_parked_lane_gives_its_buffers_back():
         assert len(source.asked) == 4
 
     asyncio.run(all_of_it())
+
+
+def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
+    for _ in range(20):  # lanes are kept by their addresses, which fall as they may
+        wishes = Wishes(FetchSession(), lambda _: -1)
+        former, new, other = a_lane(a_start(0)), a_lane(a_start(0)), a_lane(a_start(1))
+        for lane in (former, other):
+            wishes.join(lane)
+        wishes.tell()
+        wishes.session.answered(7)
+        wishes.leave(former)
+        wishes.join(new)
+        wishes.tell()
+        assert wishes._by_key[new.key] is new

@@ -10,7 +10,7 @@ from replication.config.model import Flow, FlowClients
 from replication.errors import ClusterUnavailable
 from replication.flow_offsets import Known
 from replication.group_sync import GroupSync
-from replication.groups import Committed, Group
+from replication.groups import UNSETTLED, Committed, Group
 from replication.model import TopicPartition
 from replication.offsets import Answer
 from replication.settled import ALL_EVERY_S
@@ -221,3 +221,48 @@ def test_a_group_whose_place_on_the_target_could_not_be_read_is_left_out():
     target = Groups(g=at(2000, where=COPY))
     target.positions = lambda _: {}
     assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+
+
+def test_a_group_that_no_coordinator_lists_is_new_only_if_all_of_them_have_told():
+    target = Groups()
+    target.away = {2: "broker 2 gave no answer"}
+    assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+    target.away = {}
+    assert len(a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits) == 1
+
+
+def test_a_position_with_a_commit_under_way_is_not_set():
+    target = Groups(g={COPY: Committed(UNSETTLED)})
+    assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+
+
+@pytest.mark.parametrize("silence", ["away", "trouble"])
+def test_what_a_source_found_while_part_of_it_was_silent_is_not_kept_for_others(silence):
+    sync = merged(Offsets(50, shift=500), Groups(g=at(20)))
+    (other,) = sync.siblings
+    held = other.source.held.pop("g")  # its coordinator does not answer
+    quiet = other.source.away if silence == "away" else other.offsets.trouble
+    quiet[ORDERS] = "silent"
+    other.moved()
+    quiet.clear()  # it is back, and what was found without it must not count
+    other.source.held["g"] = held
+    sync.sync()
+    assert sync.target.held == {"g": at(520, where=COPY)}
+
+
+def test_while_it_is_not_known_where_another_source_stands_nothing_is_committed():
+    theirs = Offsets(50, shift=500)
+    sync = merged(theirs, Groups())
+    lost = Anchor("C->B", "orders", 0, COPY.topic, None, None)
+    theirs.look = lambda: theirs.known.anchors.update({ORDERS: lost}) or theirs.known
+    sync.sync()
+    assert sync.target.held == {}
+
+
+def test_answers_of_a_topic_that_was_made_anew_are_not_kept():
+    offsets = Offsets(50)
+    sync = a_sync(offsets, Groups(g=at(10)))
+    sync.plan()
+    offsets.trouble[ORDERS] = "orders is not the topic that was copied"
+    offsets.translate = lambda _, **__: {}
+    assert sync.plan().commits == ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from replication.mm2.kept_topic import KeptTopic
@@ -12,6 +14,12 @@ from replication.state import Anchor
 
 def anchor(source: int | None, target: int | None, records: int, partition: int = 0) -> Anchor:
     return Anchor("A->B", "orders", partition, "A.orders", source, target, records=records)
+
+
+def test_what_was_counted_in_a_takeover_ends_before_our_marker_and_makes_no_pair():
+    before, now = anchor(100, 100, 100), replace(anchor(150, 151, 150), epoch=1)
+    assert pair_of(before, now) is None
+    assert pair_of(now, replace(now, source=151, target=152, records=151)).downstream == 151
 
 
 @pytest.mark.parametrize(
