@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from replication.name_map import names_for
+from replication.policy import is_heartbeat
 from replication.provenance import rule_text
 from replication.selection import TopicSelector
 
@@ -48,8 +49,11 @@ class Routes:
         return cls(chosen, named)
 
     def rule(self, flow: str, topic: str) -> str:
-        """Return which copies in ``topic`` of its source a flow copies; empty: all."""
-        if flow not in self.flows:
+        """Return which copies in ``topic`` of its source a flow copies; empty: all.
+
+        Heartbeats get a prefix on every hop whatever the naming is: their names tell copies.
+        """
+        if flow not in self.flows or is_heartbeat(self.selectors[flow].policy, topic):
             return ""
         key = flow, topic
         if key not in self._rules:

@@ -121,6 +121,12 @@ def test_in_a_mesh_nothing_is_passed_on_and_in_a_ring_everything():
     assert set(ring.values()) == {"producer-id"}
 
 
+def test_heartbeats_are_told_by_their_names_on_every_hop():
+    ring = [configured(*each) for each in ("AB", "BC", "CA")]
+    for topic in ("heartbeats", "A.heartbeats", "B.A.heartbeats"):
+        assert set(rules(*ring, topic=topic).values()) == {""}
+
+
 def test_a_flow_that_does_not_select_the_topic_is_no_way():
     direct = configured("A", "C", selection=Selection(topics=("other",)))
     assert rules(configured("A", "B"), configured("B", "C"), direct)["B->C"] == "producer-id"
