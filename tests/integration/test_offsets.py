@@ -111,11 +111,11 @@ def in_a_circle(source_cluster, target_cluster, tmp_path_factory):
 
 
 def reader_of(flow, home):
-    file = home / f"{flow.alias}.properties"
+    file, target = home / f"{flow.alias}.properties", flow.name.partition("->")[2]
     file.write_text(
-        f"clusters = {flow.alias}, B\n"
+        f"clusters = {flow.alias}, {target}\n"
         f"{flow.alias}.bootstrap.servers = {flow.here}\n"
-        f"B.bootstrap.servers = {flow.to}\n"
+        f"{target}.bootstrap.servers = {flow.to}\n"
         f"{flow.name}.enabled = true\n"
         "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
     )
