@@ -39,37 +39,23 @@ async def prove(target: Network, transactional_id: str) -> str:
     await target.fence(transactional_id, new, [present.partition])
     if not await _marked(present, new):
         return "it writes no marker for an aborted transaction"
-    if not await _is_fenced(former):
+    if not isinstance(await _append(former, b"late"), Fenced):
         return "it takes appends of a producer that a newer one has fenced"
     if refusal := await _append(present):
         return f"after a marker it refuses an append outside a transaction ({refusal})"
     return ""
 
 
-async def _append(log: StateLog) -> str:
-    """Append a record; return why it was refused, or nothing."""
-    record = plain_record(int(time.time() * 1000), b"probe", b"")
+async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | None:
+    """Append a record; return the refusal, or nothing."""
+    record = plain_record(int(time.time() * 1000), key, b"")
     try:
         await log.append_batch(encode([record]))
     except NotGranted:
         raise
     except ClusterRejected as refusal:
-        return str(refusal)
-    return ""
-
-
-async def _is_fenced(log: StateLog) -> bool:
-    """Say whether an append is refused for the producer's old epoch."""
-    record = plain_record(int(time.time() * 1000), b"late", b"")
-    try:
-        await log.append_batch(encode([record]))
-    except Fenced:
-        return True
-    except NotGranted:
-        raise
-    except ClusterRejected:
-        pass
-    return False
+        return refusal
+    return None
 
 
 async def _marked(log: StateLog, producer: tuple[int, int]) -> bool:
