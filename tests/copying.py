@@ -99,6 +99,15 @@ class Flow:
         wanted = partitions or self.partitions
         self.wait_for(lambda anchors: self._all_copied(anchors, wanted), "all copied")
 
+    def wait_moved(self, records: int) -> None:
+        """Wait until at least ``records`` more were copied."""
+        now = self.wait_for(lambda _: True, "the anchors can be read")
+        before = sum(each.records for each in now.values())
+        self.wait_for(
+            lambda anchors: sum(each.records for each in anchors.values()) >= before + records,
+            f"{records} more records are copied",
+        )
+
     def wait_for(self, holds, what: str) -> dict[TopicPartition, Anchor]:
         """Wait until ``holds(anchors)``, and return them."""
         deadline, anchors = time.monotonic() + WAIT_S, {}

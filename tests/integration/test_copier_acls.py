@@ -2,73 +2,25 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 import support
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
-from copying import WAIT_S, Flow, kill, start_unit
+from copying import Flow, kill, start_unit
+from guards import Guarded
 
+from replication.acls import PREFIXED, TRANSACTIONAL_ID, Resource
 from replication.adapters.kafka_admin import KafkaAdmin
-from replication.adapters.local_kafka import LocalCluster
-from replication.adapters.local_network import free_ports
 from replication.model import Mode
 
 pytestmark = pytest.mark.integration
 
-LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SLOW = 60_000  # bytes a second: there is time to kill a unit while it copies
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
-    """Yield a broker with ACLs and the address at which the user ``mirror`` logs in."""
-    cluster = LocalCluster("guarded", tmp_path_factory.mktemp("guarded"))
-    cluster._create()
-    (node,) = cluster._nodes
-    (port,) = free_ports(1)
-    listeners = f"PLAINTEXT://127.0.0.1:{node.port},SASL_PLAINTEXT://127.0.0.1:{port}"
-    cluster.properties = {
-        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{node.controller_port}",
-        "advertised.listeners": listeners,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-        "SASL_PLAINTEXT:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{LOGIN} user_mirror="secret";',
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-    }
-    cluster.start()
-    yield cluster, f"127.0.0.1:{port}"
-    cluster.destroy()
-
-
-def allow(cluster, resource, name, pattern, *operations):
-    """Let ``mirror`` do ``operations``; return when the broker knows."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
-    rules = [
-        AclBinding(resource, name, pattern, "User:mirror", "*", each, AclPermissionType.ALLOW)
-        for each in operations
-    ]
-    for each in admin.create_acls(rules).values():
-        each.result(WAIT_S)
-    time.sleep(0.5)  # brokers learn of them by the metadata log
-
-
-def as_mirror(address):
-    return {
-        "bootstrap.servers": address,
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{LOGIN} username="mirror" password="secret";',
-    }
+    made = Guarded("guarded", tmp_path_factory.mktemp("guarded"))
+    yield made
+    made.cluster.destroy()
 
 
 def values(bootstrap, topic):
@@ -95,13 +47,12 @@ def copy_and_die(flow, tmp_path, generation, **more):
 def test_without_transactional_ids_only_what_followed_the_anchors_comes_again(
     source_cluster, guarded, topic_name, tmp_path
 ):
-    cluster, address = guarded
-    topic, target = topic_name(), {"target": as_mirror(address)}
-    for each in (source_cluster, cluster):
+    topic, target = topic_name(), {"target": guarded.as_mirror}
+    for each in (source_cluster, guarded.cluster):
         support.create_topic(each.bootstrap_servers, topic, 2)
-    literal, prefixed = ResourcePatternType.LITERAL, ResourcePatternType.PREFIXED
-    allow(cluster, ResourceType.TOPIC, "*", literal, AclOperation.ALL)
-    flow = Flow(source_cluster, cluster, {topic: 2})
+    topics = [(Resource("topic", "*"), "ALL")]
+    guarded.allow_only(topics)
+    flow = Flow(source_cluster, guarded.cluster, {topic: 2})
 
     def feed(first: int, count: int) -> None:
         numbers = range(first, first + count)
@@ -118,8 +69,8 @@ def test_without_transactional_ids_only_what_followed_the_anchors_comes_again(
 
     feed(8000, 4000)
     repeats += copy_and_die(flow, tmp_path, 4, **target)
-    rights = AclOperation.WRITE, AclOperation.DESCRIBE
-    allow(cluster, ResourceType.TRANSACTIONAL_ID, "isthmus.", prefixed, *rights)
+    ids = Resource(TRANSACTIONAL_ID, "isthmus.", PREFIXED)
+    guarded.allow_only([*topics, (ids, "WRITE"), (ids, "DESCRIBE")])
     report = flow.copy_all(5, **target)
     assert (report.outcome, report.at_least_once) == ("clean", 0)
     assert {each.mode for each in flow.anchors().values()} == {Mode.APPEND}

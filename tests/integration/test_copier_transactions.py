@@ -51,16 +51,6 @@ def flow(source_cluster, target_cluster, topic_name):
     return make
 
 
-def moved(flow: Flow, records: int) -> None:
-    """Wait until at least ``records`` more were copied."""
-    now = flow.wait_for(lambda _: True, "the anchors can be read")
-    before = sum(each.records for each in now.values())
-    flow.wait_for(
-        lambda anchors: sum(each.records for each in anchors.values()) >= before + records,
-        f"{records} more records are copied",
-    )
-
-
 def test_a_transactional_unit_copies_and_the_next_epoch_goes_on(flow):
     one = flow()
     (topic,) = one.topics
@@ -78,7 +68,7 @@ def test_a_transactional_unit_may_be_killed_at_any_time(flow, tmp_path):
     with feeding(one):
         for generation in range(1, 5):
             process = start_unit(one.spec(generation), tmp_path)
-            moved(one, 50)
+            one.wait_moved(50)
             kill(process)
     report = one.copy_all(generation=9)
     assert (report.outcome, report.takeovers) == ("clean", 2)
@@ -89,13 +79,13 @@ def test_nothing_of_a_transactional_unit_that_slept_is_committed(flow, tmp_path)
     one = flow()
     with feeding(one):
         sleeper = start_unit(one.spec(1), tmp_path)
-        moved(one, 50)
+        one.wait_moved(50)
         os.kill(sleeper.pid, signal.SIGSTOP)
         with one.copying(one.spec(2)) as reports:
-            moved(one, 300)
+            one.wait_moved(300)
             os.kill(sleeper.pid, signal.SIGCONT)
             told = report_of(sleeper)
-            moved(one, 100)
+            one.wait_moved(100)
     assert "taken" in told.outcome
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
@@ -111,12 +101,12 @@ def test_a_partition_changes_its_mode_between_epochs(flow, tmp_path, crash):
             one.mode = mode
             if crash:
                 process = start_unit(one.spec(generation), tmp_path)
-                moved(one, 100)
+                one.wait_moved(100)
                 time.sleep(0.05 * generation)
                 kill(process)
             else:
                 with one.copying(one.spec(generation)) as reports:
-                    moved(one, 100)
+                    one.wait_moved(100)
                 assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
     one.copy_all(generation=9)
     one.assert_committed_equal()
@@ -151,7 +141,7 @@ def test_brokers_of_3_9_take_the_same_transactions(flow, kafka_cluster, tmp_path
     one = flow(2, target=old)
     with feeding(one, 200):
         process = start_unit(one.spec(1), tmp_path)
-        moved(one, 50)
+        one.wait_moved(50)
         kill(process)
     assert one.copy_all(generation=2).outcome == "clean"
     one.assert_committed_equal()

@@ -32,16 +32,6 @@ def flow(source_cluster, target_cluster, topic_name):
     return make
 
 
-def moved(flow: Flow, records: int) -> None:
-    """Wait until at least ``records`` more were copied."""
-    now = flow.wait_for(lambda _: True, "the anchors can be read")
-    before = sum(each.records for each in now.values())
-    flow.wait_for(
-        lambda anchors: sum(each.records for each in anchors.values()) >= before + records,
-        f"{records} more records are copied",
-    )
-
-
 def limit(flow: Flow, change: str, *options: str) -> None:
     """Change the quota of the units' client id with Kafka's own tool."""
     subprocess.run(
@@ -77,7 +67,7 @@ def test_nothing_depends_on_a_wall_clock_that_jumps(flow, monkeypatch):
     with one.copying(one.spec()) as reports, feeding(one):
         for hours in (0, 1, -1, 24):
             jump[0] = hours * 3600.0
-            moved(one, 200)
+            one.wait_moved(200)
     assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
     jump[0] = -3600.0
     assert one.copy_all(epoch=1).takeovers == 0
@@ -88,7 +78,7 @@ def test_a_takeover_finds_its_position_under_an_earlier_clock(flow, tmp_path, mo
     one = flow()
     with feeding(one):
         process = start_unit(one.spec(), tmp_path)
-        moved(one, 100)
+        one.wait_moved(100)
         kill(process)
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() - 86_400)
@@ -113,12 +103,12 @@ def test_who_terminates_our_open_transactions_makes_nothing_missing_or_repeated(
     (group,) = spec.groups()
     with one.copying(spec) as reports, feeding(one):
         for _ in range(3):
-            moved(one, 50)
+            one.wait_moved(50)
             other = Producer(
                 {"bootstrap.servers": one.to, "transactional.id": group.transactional_id}
             )
             other.init_transactions(20)  # aborts what is open, as a forced termination does
-        moved(one, 50)
+        one.wait_moved(50)
     assert reports[0].outcome == "clean"
     one.copy_all(epoch=1, partitions=spec.partitions)
     for topic in one.topics:
@@ -143,7 +133,7 @@ def test_sources_merge_into_one_compacted_topic_and_each_keeps_its_order(flow, t
     fill(0)
     process = start_unit(transactional(left, into=merged), tmp_path)
     with right.copying(transactional(right, into=merged)) as reports:
-        moved(left, 1)
+        left.wait_moved(1)
         kill(process)
         fill(500)
         plans = transactional(left, into=merged).partitions
