@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from replication.config.properties import Value
@@ -24,8 +25,11 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
                         "two clusters, or no flow between the two names")  # fmt: skip
-    for circle in circles([flow for flow in flows if not flow.naming.prefixes_all]):
+    found = tuple(circles([flow for flow in flows if not flow.naming.prefixes_all]))
+    for circle in found:
         _refuse_blind(circle, props, notes)
+    for both in _mixed(found):
+        _refuse_blind(both, props, notes)
 
 
 def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: Notes) -> None:
@@ -46,6 +50,26 @@ def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: N
         )
 
 
+def _mixed(found: Sequence[tuple[Flow, ...]]) -> Iterator[tuple[Flow, ...]]:
+    """Yield what two circles that meet make together, where each goes by something else."""
+    if len({flow.cycle_prevention for each in found for flow in each}) == 1:
+        return
+    alike = [each for each in found if len({flow.cycle_prevention for flow in each}) == 1]
+    for one, other in combinations(alike, 2):
+        if one[0].cycle_prevention == other[0].cycle_prevention:
+            continue
+        if meeting := {each.source for each in one} & {each.source for each in other}:
+            both = (*_from(min(meeting), one), *_from(min(meeting), other))
+            if all(may_share(*pair) for pair in combinations(both, 2)):
+                yield both
+
+
+def _from(cluster: str, circle: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """Return a circle as it is gone from ``cluster`` on."""
+    at = [each.source for each in circle].index(cluster)
+    return (*circle[at:], *circle[:at])
+
+
 def _lack(flow: Flow, circle: Sequence[Flow]) -> str:
     """Return what keeps a flow from telling copies; empty: nothing."""
     how = flow.cycle_prevention
@@ -63,7 +87,10 @@ def _addresses(servers: str) -> set[str]:
 
 
 def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    """Yield each circle once: it begins at its flow with the smallest name."""
+    """Yield each circle once: it begins at its flow with the smallest name.
+
+    A circle comes to each of its clusters once; longer ways round are made of these.
+    """
     for first in sorted(flows, key=lambda flow: flow.name):
         yield from _walk((first,), flows)
 
@@ -73,10 +100,11 @@ def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow,
         if path[0].name == min(flow.name for flow in path):
             yield path
         return
+    been = {each.source for each in path[1:]}
     for flow in flows:
         if (
             flow.source == path[-1].target
-            and flow not in path
+            and flow.target not in been
             and all(may_share(flow, each) for each in path)
         ):
             yield from _walk((*path, flow), flows)

@@ -1,5 +1,7 @@
 """Faults that operators reported, as far as a file can show them: BL-001 to BL-016."""
 
+from itertools import permutations
+
 import pytest
 from config_files import TWO, about, flow, found, loaded, written
 
@@ -7,6 +9,7 @@ from replication.config.client_keys import KNOWN
 from replication.config.findings import errors
 from replication.config.load import load_config
 from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
+from replication.config.topology import circles
 from replication.errors import ConfigError
 from replication.policy import policy_for
 
@@ -324,6 +327,34 @@ def test_bl_029_flows_in_a_circle_that_keep_names_must_tell_copies(tmp_path):
         loaded(tmp_path, stamped + "B->A.cycle.prevention = producer-id\n")
     apart = blind + "A->B.topics = t1\nB->A.topics = t2\n"
     assert len(loaded(tmp_path, apart).config.flows) == 2
+
+
+def test_bl_029_circles_that_meet_must_tell_copies_by_the_same(tmp_path):
+    lines = "clusters = A, B, C\n" + "".join(
+        f"{each}.bootstrap.servers = {each}:9\n" for each in "ABC"
+    )
+    lines += "".join(f"{a}->{b}.enabled = true\n" for a, b in ("AB", "BA", "BC", "CB"))
+    lines += "replication.policy.class = IdentityReplicationPolicy\n"
+    assert len(loaded(tmp_path, lines).config.flows) == 4
+    mixed = "".join(
+        f"{name}.cycle.prevention = headers\n{name}.provenance.headers = true\n"
+        for name in ("B->C", "C->B")
+    )
+    with pytest.raises(ConfigError, match="B -> A -> B -> C -> B keep topic names"):
+        loaded(tmp_path, lines + mixed)
+    apart = "".join(
+        f"{a}->{b}.topics = t{a == 'C' or b == 'C'}\n" for a, b in ("AB", "BA", "BC", "CB")
+    )
+    assert len(loaded(tmp_path, lines + mixed + apart).config.flows) == 4
+
+
+def test_circles_of_a_mesh_are_those_that_come_to_each_cluster_once(tmp_path):
+    names = "ABCDEF"
+    lines = f"clusters = {','.join(names)}\n"
+    lines += "".join(f"{each}.bootstrap.servers = {each}:9\n" for each in names)
+    lines += "".join(f"{a}->{b}.enabled = true\n" for a, b in permutations(names, 2))
+    lines += "replication.policy.class = IdentityReplicationPolicy\n"
+    assert len(list(circles(loaded(tmp_path, lines).config.flows))) == 409  # of two to six
 
 
 def test_bl_036_an_unknown_policy_class_is_refused_and_the_python_way_named(tmp_path):
