@@ -164,7 +164,7 @@ def plan_return(
     if flow.naming.kind == "rename":
         raise ConfigError(f"{flow.name}: topics.rename.* names topics as MirrorMaker 2 cannot")
     sides = Sides(flow, config)
-    if number := sides.signs(now_ms()).workers:
+    if number := sides.workers():
         raise ClusterRejected(
             f"{flow.name}: MirrorMaker 2 runs: {number} in group {flow.mm2.worker_group} of "
             f"{flow.target}; it reads positions only when it starts, so stop it"
@@ -185,7 +185,7 @@ def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: C
     write_intent(flow, Desired.STOP, clusters)
     topic = flow.mm2.offsets_topic
     admin = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
-    if topic not in admin.topics():
+    if topic not in admin.topic_names():
         replicas = max(1, min(flow.state_replication_factor, admin.broker_count()))
         admin.create_topic(topic, _OFFSETS_PARTITIONS, replicas, {"cleanup.policy": "compact"})
     sides = Sides(flow, config)

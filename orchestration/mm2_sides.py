@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from replication.adapters.record_reader import Record
     from replication.config.model import Config, Flow
     from replication.mm2.progress import StoredOffset
+    from replication.ports import TopicInfo
 
 _FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
 _AT_ONCE = 8  # partitions
@@ -69,22 +70,25 @@ class Sides:
         """Look for signs of life."""
         beats = ages("", HEARTBEATS, self.internal.read(HEARTBEATS, last=1000), now_ms)
         mine = [each.ms for each in beats if (each.source, each.target) == self._pair]
-        copies = [copy for _, copy in self._pairs()]
-        return Signs(self._workers(), min(mine, default=None), self._ours.end_offsets(copies))
+        pairs = self._pairs(self._theirs.topics(), self._ours.topics())
+        copies = [copy for _, copy in pairs]
+        return Signs(self.workers(), min(mine, default=None), self._ours.end_offsets(copies))
 
     @property
     def _pair(self) -> tuple[str, str]:
         return self.flow.source, self.flow.target
 
-    def _workers(self) -> int | None:
+    def workers(self) -> int | None:
+        """Return how many of its workers there are; None: we may not ask."""
         try:
             return workers(self.flow.clients.target_admin, self.flow.mm2.worker_group)
         except ClusterRejected:
             return None
 
-    def _pairs(self) -> Iterator[tuple[TopicPartition, TopicPartition]]:
+    def _pairs(
+        self, theirs: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
+    ) -> Iterator[tuple[TopicPartition, TopicPartition]]:
         """Yield the partitions that both sides have."""
-        theirs, ours = self._theirs.topics(), self._ours.topics()
         for topic in self._selector.selected(theirs):
             copy = self._selector.remote_topic(topic)
             there = ours[copy].partitions if copy in ours else 0
@@ -110,7 +114,7 @@ class Sides:
         reader, copies = self._readers()
         raw = RecordReader(self._target, "read_uncommitted")
         try:
-            for source, target in self._pairs():
+            for source, target in self._pairs(theirs, ours):
                 end = raw.bounds(target)[1]
                 start, committed = copies.bounds(target)
                 if committed < end:

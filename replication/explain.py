@@ -53,10 +53,10 @@ def _topic_line(action: TopicAction) -> str:
     match action:
         case CreateTopic(topic, partitions, replication_factor, configs, reason):
             replicas = _replicas(replication_factor)
-            made = f"{_count(partitions, 'partition')}, {replicas}{_configs(configs)}"
+            made = f"{counted(partitions, 'partition')}, {replicas}{_configs(configs)}"
             return f"create {topic}: {made} ({reason})"
         case GrowTopic(topic, total, reason):
-            return f"grow {topic} to {_count(total, 'partition')} ({reason})"
+            return f"grow {topic} to {counted(total, 'partition')} ({reason})"
         case AlterConfigs(topic, changes):
             return f"alter {topic}: {'; '.join(map(str, changes))}"
         case Keep(topic, reason):
@@ -77,7 +77,8 @@ def _configs(configs: Mapping[str, str]) -> str:
     return "".join(f", {name}={value}" for name, value in sorted(configs.items()))
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 topic``, ``2 topics``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -73,15 +73,15 @@ class GroupSync:
             raise ClusterRejected(line)
         return line
 
-    def plan(self, *, rewind: bool = False) -> Round:
+    def plan(self) -> Round:
         """Return what a round for all groups would do; nothing is changed."""
-        return self._round(self._selected(), rewind=rewind)
+        return self._round(self._selected())
 
-    def _round(self, positions: Mapping[str, Positions], *, rewind: bool = False) -> Round:
+    def _round(self, positions: Mapping[str, Positions]) -> Round:
         moved = self._moved(positions)
         if self.siblings:
             self._keep(moved)
-        actions = self.towards(self._wanted(moved), rewind=rewind) if moved else ()
+        actions = self.towards(self._wanted(moved), rewind=False) if moved else ()
         quiet = (self.source.away, self.target.away, self.offsets.trouble)
         silent = next((why for each in quiet for why in each.values()), "")
         return Round(tuple(moved), actions, silent)
@@ -196,7 +196,7 @@ class GroupSync:
         wanted: dict[TopicPartition, set[int]] = {where: set() for where, _ in asked}
         for where, offset in asked:
             if (where, eras[where], offset) not in self._answers:
-                wanted.setdefault(where, set()).add(offset)
+                wanted[where].add(offset)
         # Those with nothing to ask too: a topic that was made anew is known by then.
         fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
         found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
 
 _OUT_OF_RANGE = 1
+_LINE = "offsets"  # of the connections to a broker: nobody else waits on it
 _TRIES = 20
 _PAUSE_S = 0.1
 _FIRST, _THEN = 256 << 10, 4 << 20  # bytes of a fetch: most questions are answered by the first
@@ -37,7 +38,6 @@ class CountedLog:
     counts: Callable[[Batch], bool]
     committed: bool = True  # skip aborted transactions, and read no further than is decided
     left_out: Sequence[tuple[int, int]] = ()
-    line: str = "offsets"
     end: int = 0
     _frame: Frame = field(default_factory=Frame)
 
@@ -113,7 +113,7 @@ class CountedLog:
             if leader is not None and topic_id is not None:
                 entry = FetchEntry(topic_id, where.partition, at, leader.epoch)
                 (found,) = await self.network.fetch(
-                    leader.node, [entry], options, self._frame, self.line
+                    leader.node, [entry], options, self._frame, _LINE
                 )
                 if found.error == 0:
                     return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import Mode
-from replication.offsets import Answer, stretch_of, stretches
+from replication.offsets import NOT_YET, Answer, stretch_of, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -189,9 +189,11 @@ class Translation:
         """Answer behind the last mark, for source offsets."""
         further = [each for each in places if each > low.source]
         if not further or not self.ahead:
+            if len(further) == len(places):
+                return dict.fromkeys(places, NOT_YET)
             first = await seek(self.target, low.target, {0}, None)
             answer = Answer(first.found.get(0, self.target.end))
-            return {each: answer if each <= low.source else Answer(None) for each in places}
+            return {each: answer if each <= low.source else NOT_YET for each in places}
         async with aclosing(self.target.spans(low.target)) as reading:
             spans = [each async for each in reading]
         ours = [offset for span in spans for offset in span]

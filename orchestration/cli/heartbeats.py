@@ -48,8 +48,9 @@ def heartbeats(
 
 def _ages(flow: Flow, config: Config) -> list[Age]:
     client, policy = to_librdkafka(flow.clients.target_admin), policy_for(flow, config.clusters)
-    topics = InternalTopics(client)
-    names = [each for each in KafkaAdmin(client).topics() if is_heartbeat(policy, each)]
+    admin = KafkaAdmin(client)
+    topics = InternalTopics(client, admin)
+    names = [each for each in admin.topic_names() if is_heartbeat(policy, each)]
     return [
         age
         for name in sorted(names)

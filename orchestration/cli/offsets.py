@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration.cli import group_offsets
+from orchestration.cli.group_offsets import One  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.status import Output
 from orchestration.clusters import read_config
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from replication.flow_offsets import Known
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
-
-One = Annotated[str, typer.Option("--flow", "-f", help="The flow, such as 'A->B'.")]
 
 
 @app.callback()

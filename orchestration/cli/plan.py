@@ -21,7 +21,7 @@ from replication.adapters.clients import KafkaClients
 from replication.apply import is_change
 from replication.carrying import execute
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
-from replication.explain import as_data, explain_action
+from replication.explain import as_data, counted, explain_action
 from replication.overview import overview
 from replication.planning import Planner, TargetPlan
 
@@ -161,7 +161,9 @@ def _plan_data(
 def _show(each: TargetPlan, names: list[str] | None) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for flow in _overviews(each, names):
-        console.print(Text(f"{flow.flow} copies {_count(len(flow.topics), 'topic')}", style="bold"))
+        console.print(
+            Text(f"{flow.flow} copies {counted(len(flow.topics), 'topic')}", style="bold")
+        )
         if flow.topics:
             console.print(_topics(flow))
         if flow.gap:
@@ -195,11 +197,7 @@ def _verdict(found: Iterable[tuple[TargetPlan, Planner]], file: Path) -> str:
     count = _changes(found)
     if not count:
         return "nothing to change: every target is as the file says"
-    return f"{_count(count, 'change')} to make it as the file says: isthmus apply {file}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted(count, 'change')} to make it as the file says: isthmus apply {file}"
 
 
 def _told(outcome: Outcome) -> str:

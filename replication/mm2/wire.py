@@ -16,7 +16,6 @@ from replication.errors import ReplicationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-PARTITION = 0  # of the topics that hold these records; readers look at no other
 _SHORT, _INT, _LONG = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 _VERSION = 0
 _LONGEST = (1 << 15) - 1

@@ -287,6 +287,16 @@ def test_what_was_copied_since_the_last_anchor_counts_only_if_asked():
     assert [each.offset for each in strict.values()] == [4, None]
 
 
+def test_what_is_behind_the_last_point_is_not_read_for_who_does_not_look_ahead():
+    copy = Copy()
+    copy.write(8)
+    copy.copy(5)
+    copy.note()
+    late = asyncio.run(copy.translation(ahead=False).translate([6, 7]))
+    assert [each.offset for each in late.values()] == [None, None]
+    assert copy.target.fetched == 0
+
+
 def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag():
     copy = Copy()
     copy.transact(5, COMMIT)
