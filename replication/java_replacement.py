@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from replication.config.model import RenameRule
+
 VARIABLES = ("source", "target")
 
 
@@ -49,6 +51,20 @@ class Template:
         """Return the text for one match; a group that took no part is empty."""
         return "".join(_filled(part, match, variables) for part in self.parts)
 
+    def beginning(self, variables: Mapping[str, str]) -> str:
+        """Return what the text begins with for every match."""
+        found = []
+        for part in self.parts:
+            if isinstance(part, _Group):
+                break
+            found.append(part.text if isinstance(part, _Text) else variables[part.name])
+        return "".join(found)
+
+    def could_make(self, text: str) -> bool:
+        """Say whether ``text`` may come of it; what is filled in may be anything."""
+        made = (re.escape(each.text) if isinstance(each, _Text) else ".*" for each in self.parts)
+        return re.fullmatch("".join(made), text) is not None
+
 
 def read_replacement(text: str, pattern: re.Pattern[str]) -> Template:
     """Return the template that ``text`` is, for matches of ``pattern``. Raises BadReplacement."""
@@ -58,6 +74,11 @@ def read_replacement(text: str, pattern: re.Pattern[str]) -> Template:
             "give the group another name"
         )
     return Template(tuple(_parts(text, pattern)))
+
+
+def template_of(rule: RenameRule) -> Template:
+    """Return the template of a rule that was checked when its file was read."""
+    return read_replacement(rule.replacement, re.compile(rule.pattern, re.ASCII))
 
 
 def _filled(part: _Part, match: re.Match[str], variables: Mapping[str, str]) -> str:

@@ -21,8 +21,9 @@ from replication.acls import (
     TRANSACTIONAL_ID,
     Resource,
 )
+from replication.java_replacement import template_of
 from replication.policy import policy_for
-from replication.state import PRODUCERS_TOPIC, flow_topics, letters_topic
+from replication.state import PROBE_TOPIC, PRODUCERS_TOPIC, flow_topics, letters_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -96,6 +97,7 @@ def _target(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
         name = policy_for(flow, aliases).remote_topic(flow.source, "heartbeats")
         yield Resource(TOPIC, name), tuple(operations), "heartbeats are copied too"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
+    states += [PROBE_TOPIC] if flow.copying.delivery in {"auto", "append"} else []
     states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
     for name in states:
         yield Resource(TOPIC, name), _OWN, "Isthmus' own state"
@@ -131,9 +133,8 @@ def _copies(flow: Flow) -> Iterator[Resource]:
     else:
         yield from resources(flow.selection.topics)
     if naming.rename is not None:
-        named = naming.rename.replacement.replace("${source}", flow.source)
-        named = named.replace("${target}", flow.target)
-        yield _covering(named.split("$")[0], TOPIC)
+        variables = {"source": flow.source, "target": flow.target}
+        yield _covering(template_of(naming.rename).beginning(variables), TOPIC)
 
 
 def resources(patterns: Iterable[str], kind: str = TOPIC) -> tuple[Resource, ...]:

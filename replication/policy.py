@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from replication.checked_policy import CheckedPolicy
 from replication.errors import ConfigError
 from replication.internal_topics import HEARTBEATS, InternalTopics
-from replication.java_replacement import read_replacement
+from replication.java_replacement import template_of
 from replication.model import Origin
 from replication.name_map import made_from, names_for
 from replication.own_policy import load_policy
@@ -186,8 +186,7 @@ def _base_policy(flow: Flow, aliases: frozenset[str]) -> ReplicationPolicy:
         return CheckedPolicy(load_policy(own.written, own.folder, own.settings), own.written)
     kept = IdentityPolicy(aliases, naming.separator, internal_separator=inner)
     if naming.rename is not None:
-        pattern = re.compile(naming.rename.pattern, re.ASCII)
-        template = read_replacement(naming.rename.replacement, pattern)
+        pattern, template = re.compile(naming.rename.pattern, re.ASCII), template_of(naming.rename)
         return RenamePolicy(pattern, template, kept, flow.target, internal_separator=inner)
     if naming.kind == "identity":
         return kept

@@ -11,10 +11,10 @@ never to a cluster that it has been on (P2).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from replication.java_replacement import template_of
 from replication.name_map import names_for
 from replication.policy import is_heartbeat
 from replication.provenance import rule_text
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from replication.config.model import Flow
-
-_TOKEN = re.compile(r"\$(\d)|\$\{(\w+)\}|\\(.)")
 
 
 def tells_copies(flow: Flow) -> bool:
@@ -77,7 +75,7 @@ class Routes:
         if any(each.target == topic for each in lines):
             return True
         rule = flow.naming.rename
-        return rule is not None and _could_make(rule.replacement, topic)
+        return rule is not None and template_of(rule).could_make(topic)
 
 
 def _last_flow(origin: str, target: str, flows: Iterable[Flow]) -> str | None:
@@ -92,13 +90,3 @@ def _last_flow(origin: str, target: str, flows: Iterable[Flow]) -> str | None:
             if each.target == target:
                 return each.name
         reached |= {each.target for each in step}
-
-
-def _could_make(replacement: str, topic: str) -> bool:
-    """Say whether a rename rule may give a topic this name."""
-    pattern, position = "", 0
-    for token in _TOKEN.finditer(replacement):
-        pattern += re.escape(replacement[position : token.start()])
-        pattern += re.escape(token[3]) if token[3] else ".*"
-        position = token.end()
-    return re.fullmatch(pattern + re.escape(replacement[position:]), topic) is not None

@@ -46,6 +46,7 @@ def test_on_the_target_copies_own_state_and_the_transactional_id():
         "B: topic isthmus-offsets.A.internal": {"READ", "WRITE", "CREATE"},
         "B: topic isthmus-status.A.internal": {"READ", "WRITE", "CREATE"},
         "B: topic isthmus-producers.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic isthmus-probe.internal": {"READ", "WRITE", "CREATE"},
         "B: topic A.checkpoints.internal": {"READ", "WRITE", "CREATE"},
         "B: transactional id isthmus.A->B*": {"WRITE"},
     }

@@ -138,6 +138,10 @@ def test_a_flow_that_renames_is_a_way_to_the_names_that_its_rule_can_make():
     flows = configured("A", "B"), configured("B", "C"), direct
     assert rules(*flows, topic="all.t")["B->C"] == "producer-id -A"
     assert rules(*flows, topic="dc.t")["B->C"] == "producer-id"
+    twelve = RenameRule(pattern="(.)" * 11 + "(.*)", replacement="all.$12")
+    by_group = direct.model_copy(update={"naming": Naming(kind="rename", rename=twelve)})
+    flows = configured("A", "B"), configured("B", "C"), by_group
+    assert rules(*flows, topic="all.t")["B->C"] == "producer-id -A"
 
 
 def test_with_prefixes_and_by_request_all_is_copied():
