@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.selection import group_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from replication.selection import NameFilter
     from replication.state import OwnRights
     from replication.wanted import SourceSnapshot
 
@@ -100,8 +101,9 @@ def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
     """Return what the rights on a flow's source become on its target."""
     found: set[Acl] = set()
     left: Counter[str] = Counter()
+    seen = _Seen(source, source.chosen, group_filter(source.flow.selection))
     for acl in acls:
-        copied = _translate(source, acl)
+        copied = _translate(seen, acl)
         if isinstance(copied, str):
             left[copied] += bool(copied)
         else:
@@ -109,15 +111,23 @@ def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
     return Translated(frozenset(found), {why: count for why, count in left.items() if count})
 
 
-def _translate(source: SourceSnapshot, acl: Acl) -> set[Acl] | str:
+class _Seen(NamedTuple):
+    """A source, and what of it is asked for each of its rights."""
+
+    source: SourceSnapshot
+    topics: Collection[str]  # that are copied
+    groups: NameFilter
+
+
+def _translate(seen: _Seen, acl: Acl) -> set[Acl] | str:
     """Return the rights that follow, or why none does; empty: it is none of the flow's business."""
     kind = acl.resource.kind
-    if kind == GROUP and source.flow.acls.groups:
-        resources = _groups(source, acl)
+    if kind == GROUP and seen.source.flow.acls.groups:
+        resources = _groups(seen, acl)
     elif kind == TOPIC:
         if acl.permission == ALLOW and acl.operation == "WRITE":
             return "ALLOW WRITE is never copied: only Isthmus writes copies"
-        resources = _topics(source, acl)
+        resources = _topics(seen, acl)
     else:
         return ""
     if isinstance(resources, str):
@@ -126,33 +136,34 @@ def _translate(source: SourceSnapshot, acl: Acl) -> set[Acl] | str:
     return {acl._replace(resource=each, operation=operation) for each in resources}
 
 
-def _topics(source: SourceSnapshot, acl: Acl) -> set[Resource] | str:
+def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
     _, name, pattern = acl.resource
     if pattern == PREFIXED:
-        return _copies(source, name) or "no copied topic has the prefix"
+        return _copies(seen, name) or "no copied topic has the prefix"
     if name == ANY:
         if acl.permission == DENY:
-            return _copies(source, "")
+            return _copies(seen, "")
         return "ALLOW on all topics (*) would reach the target's own topics"
-    if not source.selector.judge(name).selected:
+    source = seen.source
+    if name in source.barred or not source.selector.judge(name).selected:
         return "on topics that are not copied"
     return {Resource(TOPIC, source.selector.remote_topic(name))}
 
 
-def _copies(source: SourceSnapshot, prefix: str) -> set[Resource]:
+def _copies(seen: _Seen, prefix: str) -> set[Resource]:
     """Return what stands for the copies of all topics that begin with ``prefix``."""
-    found = [each for each in source.chosen if each.startswith(prefix)]
+    source, found = seen.source, [each for each in seen.topics if each.startswith(prefix)]
     if found and source.flow.naming.prefixes_all:
         return {Resource(TOPIC, source.selector.remote_topic(prefix), PREFIXED)}
     return {Resource(TOPIC, source.selector.remote_topic(each)) for each in found}
 
 
-def _groups(source: SourceSnapshot, acl: Acl) -> set[Resource] | str:
+def _groups(seen: _Seen, acl: Acl) -> set[Resource] | str:
     """Groups keep their names. A prefix is taken as it is: which groups it covers is not known."""
     _, name, pattern = acl.resource
     if name == ANY:
         return "on all groups (*), which would reach the target's own groups"
-    if pattern == LITERAL and not group_filter(source.flow.selection).judge(name).selected:
+    if pattern == LITERAL and not seen.groups.judge(name).selected:
         return "on groups that do not take part"
     return {acl.resource}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from clusters import UNRELATED, MemoryCluster
 from stages import Stage, flow
 
-from replication.acls import Acl, Grant, Resource, Revoke, Skip
+from replication.acls import Acl, Grant, Resource, Revoke, Skip, translate
 from replication.config.model import AclSync, Naming, Selection
 from replication.errors import ClusterRejected
 from replication.planning import Part
@@ -254,3 +256,12 @@ def test_what_one_flow_has_lost_stays_while_another_one_wants_it():
     assert made.lines("A->B", parts=ONLY) == []
     sources[1].rights.discard(acl("orders"))
     assert made.lines("A->B", parts=ONLY) != []
+
+
+def test_rights_on_a_topic_that_is_refused_do_not_reach_the_targets_own_topic():
+    made = stage(acl("orders"), naming="identity")
+    (source,) = made.plan(parts=ONLY).sources
+    assert translate(source, [acl("orders")]).acls
+    assert not translate(
+        replace(source, barred={"orders": "somebody else's"}), [acl("orders")]
+    ).acls
