@@ -92,7 +92,8 @@ class Course:
                 self._add(self.last, self.run.era, self.run.number + 1)
             self._add(anchor, self.run.era, self.run.number + 1)
         self.last = anchor
-        return replace(anchor, run=self.newest)
+        newest = self.newest
+        return anchor if anchor.run == newest else replace(anchor, run=newest)
 
     @property
     def newest(self) -> tuple[int, int, int, int, int] | None:

@@ -47,15 +47,16 @@ class Namer:
 
     def named(self, topics: Iterable[str]) -> tuple[Named, ...]:
         """Return the names of ``topics``, which are selected."""
-        return tuple(map(self._named, sorted(topics)))
+        rule = self._rule()  # as long as a map file may be: one for all
+        return tuple(self._named(each, rule) for each in sorted(topics))
 
-    def _named(self, topic: str) -> Named:
+    def _named(self, topic: str, rule: str) -> Named:
         target = self.selector.remote_topic(topic)
         return Named(
             self.flow.name,
             topic,
             target,
-            self._rule(),
+            rule,
             any(rule.matches(target) for rule in self.merges),
             self._may_join(topic, target),
         )

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from replication.copier.spec import UnitSpec
 from replication.model import FlowState
 from replication.provenance import BY_ID
+from replication.remembering import Last
 from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
 from spark_jobs.states import Situation, Step, decide_step, flow_state
@@ -52,6 +53,7 @@ class FlowDriver:
         self.lacking = ""  # why it cannot start: too few slots
         self.ending = False
         self._lookout = lookout
+        self._usual = Last(notice)
         self._starter = starter
         self._duties = duties
         self._attempts = 0  # queries started
@@ -109,7 +111,7 @@ class FlowDriver:
         """Return what people should know of how partitions are copied, weakest promise first."""
         asked = self.flow.copying.delivery == "at-least-once"
         weakest = weaker(self._at_least_once, self.flow.name, asked=asked)
-        usual = notice(self._lookout.partitions, self.hold.lacks)
+        usual = self._usual(self._lookout.partitions, self.hold.lacks)
         return weakest or usual or self.hold.untried
 
     def copies_since(self, seconds: float) -> bool:

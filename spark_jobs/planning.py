@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from replication.namer import Namer
     from replication.planning import Planner
     from replication.ports import Cluster, TopicInfo
-    from replication.selection import TopicSelector
     from spark_jobs.modes import Modes
     from spark_jobs.naming_guard import NamingGuard
 
@@ -66,22 +65,23 @@ class FlowPlanner:
         if not self._apart:
             refuse_same_cluster(self._flow, source, target)
             self._apart = True
-        theirs, remote = source.topics(), self._selector.remote_topic
+        theirs = source.topics()
         names = frozenset(theirs)
         ours = target.topics()
         named = self._named(self._selected(names))
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
         barred = refusals(conflicts, self._flow.name)
-        chosen = {each.topic: theirs[each.topic] for each in named if each.topic not in barred}
+        copies = {each.topic: each.target for each in named if each.topic not in barred}
+        chosen = {each: theirs[each] for each in copies}
         told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
         told += tuple(_Told(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
         silent: tuple[str, ...] = ()
-        if lacking := _lacking(self._selector, chosen, ours):
+        if lacking := _lacking(copies, theirs, ours):
             plan = planner.plan(self._flow.target, {self._flow.name}, lacking)
             silent = plan.problems
             told += tuple(_told(execute(plan, planner, f"the driver of {self._flow.name}")))
             ours = target.topics()
-        there = {name: ours[remote(name)] for name in chosen if remote(name) in ours}
+        there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         return FlowPlan(
             self._partitions(chosen, there, modes),
@@ -128,10 +128,10 @@ class _Told(NamedTuple):
 
 
 def _lacking(
-    selector: TopicSelector, chosen: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
+    copies: Mapping[str, str], theirs: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
 ) -> frozenset[str]:
     """Return the target topics that are missing, or miss partitions."""
-    wanted = ((selector.remote_topic(name), info.partitions) for name, info in chosen.items())
+    wanted = ((copy, theirs[name].partitions) for name, copy in copies.items())
     return frozenset(
         name for name, count in wanted if name not in ours or ours[name].partitions < count
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.registry import SourceRegistry
 from replication.errors import ClusterUnavailable
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 30.0
 _PAUSE_S = 0.1
-_OUT_OF_RANGE = 1
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Births:
                     raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
                 await asyncio.sleep(_PAUSE_S)
                 await self.network.refresh([partition.topic])
-                if answer is not None and answer.error == _OUT_OF_RANGE:  # retention took it
+                if answer is not None and answer.error == OFFSET_OUT_OF_RANGE:  # retention took it
                     position = max(position, await self.network.offset_at(partition, -2))
                 continue
             heard = time.monotonic()

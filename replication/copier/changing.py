@@ -79,7 +79,6 @@ class Changing:
         ends, spec = self.tending.ends, replace(spec, partitions=tuple(plans))
         await learn(spec, ends)
         await ends.takeover.heed(self.tending.lanes, self.tending.me)  # reads on as well
-        await ends.takeover.read_registry()
         for each in plans:
             known = ends.takeover.seen.get(each.source)
             if known is not None and is_bound(known) and known.isolation != spec.isolation:

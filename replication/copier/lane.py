@@ -34,7 +34,6 @@ class Stamp(NamedTuple):
 
     producer: tuple[int, int]
     sequence: int
-    proven: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +172,7 @@ class Lane(Watched):
             *others, mine = self.claimed.appenders
             self.claimed = replace(self.claimed, appenders=(*others, listed, mine))
             self.own += 1
-        self.resting[via] = Stamp(producer, 0, proven=False)
+        self.resting[via] = Stamp(producer, 0)
 
     def dismiss(self, via: Via) -> None:
         """Take back what ``admit`` did: it is not known whether the anchor stands."""
@@ -181,9 +180,9 @@ class Lane(Watched):
 
     def _switch(self, via: Via) -> None:
         """Append as the producer for ``via`` from now on; nothing is on the wire."""
-        self.resting[self.via] = Stamp(self.producer, self.sequence, self.proven)
+        self.resting[self.via] = Stamp(self.producer, self.sequence)
         self.via = via
-        self.producer, self.sequence, _ = self.resting.pop(via)
+        self.producer, self.sequence = self.resting.pop(via)
         self.proven = False  # it may have rested for so long that the broker has forgotten it
 
     def _piece(self, batch: Batch, frame: Frame, via: Via) -> Piece | None:
