@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import support
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from driving import Application, wait_for
 from mirrormaker import ask_mirror_client, start_checkpoint_connector
 
@@ -25,6 +26,7 @@ groups = mine-.*
 @pytest.fixture(scope="module")
 def app(source_cluster, target_cluster, tmp_path_factory):
     """A flow that has copied a topic, with a group of ours and one of MirrorMaker 2's on it."""
+    forget(source_cluster.bootstrap_servers, "mm2-offset-syncs.B.internal")
     made = Application(source_cluster, target_cluster, tmp_path_factory.mktemp("mm2") / "app", MORE)
     made.orders = made.topic()
     made.produce(made.orders, 300)
@@ -90,6 +92,14 @@ def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_
     finally:
         connector.terminate()
         connector.wait(30)
+
+
+def forget(servers: str, topic: str) -> None:
+    """Delete what a real MirrorMaker 2 of other tests may have left behind."""
+    if topic in known_topics(servers):
+        client = AdminClient({"bootstrap.servers": servers})  # its answers end with it
+        client.delete_topics([topic])[topic].result(20)
+        wait_for(lambda: topic not in known_topics(servers))
 
 
 def known_topics(servers: str) -> set[str]:
