@@ -33,6 +33,13 @@ def wait_for(found: Callable[[], Found], limit_s: float = 90) -> Found:
     return answer
 
 
+def show(log: Path, lines: int = 80) -> None:
+    """Print the end of a driver's log, which pytest shows where a test has failed."""
+    if log.exists():
+        ended = log.read_text(errors="replace").splitlines()[-lines:]
+        sys.stdout.write("\n".join([f"--- {log.name}", *ended, ""]))
+
+
 @dataclass
 class Application:
     """A configuration of its own names, and the drivers started for it."""
@@ -140,4 +147,6 @@ class Application:
                     each.wait(20)
                 except subprocess.TimeoutExpired:
                     each.kill()
+        for log in sorted(self.home.glob("*.log")):
+            show(log)
         self.store.close()

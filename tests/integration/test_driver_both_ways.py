@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import support
-from driving import REPOSITORY, wait_for
+from driving import REPOSITORY, show, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
@@ -86,6 +86,8 @@ class BothWays:
                 each.wait(20)
             except subprocess.TimeoutExpired:
                 os.killpg(each.pid, signal.SIGKILL)
+        for each in self.clusters:
+            show(self.home / f"{each}.log")
 
 
 @pytest.fixture
