@@ -2,7 +2,7 @@
 
 A batch that can pass as it is never gets decoded: its header is read, the few fields that belong
 to the writer are replaced in place, and the checksum is renewed. ``replication.records`` decodes
-the rest.
+the rest, and what older brokers left (``replication.old_messages``).
 
     offset  size  field                    offset  size  field
          0     8  base offset                  27     8  base timestamp
@@ -22,13 +22,16 @@ from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 
+from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
+from replication.old_messages import ATTRIBUTES_AT, MAGIC_AT, SMALLEST, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
+_MAGIC, _NO_PRODUCER = 2, -1
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
@@ -41,18 +44,21 @@ _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
 _WRITER = struct.Struct(">qhi")  # producer id, epoch, base sequence
 
-CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
+OLD_FORMAT = 1 << 16  # beyond the field's 16 bits: what ``walk`` says of formats 0 and 1
 ABORT, COMMIT = 0, 1  # types of a marker
 SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch, where it lies. ``view`` covers it whole, header included."""
+    """One batch, where it lies. ``view`` covers it whole, header included.
+
+    A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them.
+    """
 
     view: memoryview
     base: int  # offset of its first record, or of the record that once was there
@@ -77,13 +83,15 @@ class Batch:
     @property
     def leader_epoch(self) -> int:
         """Epoch of the leader that took it; -1: not known. Gone once the batch is restamped."""
+        if self.attributes & OLD_FORMAT:
+            return -1
         return int(_LEADER_EPOCH.unpack_from(self.view, _PREFIX)[0])
 
     @property
     def passes_as_bytes(self) -> bool:
-        """Whether a restamp is enough: no holes, the writer's own timestamps, no delete horizon."""
+        """Whether a restamp is enough: format 2, no holes, own timestamps, no delete horizon."""
         return (
-            not self.attributes & (LOG_APPEND_TIME | CONTROL | DELETE_HORIZON)
+            not self.attributes & (LOG_APPEND_TIME | CONTROL | DELETE_HORIZON | OLD_FORMAT)
             and self.count == self.last - self.base + 1
         )
 
@@ -91,8 +99,8 @@ class Batch:
 def walk(records: memoryview, where: object = "record batches") -> Iterator[Batch]:
     """Yield the whole batches in ``records``; a cut-off last one is left out, as Kafka sends it.
 
-    ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not a
-    format 2 batch with a right checksum: a wrong copy would get a fresh, right checksum from us.
+    ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not
+    of a format that we know with a right checksum: a wrong copy would get a fresh one from us.
     The checksum does not cover offsets and length: offsets must rise, and the first batch be whole.
     """
     position, end, following = 0, len(records), 0
@@ -108,9 +116,11 @@ def walk(records: memoryview, where: object = "record batches") -> Iterator[Batc
             raise CorruptBatch(
                 f"reading {where} at offset {base}: a batch of {length} bytes, {end} are there"
             )
-        if base < following:
-            raise CorruptBatch(f"reading {where} at offset {base}: it follows {following - 1}")
         batch = _read(records[position:stop], base, length, where)
+        if batch.base < following:
+            raise CorruptBatch(
+                f"reading {where} at offset {batch.base}: it follows {following - 1}"
+            )
         yield batch
         position, following = stop, batch.last + 1
 
@@ -119,25 +129,29 @@ def producer_ids(records: memoryview) -> set[int]:
     """Return the producer ids of the batches in ``records``: a look at headers, no check."""
     found: set[int] = set()
     position, end = 0, len(records)
-    while position + HEADER_SIZE <= end:
-        found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
+    while position + SMALLEST <= end:
+        if records[position + MAGIC_AT] < _MAGIC:
+            found.add(_NO_PRODUCER)
+        elif position + HEADER_SIZE <= end:
+            found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
         length = _LENGTH.unpack_from(records, position + 8)[0]
-        if length < HEADER_SIZE - _PREFIX:
+        if length < SMALLEST - _PREFIX:
             break  # damaged: whoever walks the batches says so
         position += _PREFIX + length
     return found
 
 
 def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
+    if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
+        return _read_old(view, base, where)
     if length < HEADER_SIZE - _PREFIX:
         raise CorruptBatch(f"reading {where} at offset {base}: a batch of {length} bytes")
     (_, _, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, *writer) = (
         HEADER.unpack_from(view)
     )
-    if magic != 2:
+    if magic != _MAGIC:
         raise CorruptBatch(
-            f"reading {where} at offset {base}: message format {magic}; only format 2 is copied, "
-            "which every broker since 0.11 writes"
+            f"reading {where} at offset {base}: message format {magic}, which is not known here"
         )
     if crc32c(view[_CRC_START:]) != crc:
         raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not fit the bytes")
@@ -157,6 +171,26 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
         producer_id,
         producer_epoch,
         sequence,
+    )
+
+
+def _read_old(view: memoryview, last: int, where: object) -> Batch:
+    """Return a message of format 0 or 1, or a compressed set, which has its last one's offset."""
+    try:
+        found = messages(view)
+    except CorruptBatch as error:
+        raise CorruptBatch(f"reading {where} at offset {last}: {error}") from error
+    return Batch(
+        view,
+        found[0].offset,
+        last,
+        len(found),
+        view[ATTRIBUTES_AT] & CODEC_MASK | OLD_FORMAT,
+        found[0].timestamp,
+        max(each.timestamp for each in found),
+        _NO_PRODUCER,
+        -1,
+        -1,
     )
 
 

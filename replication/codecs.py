@@ -14,6 +14,7 @@ from replication.errors import CorruptBatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+CODEC_MASK = 0x07  # of a batch's attributes
 MOST = 128 << 20  # bytes of one batch, unpacked; only batches that must be taken apart meet it
 _FIRST_ROOM = 64 << 10
 _NO_ROOM = "whole buffer"  # how cramjam says that the output does not fit; it has no other sign

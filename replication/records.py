@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 
-from replication.batches import CODEC_MASK, HEADER, HEADER_SIZE, LOG_APPEND_TIME, Batch
-from replication.codecs import compress, decompress
+from replication.batches import HEADER, HEADER_SIZE, LOG_APPEND_TIME, OLD_FORMAT, Batch
+from replication.codecs import CODEC_MASK, compress, decompress
 from replication.errors import CorruptBatch
+from replication.old_messages import messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,10 +36,15 @@ class Record:
 def decode(batch: Batch, where: object = "record batch") -> list[Record]:
     """Return the batch's records in order.
 
-    With LogAppendTime each record has the batch's max timestamp. Raises CorruptBatch naming
-    ``where`` and the offset.
+    With LogAppendTime each record has the batch's max timestamp, in format 0 it has -1: none.
+    Raises CorruptBatch naming ``where`` and the offset.
     """
     try:
+        if batch.attributes & OLD_FORMAT:
+            return [
+                Record(each.offset, each.timestamp, _rest(each.key, each.value))
+                for each in messages(batch.view)
+            ]
         data = decompress(batch.attributes & CODEC_MASK, batch.view[HEADER_SIZE:])
         return list(_records(batch, memoryview(data)))
     except (CorruptBatch, IndexError) as error:
@@ -149,11 +155,16 @@ def plain_record(
     headers: Iterable[tuple[str, bytes]] = (),
 ) -> Record:
     """Build a record of our own, as in the state topics."""
-    listed = list(headers)
-    parts = [_sized(key), _sized(value), varint(len(listed))]
-    for name, content in listed:
+    return Record(0, timestamp, _rest(key, value, list(headers)))
+
+
+def _rest(
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()
+) -> bytes:
+    parts = [_sized(key), _sized(value), varint(len(headers))]
+    for name, content in headers:
         parts += [_sized(name.encode()), _sized(content)]
-    return Record(0, timestamp, b"".join(parts))
+    return b"".join(parts)
 
 
 def with_headers(rest: bytes, more: Iterable[tuple[str, bytes]]) -> bytes:

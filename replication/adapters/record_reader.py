@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import (
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+)
 from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
@@ -134,6 +140,8 @@ class RecordReader:
 
 def _record(message: Message) -> Record:
     kind, milliseconds = message.timestamp()
+    if kind == TIMESTAMP_NOT_AVAILABLE:  # of message format 0; in format 2 that is -1
+        kind, milliseconds = TIMESTAMP_CREATE_TIME, -1
     # The stubs allow for more: a consumed message has an offset, its header names are text.
     headers = cast("tuple[tuple[str, bytes | None], ...]", tuple(message.headers() or ()))
     offset = cast("int", message.offset())

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from replication.batches import CODEC_MASK, walk
+from replication.batches import walk
+from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
 from replication.provenance import BORN_HERE
 from replication.records import coalesce, split
