@@ -128,6 +128,7 @@ class Appending:
         if base > expected and lane.on_wire[0] is piece:
             self.on_gap(lane, expected)
         self.acked += len(piece.batch)
+        lane.delays.note(piece, int(time.time() * 1000))
         if self.acked >= _MUCH:
             self.much.set()
         lane.appended(piece, base)

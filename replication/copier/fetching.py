@@ -167,7 +167,7 @@ class Fetching:
         lane.source_end = found.stable if self.options.isolation else found.high_watermark
         lane.news.add(lane)
         try:
-            return lane.take(found, frame)
+            return lane.take(found, frame, int(time.time() * 1000))
         except CorruptBatch as error:
             if lane.waiting:
                 return 0  # what came before the damage is sent first; then it is met again

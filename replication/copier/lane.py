@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
+from replication.copier.delays import Delays
 from replication.copier.pieces import Piece, halves, merge_small
 from replication.copier.watched import Watched
 from replication.course import Course
@@ -77,6 +78,7 @@ class Lane(Watched):
     source_end: int = 0
     last_timestamp: int = 0
     caught_up_ms: int = 0
+    delays: Delays = field(default_factory=Delays)
     done: tuple[int, int] = (0, -1)  # as ``taken``, for what is acked
     course: Course = field(init=False)  # of anchors, from which offsets are translated
 
@@ -124,7 +126,7 @@ class Lane(Watched):
         pieces = (*self.on_wire, *self.waiting)
         return not self.unsure and all(each.denied or not each.stamped for each in pieces)
 
-    def take(self, fetched: Fetched, frame: Frame) -> int:
+    def take(self, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
         """Queue what the source answered; return how many bytes were queued.
 
         Raises CorruptBatch; what came before the damage is queued.
@@ -153,6 +155,7 @@ class Lane(Watched):
                 self.pass_over()
             else:
                 piece.epochs = before if piece.before == at else -1, epoch
+                piece.fetched_ms = now_ms
                 self.waiting.append(piece)
                 queued += len(piece.batch)
         return queued
@@ -344,4 +347,7 @@ class Lane(Watched):
             lost=self.lost,
             run=self.course.newest,
             since=base.since,
+            timed=self.delays.records,
+            age_ms=self.delays.age.told(now_ms),
+            latency_ms=self.delays.latency.told(now_ms),
         )

@@ -42,6 +42,7 @@ class Piece:
     epochs: tuple[int, int] = (-1, -1)  # source leader epochs before ``before`` and ``after``
     via: Via = BORN_HERE  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
+    fetched_ms: int = 0  # when the source sent it, by our clock
 
     @property
     def count(self) -> int:
@@ -91,6 +92,7 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
         merged=True,
         epochs=(small[0].epochs[0], small[-1].epochs[1]),
         via=via,
+        fetched_ms=small[-1].fetched_ms,
     )
     small.pop().frame = None
     for piece in (waiting.popleft() for _ in batches):
@@ -109,6 +111,7 @@ def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
     later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
     sooner.epochs, later.epochs = (before, epoch), (epoch, epoch)
     sooner.via = later.via = piece.via
+    sooner.fetched_ms = later.fetched_ms = piece.fetched_ms
     return sooner, later
 
 

@@ -23,6 +23,7 @@ from replication.copier.counting import (
     transactional_ids,
     unfenced_ids,
 )
+from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.copier.repeating import NO_PRODUCER, back_to_anchors, cannot_count, ends_of
 from replication.copier.searching import settle, without_anchor_range
@@ -248,6 +249,7 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.resting.clear()
     lane.counted, lane.found = 0, (0, 0)
     lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
+    lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
     lane.course = Course.of(anchor)

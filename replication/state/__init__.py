@@ -93,7 +93,9 @@ _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
 # JSON knows lists only; equal records must be equal after they were read.
 _SHAPES: dict[str, Callable[[Any], Any]] = {
+    "age_ms": tuple,
     "appenders": lambda found: tuple((t, p) for t, p in found),
+    "latency_ms": tuple,
     "run": tuple,
     "since": tuple,
     "via": tuple,

@@ -49,6 +49,11 @@ class Anchor(Record):
     # Where it took the partition over from another copier, at the source and on the target: what
     # stands before was not copied by us, so offsets before it cannot be translated.
     since: tuple[int, int] | None = None
+    # Delays in ms, see copier.delays: the last one, the longest of late, the sum over ``timed``
+    # records; of reading at the source, and of being acked by the target.
+    timed: int = 0
+    age_ms: tuple[int, int, int] = (0, 0, 0)
+    latency_ms: tuple[int, int, int] = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ BY_TYPE = {
     "tuple[tuple[str, int], ...]": st.lists(st.tuples(text, numbers), max_size=3).map(tuple),
     "tuple[int, int] | None": st.none() | st.tuples(numbers, numbers),
     "tuple[int, int, int, int, int] | None": st.none() | st.tuples(*[numbers] * 5),
+    "tuple[int, int, int]": st.tuples(*[numbers] * 3),
 }
 
 
