@@ -30,6 +30,7 @@ from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
+from spark_jobs.pulse import Pulse
 from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import finds_units_again, start_session, warm_workers
 from spark_jobs.source import LINGER_S, IsthmusSource
@@ -135,10 +136,14 @@ class Driver:
     def _loop(self, jvm: SparkJvm) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
+        pulse = Pulse(lambda: _die("nothing moves in this driver, Spark's JVM may hang"))
+        pulse.start()
         while not all(each.done for each in self._flows):
             begin = time.monotonic()
             self._drive(jvm)
+            pulse.beat()
             time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
+        pulse.stop()
         for each in self._flows:
             each.hold.close()
 

@@ -40,6 +40,7 @@ _LEAN = (
     "-Xms160m",
     "-Xss4m",
     "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",  # a JVM that lives without memory answers nobody
     "-Xlog:disable",
 )
 _HEAP = "512m"  # Spark refuses less than 450 MiB
@@ -54,6 +55,7 @@ appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
 """
 # Settings that are read before a SparkContext exists; all others are set on its builder.
 _EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")
+_NO_MEMORY = 3  # exit code of a JVM that ran out of memory
 DIED = 70  # exit code of a driver whose JVM is gone: start me again
 
 
@@ -70,10 +72,11 @@ class SparkJvm:
         return self.process.poll() is None
 
     def was_killed(self, patience_s: float = 1.0) -> bool:
-        """Say whether a signal ended it. Its sockets close a little earlier than it ends."""
+        """Say whether a signal or a want of memory ended it; its sockets close a little earlier."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience_s)
-        return (self.process.returncode or 0) < 0
+        code = self.process.returncode or 0
+        return code < 0 or code == _NO_MEMORY
 
     def connect(self) -> None:
         """Wait until it listens, and tell PySpark where.
