@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
+from replication.copier.disbelief import believed_end
 from replication.copier.network import FetchEntry, FetchOptions, Frame
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.repeating import cannot_count
@@ -107,13 +108,7 @@ async def _read_some(
     for found in await target.fetch(leader.node, entries, options, frame, line="count"):
         lane = by_entry[found.topic_id, found.partition]
         if found.error == OFFSET_OUT_OF_RANGE:
-            start = await target.offset_at(lane.target, -2)
-            end = await target.offset_at(lane.target, -1)
-            if counts[lane].next_offset < start:
-                passed[lane] = start
-                continue
-            reason = f"the target holds [{start}, {end}), not our {counts[lane].next_offset}"
-            lane.park(PartitionState.TARGET_RESET, reason)
+            await _look_outside(target, lane, counts[lane].next_offset, passed)
             continue
         if found.error:
             await asyncio.sleep(0.1)
@@ -122,6 +117,17 @@ async def _read_some(
         for batch in walk(found.records, lane.target):
             counts[lane].add(batch)
     return passed
+
+
+async def _look_outside(target: Network, lane: Lane, at: int, passed: dict[Lane, int]) -> None:
+    """Find out why ``at`` is not in the target's log: retention, a cut, or a leader that lagged."""
+    start = await target.offset_at(lane.target, -2)
+    end = await believed_end(target, lane.target, at)
+    if at < start:
+        passed[lane] = start
+    elif at > end:
+        reason = f"the target holds [{start}, {end}), not our {at}"
+        lane.park(PartitionState.TARGET_RESET, reason)
 
 
 def may_append(lane: Lane, transactional_id: str) -> bool:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.copier.disbelief import believed_end
 from replication.copier.held import Held
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import (
@@ -39,7 +40,6 @@ _GATHER_S = 0.0015
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 _LOCATE_S = 5.0
-_DISBELIEF_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,22 +228,10 @@ class Fetching:
         return out_of_range(lane.position, start, end)
 
     async def _bounds(self, lane: Lane) -> tuple[int, int]:
-        """Return what a partition holds. An end before our position is asked for again.
-
-        A leader that is new may not know yet how far its log is readable: it takes three answers
-        to believe that records are gone.
-        """
-        for asked_again in range(3):
-            if asked_again:
-                await asyncio.sleep(_DISBELIEF_S)
-                await self.shared.network.refresh([lane.source.topic])
-            start, end = await asyncio.gather(
-                self.shared.network.offset_at(lane.source, -2),
-                self.shared.network.offset_at(lane.source, -1),
-            )
-            if end >= lane.position:
-                break
-        return start, end
+        """Return what a partition holds."""
+        network = self.shared.network
+        end = await believed_end(network, lane.source, lane.position)
+        return await network.offset_at(lane.source, -2), end
 
     def _all_wait(self, reason: str) -> None:
         for lane in list(self.wishes.lanes):

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.copier.disbelief import believed_end
 from replication.copier.lane import Lane
 from replication.copier.outcomes import target_reset
 from replication.copier.repeating import RepeatingLane
@@ -88,7 +89,7 @@ class Placing:
         return self.copied_before or asked
 
     async def _without_anchor(self, lane: Lane) -> None:
-        end = await self._offset(lane, LATEST, of_target=True)
+        end = await self._target_end(lane, 1)
         if end is None:
             return
         choice = self._choice(lane, PartitionState.POSITION_LOST)
@@ -130,7 +131,7 @@ class Placing:
         known = lane.claimed
         if lane.source in self.ends.checked or not known.clean:
             return
-        end = await self._offset(lane, LATEST, of_target=True)
+        end = await self._target_end(lane, known.target or 0)
         if end is not None and known.target is not None and end < known.target:
             await self._reset(lane, target_reset(end, known.target).reason, end)
         elif end is not None:
@@ -179,6 +180,15 @@ class Placing:
                 return found if found >= 0 else await end.offset_at(partition, LATEST)
         except (TimeoutError, ReplicationError) as problem:
             _put_off(lane, str(problem) or "the source or target partition has no leader")
+            return None
+
+    async def _target_end(self, lane: Lane, known: int) -> int | None:
+        """Return the end of the target, an answer below ``known`` only if it is a sure one."""
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                return await believed_end(self.ends.target, lane.target, known)
+        except (TimeoutError, ReplicationError) as problem:
+            _put_off(lane, str(problem) or "the target partition has no leader")
             return None
 
     def _choice(self, lane: Lane, state: PartitionState) -> str:
