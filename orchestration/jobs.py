@@ -5,6 +5,7 @@ as the flows beat, or says why they do not.
 """
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from orchestration.intents import find_flow, write_intent
 from orchestration.resources import Plant
+from replication.adapters.processes import Process
 from replication.errors import ConfigError
 from replication.model import Desired
 from replication.supervision import Application, applications
@@ -38,24 +40,22 @@ class History(dg.Config):
 def launch(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
     """Start the application's watcher and wait until each of its flows beats."""
     app, launcher = _application(plant, config.application), plant.launcher()
-    if config.restart:
-        launcher.stop(app)
-    before = _beats(plant, app)
-    process = launcher.start(app)
-    context.log.info("watcher of %s is process %s", app.name, process.pid)
-    deadline = time.monotonic() + GATE_S
-    while not all(beat > before.get(flow, 0) for flow, beat in _beats(plant, app).items()):
-        if not process.alive() or time.monotonic() > deadline:
-            raise dg.Failure(_why(plant, app, alive=process.alive()), allow_retries=False)
-        time.sleep(0.5)
+    with launcher.acting(app):
+        if config.restart:
+            launcher.stop(app)
+        before = _beats(plant, app)
+        process = launcher.start(app)
+        context.log.info("watcher of %s is process %s", app.name, process.pid)
+        _await_beats(plant, app, before, process)
     context.log.info("all wanted flows of %s beat: %s", app.name, ", ".join(before))
 
 
 @dg.op
 def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
     """End the application's processes, cleanly where they let it."""
-    app = _application(plant, config.application)
-    plant.launcher().stop(app)
+    app, launcher = _application(plant, config.application), plant.launcher()
+    with launcher.acting(app):
+        launcher.stop(app)
     context.log.info("%s has ended", app.name)
 
 
@@ -126,6 +126,17 @@ def _beats(plant: Plant, app: Application) -> dict[str, int]:
         for name, look in zip(app.flows, looks, strict=True)
         if look is None or look.seen.desired is not Desired.STOP
     }
+
+
+def _await_beats(
+    plant: Plant, app: Application, before: Mapping[str, int], process: Process
+) -> None:
+    """Wait until each flow beats anew. Raises Failure when it does not."""
+    deadline = time.monotonic() + GATE_S
+    while not all(beat > before.get(flow, 0) for flow, beat in _beats(plant, app).items()):
+        if not process.alive() or time.monotonic() > deadline:
+            raise dg.Failure(_why(plant, app, alive=process.alive()), allow_retries=False)
+        time.sleep(0.5)
 
 
 def _why(plant: Plant, app: Application, *, alive: bool) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.processes import Process, began, recall, remember, spawn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from orchestration.home import Home
@@ -57,6 +58,19 @@ class Launcher:
     def driver_alive(self, app: Application) -> bool:
         """Say whether a driver on this host holds the application's lock."""
         return is_locked(self.home.app(app.name) / "driver.lock")
+
+    @contextlib.contextmanager
+    def acting(self, app: Application) -> Iterator[None]:
+        """Show, as long as this process lives and the block runs, that it acts on ``app``."""
+        directory = self.home.app(app.name)
+        directory.mkdir(parents=True, exist_ok=True)
+        with (directory / "acting.lock").open("ab") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH)  # shared: that two act is for others to prevent
+            yield
+
+    def is_acted_on(self, app: Application) -> bool:
+        """Say whether a process on this host is starting or stopping ``app``."""
+        return is_locked(self.home.app(app.name) / "acting.lock", fcntl.LOCK_EX)
 
     def start(self, app: Application) -> Process:
         """Start the watcher unless it lives, and return it."""
@@ -106,14 +120,16 @@ def heed_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def is_locked(file: Path) -> bool:
-    """Say whether a process holds an flock on ``file``; the probe takes a shared one for a moment.
+def is_locked(file: Path, probe: int = fcntl.LOCK_SH) -> bool:
+    """Say whether a process holds an flock on ``file`` that leaves no room for ``probe``.
+
+    The probe is taken for a moment. A shared one sees who holds a file alone.
 
     The kernel drops a lock with its process, so this cannot mistake a stranger's pid for ours.
     """
     with contextlib.suppress(FileNotFoundError), file.open("rb") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(handle, probe | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
     return False

@@ -26,6 +26,8 @@ from replication.supervision import (
 
 APPLICATION_TAG = "replication/application"
 FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
+SHOWS_S = 20.0  # from the begin of a run to that of its op, on a busy machine
+_BEGUN = {dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING}
 ACTIVE = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -42,22 +44,38 @@ ACTIVE = [
 )
 def supervisor(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
     """Keep every wanted application running, and report lag, rate and health of every flow."""
-    result = supervise(plant, launching(context.instance), context.cursor)
+    result = supervise(plant, launching(context.instance, plant), context.cursor)
     for request in result.run_requests or []:
         context.log.info("asking for %s: %s", request.job_name, request.run_key)
     return result
 
 
-def launching(instance: dg.DagsterInstance) -> frozenset[str]:
-    """Return the tags of the applications that a run is working on."""
+def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
+    """Return the tags of the applications that a run is working on.
+
+    A run whose process has gone, as after a power cut, is ended on the way: it would hold up its
+    application, and all that waits for its turn, for minutes.
+    """
+    apps = {slug(each.name): each for each in applications(plant.config())}
+    acts, busy = plant.launcher().is_acted_on, set()
     active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
     since = time.time() - FORGOTTEN_S
-    return frozenset(
-        tag
-        for each in active
-        if each.create_timestamp.timestamp() > since
-        and (tag := each.dagster_run.tags.get(APPLICATION_TAG)) is not None
-    )
+    for each in active:
+        tag = each.dagster_run.tags.get(APPLICATION_TAG)
+        if tag is None or each.create_timestamp.timestamp() <= since:
+            continue
+        if tag in apps and _may_be_dead(each) and not acts(apps[tag]):
+            instance.report_run_failed(each.dagster_run, "Its process is gone.")
+        else:
+            busy.add(tag)
+    return frozenset(busy)
+
+
+def _may_be_dead(record: dg.RunRecord) -> bool:
+    """Say whether a run has begun so long ago that its process would show that it acts."""
+    begun = record.start_time or record.create_timestamp.timestamp()
+    status = record.dagster_run.status
+    return status in _BEGUN and time.time() - begun > SHOWS_S
 
 
 def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from replication.model import PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from replication.config.model import Config, Flow
     from replication.state import Stored
@@ -62,6 +63,7 @@ class World:
         self.origin = MemorySource()
         self.watched: set[str] = set()
         self.driven: set[str] = set()
+        self.acted_on: set[str] = set()
         self.started: list[str] = []
         self.stopped: list[str] = []
         self.home = Home(Path("/nowhere"))
@@ -78,6 +80,13 @@ class World:
 
     def driver_alive(self, app: Application) -> bool:
         return app.name in self.driven
+
+    def is_acted_on(self, app: Application) -> bool:
+        return app.name in self.acted_on
+
+    @contextmanager
+    def acting(self, app: Application) -> Iterator[None]:
+        yield
 
     def start(self, app: Application) -> World:
         self.started.append(app.name)

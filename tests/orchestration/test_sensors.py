@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
+from orchestration import sensors
 from orchestration.assets import stream_key
 from orchestration.observe import now_ms
 from orchestration.sensors import APPLICATION_TAG, supervisor
@@ -64,6 +65,21 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     assert result.skip_reason.skip_message == (
         "A->B STARTING: it was never started; application B: a launch is under way"
     )
+
+
+@pytest.mark.parametrize("status", list(sensors._BEGUN), ids=str)
+def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another(
+    world, instance, monkeypatch, status
+):
+    monkeypatch.setattr(sensors, "SHOWS_S", 0.0)
+    dead = create_run_for_test(instance, status=status, tags={APPLICATION_TAG: "B"})
+    world.acted_on = {"B"}
+    held_up = tick(world, instance)
+    assert not held_up.run_requests
+    world.acted_on = set()
+    (request,) = tick(world, instance, held_up.cursor).run_requests
+    assert request.job_name == "launch_flow"
+    assert instance.get_run_by_id(dead.run_id).status == dg.DagsterRunStatus.FAILURE
 
 
 def test_a_tick_that_died_before_its_cursor_was_saved_asks_for_the_same_run(world, instance):

@@ -1,0 +1,49 @@
+"""What processes show of each other through locks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from orchestration.home import Home
+from orchestration.launcher import Launcher
+from replication.supervision import Application
+
+APP = Application("B", "B", ("A->B",))
+ACTS = """
+import sys
+from pathlib import Path
+from orchestration.home import Home
+from orchestration.launcher import Launcher
+from replication.supervision import Application
+with Launcher(Home(Path(sys.argv[1])), Path("f")).acting(Application("B", "B", ("A->B",))):
+    print("acts", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def launcher(tmp_path) -> Launcher:
+    return Launcher(Home(tmp_path), tmp_path / "f.properties")
+
+
+def test_bl_126_that_a_process_acts_is_seen_until_it_is_killed(launcher, tmp_path):
+    assert not launcher.is_acted_on(APP)
+    with subprocess.Popen(
+        [sys.executable, "-c", ACTS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"acts\n"
+        assert launcher.is_acted_on(APP)
+        process.kill()
+        process.wait(20)
+    assert not launcher.is_acted_on(APP)
+
+
+def test_two_that_act_at_a_time_do_not_wait_for_each_other(launcher):
+    with launcher.acting(APP):
+        with launcher.acting(APP):
+            assert launcher.is_acted_on(APP)
+        assert launcher.is_acted_on(APP)
+    assert not launcher.is_acted_on(APP)
