@@ -41,6 +41,11 @@ class Claimant:
     generation: int
 
     @property
+    def producer(self) -> tuple[int, int]:
+        """What batches carry: producer id and epoch."""
+        return self.producer_id, self.epoch
+
+    @property
     def fences(self) -> bool:
         """Whether it can bar former appenders, and be barred: it has a transactional id."""
         return bool(self.transactional_id)

@@ -94,6 +94,9 @@ class Origins:
         return rule.passage(self.entries.get(producer_id))
 
 
-def onward(transactional_id: str, via: Via) -> str:
-    """Return the name for records that came by ``via``: a producer id of its own for each (P3)."""
-    return "~".join((transactional_id, *via))
+def onward(transactional_id: str, via: Via, source: str) -> str:
+    """Return the name for what came to the cluster ``source`` by ``via``: one for each way (P3).
+
+    An earlier release named such producers ``<id>~<via>``, without the source: no name is both.
+    """
+    return "~".join((transactional_id, "", *via, source))

@@ -76,7 +76,8 @@ def by_registry(lane: Lane, epoch: int = 1) -> Lane:
     origins = Origins()
     origins.learn(REGISTRY)
     lane.passage = partial(origins.passage, rule=Rule("b"))
-    lane.admit(("c",), "x~c", (PASSING_ON, epoch))
+    lane.name_appender("x~c", PASSING_ON)
+    lane.admit(("c",), (PASSING_ON, epoch))
     return lane
 
 

@@ -13,9 +13,10 @@
 ``proving``                                   whether a target fences at all (A, B)
 ``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
 ``changing``                                  another plan for a unit that copies on
+``registry``, ``forwarding``, ``claimants``   which batches are copies, who passes them on (P1, P3)
 ``keeping``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
-``logs``                                      the state topics, over the unit's own connections
+``logs``, ``deciding``                        the state topics, over the unit's own connections
 ``network``                                   what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 

@@ -143,4 +143,8 @@ def unfenced_ids(
 ) -> set[tuple[str, int]]:
     """Return appenders whose producer id our markers do not carry, but who are counted."""
     listed = {each for lane in lanes if not cannot_count(lane) for each in lane.claimed.appenders}
-    return {(name, number) for name, number in listed if producers[name][0] != number}
+    return {
+        (name, number)
+        for name, number in listed
+        if name in producers and producers[name][0] != number
+    }

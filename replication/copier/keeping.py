@@ -84,8 +84,13 @@ class Keeping:
             await asyncio.sleep(due - time.monotonic())
 
     async def _write(self, looked: Collection[Lane], *, clean: bool = False) -> None:
-        """Write what is new of ``looked``."""
+        """Write what is new of ``looked``.
+
+        Not of lanes whose last transaction may be committed or not: what we know of them may be
+        older than that. They are taken over before they go on.
+        """
         now = int(time.time() * 1000)
+        looked = [each for each in looked if not each.in_doubt]
         self.news.difference_update(looked)
         anchors = {lane: lane.course.note(lane.anchor(now, clean=clean)) for lane in looked}
         moved = {

@@ -43,7 +43,6 @@ class Lane(Watched):
 
     mode: ClassVar[str] = Mode.APPEND
     bits: ClassVar[int] = 0  # attributes of a batch that only this mode sets
-    forwards: ClassVar[bool] = True  # it may have a producer for each birthplace of its records
 
     flow: str
     plan: PartitionPlan
@@ -99,6 +98,11 @@ class Lane(Watched):
         return self.topic_id, self.source.partition
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether it is not known what was committed last, so that no anchor may be written."""
+        return False
+
+    @property
     def sends(self) -> bool:
         """Whether a piece may go out now.
 
@@ -145,7 +149,7 @@ class Lane(Watched):
                     f"in a log that ends at {fetched.high_watermark}"
                 )
             via = self._via(batch) if aborted.keeps(batch) and batch.count else None
-            if via and not self.has_producer(via):
+            if via and self.producer_for(via) is None:
                 break  # it is fetched again when there is one
             at, before, epoch = self.position, self.last_epoch, batch.leader_epoch
             piece = None if via is None else self._piece(batch, frame, via)
@@ -164,24 +168,27 @@ class Lane(Watched):
         """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
         return BORN_HERE if self.passage is None else self.passage(batch.producer_id)
 
-    def has_producer(self, via: Via) -> bool:
-        """Say whether records that came by ``via`` can be appended."""
-        return via == self.via or via in self.resting
+    def producer_for(self, via: Via) -> tuple[int, int] | None:
+        """Return the producer that appends here what came by ``via``; None: there is none yet."""
+        if via == self.via:
+            return self.producer
+        stamp = self.resting.get(via)
+        return None if stamp is None else stamp.producer
 
-    def admit(self, via: Via, transactional_id: str, producer: tuple[int, int]) -> None:
-        """Let ``producer`` append what came by ``via``, once the anchor that names it is acked."""
-        listed = (transactional_id, producer[0])
+    def name_appender(self, transactional_id: str, producer_id: int) -> None:
+        """Name another producer of ours in anchors from now on: whoever comes must bar it too."""
+        listed = (transactional_id, producer_id)
         if listed not in self.claimed.appenders[-self.own :]:
             *others, mine = self.claimed.appenders
             self.claimed = replace(self.claimed, appenders=(*others, listed, mine))
             self.own += 1
-        self.resting[via] = Stamp(producer, 0)
 
-    def dismiss(self, via: Via) -> None:
-        """Take back what ``admit`` did: it is not known whether the anchor stands."""
-        self.resting.pop(via, None)
+    def admit(self, via: Via, producer: tuple[int, int]) -> None:
+        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
+        if via != self.via:
+            self.resting[via] = Stamp(producer, 0)
 
-    def _switch(self, via: Via) -> None:
+    def switch(self, via: Via) -> None:
         """Append as the producer for ``via`` from now on; nothing is on the wire."""
         self.resting[self.via] = Stamp(self.producer, self.sequence)
         self.via = via
@@ -226,7 +233,7 @@ class Lane(Watched):
             merge_small(self.waiting, self.source)
         piece = self.waiting.popleft()
         if piece.via != self.via:
-            self._switch(piece.via)
+            self.switch(piece.via)
         if not piece.stamped:
             piece = self._small_enough(piece)
             piece.sequence = self.sequence

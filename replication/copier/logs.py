@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import COMMIT, TRANSACTIONAL, Batch, next_sequence, restamp, walk
+from replication.copier.deciding import Deciding, Found
 from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.copier.network import Ack, Network
+    from replication.progress import Claimant
     from replication.records import Record
 
 _PATIENCE_S = 15.0
@@ -45,8 +47,8 @@ class StateLog:
     position: int = -1  # next offset to read; -1: not yet known
     producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
-    _undecided: dict[int, list[Stored]] = field(default_factory=dict)  # by producer id
-    _sequence: int = 0
+    _deciding: Deciding = field(default_factory=Deciding)
+    _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
     _frame: Frame = field(default_factory=Frame)
     _kept: list[Stored] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
@@ -58,7 +60,8 @@ class StateLog:
     async def own(self, producer: tuple[int, int]) -> None:
         """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
         async with self._turn:
-            self.producer, self._sequence = producer, 0
+            self.producer = producer
+            self._sequences.pop(producer, None)
 
     async def start_near_end(self, back: int) -> None:
         """Begin to read ``back`` offsets before the end, or at the log's start."""
@@ -96,41 +99,40 @@ class StateLog:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
 
-    async def append(self, records: Sequence[Stored], transactional_id: str = "") -> None:
+    async def append(self, records: Sequence[Stored], within: Claimant | None = None) -> None:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
 
-        With a ``transactional_id`` as part of its open transaction, which this topic has joined.
+        ``within`` the open transaction of a producer, which this topic has joined.
 
         Raises Fenced when the producer was fenced, ClusterRejected when the broker says no. Being
         cancelled does not stop it: the next append has to know how this one ended.
         """
         if records:
-            await asyncio.shield(
-                asyncio.create_task(self._append_in_turn(records, transactional_id))
-            )
+            await asyncio.shield(asyncio.create_task(self._append_in_turn(records, within)))
 
     async def append_batch(self, batch: bytearray) -> None:
         """Append a batch of any records, as ``append`` does with ours."""
         async with self._turn:
-            await asyncio.shield(asyncio.create_task(self._append(batch, "")))
+            await asyncio.shield(asyncio.create_task(self._append(batch, None)))
 
-    async def _append_in_turn(self, records: Sequence[Stored], transactional_id: str) -> None:
+    async def _append_in_turn(self, records: Sequence[Stored], within: Claimant | None) -> None:
         now = int(time.time() * 1000)
         async with self._turn:
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
-                await self._append(encode(listed), transactional_id)
+                await self._append(encode(listed), within)
 
-    async def _append(self, batch: bytearray, transactional_id: str) -> None:
+    async def _append(self, batch: bytearray, within: Claimant | None) -> None:
         count = next(walk(memoryview(batch), self.topic)).count
-        sequence = self._sequence if self.producer[0] >= 0 else -1
-        bits = TRANSACTIONAL if transactional_id else 0
-        restamp(batch, *self.producer, sequence, bits)
+        producer = self.producer if within is None else within.producer
+        transactional_id = "" if within is None else within.transactional_id
+        sequence = self._sequences.get(producer, 0) if producer[0] >= 0 else -1
+        restamp(batch, *producer, sequence, TRANSACTIONAL if within else 0)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in {0, 46}:
-                self._sequence = next_sequence(self._sequence, count)
+                self._sequences[producer] = next_sequence(sequence, count)
                 return
             if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
                 await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
@@ -200,21 +202,21 @@ class StateLog:
             if batch.is_control:
                 records += self._decided(batch)
             elif batch.is_transactional:
-                self._undecided.setdefault(batch.producer_id, []).extend(self._stored(batch))
+                self._deciding.hold(batch.producer_id, self._stored(batch))
             else:
-                records += self._stored(batch)
+                records += self._deciding.pass_on(self._stored(batch))
             self.position = batch.last + 1
         return records
 
     def _decided(self, marker: Batch) -> list[Stored]:
-        """Return what a marker commits; what it aborts is dropped."""
+        """Return what a marker commits."""
         self.markers[marker.producer_id] = marker.producer_epoch
-        held = self._undecided.pop(marker.producer_id, [])
-        return held if any(_is_commit(each) for each in decode(marker, self.topic)) else []
+        commits = any(_is_commit(each) for each in decode(marker, self.topic))
+        return self._deciding.end(marker.producer_id, commits=commits)
 
-    def _stored(self, batch: Batch) -> list[Stored]:
+    def _stored(self, batch: Batch) -> list[Found]:
         return [
-            stored
+            Found(record.offset, stored)
             for record in decode(batch, self.topic)
             if record.offset >= self.position
             and (stored := parse(*key_and_value(record))) is not None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from replication.copier.ends import Clusters
+    from replication.copier.forwarding import Forwarding
     from replication.copier.lane import Lane
-    from replication.copier.registry import Forwarding
     from replication.copier.spec import UnitSpec
 
 _MOST_FETCHED = 4 << 20  # of one partition in one answer

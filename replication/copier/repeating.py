@@ -35,7 +35,6 @@ class RepeatingLane(Lane):
     """A lane of a plain producer, or of none at all: then batches go one by one, unnumbered."""
 
     mode: ClassVar[str] = Mode.AT_LEAST_ONCE
-    forwards: ClassVar[bool] = False  # a producer id without a name is another one after a crash
 
     @property
     def sends(self) -> bool:
@@ -43,6 +42,8 @@ class RepeatingLane(Lane):
         return not alone and super().sends
 
     def next_piece(self) -> Piece:
+        if self.waiting[0].via != self.via:
+            self.switch(self.waiting[0].via)
         if self.producer[0] < 0:
             self.sequence = -1
         return super().next_piece()

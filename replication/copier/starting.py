@@ -7,15 +7,12 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from replication.copier.network import Fenced, NotGranted
+from replication.copier.claimants import claimant, entry_of
+from replication.copier.network import Fenced
 from replication.copier.placing import Placing, settle_isolation
 from replication.copier.registry import give_passages
-from replication.copier.repeating import plain_claimant
-from replication.errors import ClusterRejected
-from replication.model import Mode
-from replication.progress import Claimant, Position
-from replication.provenance import onward
-from replication.state import PRODUCERS_TOPIC, ProducerEntry, flow_topics
+from replication.progress import Position
+from replication.state import PRODUCERS_TOPIC, flow_topics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.network import Network
     from replication.copier.spec import UnitSpec
+    from replication.progress import Claimant
 
 _TRIES = 10
 _PARTITION_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
@@ -69,7 +67,7 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
     await ends.takeover.read_anchors()
     await ends.takeover.read_registry()
     me = await claimant(spec, ends)
-    await ends.takeover.anchors.own((me.producer_id, me.epoch))
+    await ends.takeover.anchors.own(me.producer)
     lanes, counted = await take_lanes(spec.for_claimant(me), ends, me)
     return me, lanes, counted
 
@@ -77,7 +75,7 @@ async def _take_all(spec: UnitSpec, ends: Clusters) -> tuple[Claimant, list[Lane
 async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list[Lane], int]:
     """Place all partitions of ``spec`` and take them over for ``me``, as ``start`` does."""
     placing = Placing(spec, ends, _copied_before(spec, ends))
-    await ends.takeover.register(entry_of(spec, me, ends.source.cluster_id))
+    await ends.takeover.register(entry_of(spec, ends, me))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(lanes, spec.isolation)
     give_passages(lanes, ends, spec)
@@ -85,20 +83,6 @@ async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)
     return lanes, counted
-
-
-def entry_of(spec: UnitSpec, me: Claimant, source_id: str) -> ProducerEntry:
-    """Return what the registry has to hold before ``me`` appends (F)."""
-    return ProducerEntry(
-        me.producer_id,
-        spec.flow,
-        source_id,
-        me.transactional_id,
-        int(time.time() * 1000),
-        me.generation,
-        (source_id,),
-        spec.source_alias,
-    )
 
 
 def _copied_before(spec: UnitSpec, ends: Clusters) -> bool:
@@ -124,46 +108,3 @@ async def _begin_again(restarts: Mapping[Lane, int], ends: Clusters) -> None:
     now = int(time.time() * 1000)
     anchors = [each.course.note(each.anchor(now)) for each in restarts]
     await ends.takeover.anchors.append(anchors)
-
-
-async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
-    """Get a new epoch of the unit's producer id: whoever had the unit before is older now.
-
-    One that cannot fence where the flow asks for no more, or the target refuses and it may.
-    """
-    if spec.delivery != Mode.AT_LEAST_ONCE:
-        try:
-            return await _named_claimant(spec, ends)
-        except NotGranted as problem:
-            if spec.delivery != "auto":
-                raise ClusterRejected(
-                    f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): "
-                    "allow our user WRITE and DESCRIBE on the TransactionalId "
-                    f"isthmus.{spec.flow} (prefixed)"
-                ) from problem
-    me = await plain_claimant(ends.target, ends.takeover.plain, spec.generation)
-    ends.takeover.plain = me.producer_id, me.epoch
-    if me.producer_id < 0 and spec.origins_matter:
-        raise ClusterRejected(
-            f"{spec.flow}: {spec.target_alias} gives our user no producer id, so the flows that "
-            "read it could not tell our copies from its own records, and they would come home: "
-            f"allow it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
-            "IDEMPOTENT_WRITE on the cluster"
-        )
-    return me
-
-
-async def _named_claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
-    """Get the producer id of the unit's transactional id.
-
-    The alias may name another cluster than it did: what the former one's records were copied by
-    stays theirs (P3), and ours get a name that says whose they are.
-    """
-    here = (ends.source.cluster_id,)
-    name = spec.transactional_id
-    producer_id, epoch = await ends.target.init_producer_id(name)
-    known = ends.takeover.producers.entries.get(producer_id)
-    if known is not None and known.came_by != here:
-        name = onward(name, here)
-        producer_id, epoch = await ends.target.init_producer_id(name)
-    return Claimant(name, producer_id, epoch, spec.generation)

@@ -25,7 +25,7 @@ from replication.copier.counting import (
 )
 from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
-from replication.copier.repeating import NO_PRODUCER, back_to_anchors, cannot_count, ends_of
+from replication.copier.repeating import back_to_anchors, cannot_count, ends_of
 from replication.copier.searching import settle, without_anchor_range
 from replication.course import Course
 from replication.errors import ClusterRejected, FlowTaken
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
+    from replication.provenance import Via
     from replication.state import ProducerEntry
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
@@ -68,7 +69,7 @@ class Takeover:
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
     producers: Origins = field(default_factory=Origins)  # what the registry says
     _has_read: bool = False
-    plain: tuple[int, int] = NO_PRODUCER  # the last producer without transactional id
+    plain: dict[Via, tuple[int, int]] = field(default_factory=dict)  # last producers without name
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
     async def read_anchors(self) -> list[Anchor]:
@@ -186,22 +187,11 @@ class Takeover:
     async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
         producers: dict[str, tuple[int, int]] = {}
-        for transactional_id in transactional_ids(lanes):
-            if transactional_id == me.transactional_id:
-                producer = (me.producer_id, me.epoch)
-            else:
-                producer = await self.target.init_producer_id(transactional_id)
-            producers[transactional_id] = producer
-        if unfenced_ids(lanes, producers):
-            # The transactional id has expired or used up its epochs: our marker does not stop the
-            # former producer id, but none of its requests can be on its way any longer after this.
-            # Before the fence, for what lands meanwhile is to be counted too.
-            await asyncio.sleep(_REQUEST_TIMEOUT_S)
-        for transactional_id, producer in producers.items():
-            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
-            await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
-        await self.anchors.wait_for_markers(dict(producers.values()))
-        await self._claim(lanes, me, again=False)  # reads what was committed before our marker
+        while missing := [each for each in transactional_ids(lanes) if each not in producers]:
+            producers |= await self._fence(missing, lanes, me)
+            # Reads what was committed before our marker, and who else may append: a former owner
+            # may have named another producer of its own, to pass copies on, before it was fenced.
+            await self._claim(lanes, me, again=False)
         committed = [each for each in lanes if self._is_committed(each)]
         for lane in committed:
             lane.claimed = replace(
@@ -219,6 +209,27 @@ class Takeover:
                 lane.trouble = None
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
+
+    async def _fence(
+        self, transactional_ids: Sequence[str], lanes: Sequence[Lane], me: Claimant
+    ) -> dict[str, tuple[int, int]]:
+        """Bar the producers with these names; return producer ids and epochs of our markers."""
+        producers = {
+            each: me.producer
+            if each == me.transactional_id
+            else await self.target.init_producer_id(each)
+            for each in transactional_ids
+        }
+        if unfenced_ids(lanes, producers):
+            # The transactional id has expired or used up its epochs: our marker does not stop the
+            # former producer id, but none of its requests can be on its way any longer after this.
+            # Before the fence, for what lands meanwhile is to be counted too.
+            await asyncio.sleep(_REQUEST_TIMEOUT_S)
+        for transactional_id, producer in producers.items():
+            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
+            await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
+        await self.anchors.wait_for_markers(dict(producers.values()))
+        return producers
 
     def _is_committed(self, lane: Lane) -> bool:
         """Say whether the last anchor was committed with the records before it (T).
@@ -243,7 +254,7 @@ def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
     lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
-    lane.producer, lane.sequence = (me.producer_id, me.epoch), 0
+    lane.producer, lane.sequence = me.producer, 0
     lane.proven = lane.unsure = False
     lane.via, lane.own = BORN_HERE, 1
     lane.resting.clear()

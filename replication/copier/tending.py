@@ -8,13 +8,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.copier.claimants import claimant, entry_of
+from replication.copier.forwarding import Forwarding
 from replication.copier.network import Fenced
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.readers import Readers
-from replication.copier.registry import Forwarding
-from replication.copier.starting import claimant, entry_of
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
+from replication.provenance import BORN_HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.spec import UnitSpec
     from replication.progress import Claimant
+    from replication.provenance import Via
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back
 
@@ -152,9 +154,12 @@ class Tending:
         self.me = await claimant(self.spec, self.ends)
         self._forwarding.forget()
         # A transactional id that nobody has used for days gets another producer id (F).
-        entry = entry_of(self.spec, self.me, self.ends.source.cluster_id)
-        await self.ends.takeover.register(entry)
-        await self.ends.takeover.anchors.own((self.me.producer_id, self.me.epoch))
+        await self.ends.takeover.register(entry_of(self.spec, self.ends, self.me))
+        await self.ends.takeover.anchors.own(self.me.producer)
+
+    async def producer(self, via: Via, lanes: Iterable[Lane]) -> Claimant:
+        """Return who appends what came by ``via``, as Forwarding.producer does."""
+        return self.me if via == BORN_HERE else await self._forwarding.producer(via, lanes)
 
     async def arrange(self, lanes: Iterable[Lane]) -> None:
         """Give each lane its leaders, and the fetcher of the broker to read from."""

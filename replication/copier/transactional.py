@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionState
     from replication.progress import Position
+    from replication.provenance import Via
     from replication.state import Anchor
 
 
@@ -33,13 +34,13 @@ class Committed(NamedTuple):
 class TransactionalLane(Lane):
     """Sends only while it takes part in the open transaction.
 
-    Until that is committed ``acked`` is a hope: an anchor on its own tells what is committed, and
-    so does the lane after the transaction was aborted.
+    A transaction has one producer, so it holds records that came by one way. Until it is committed
+    ``acked`` is a hope: an anchor on its own tells what is committed, and so does the lane after
+    the transaction was aborted.
     """
 
     mode: ClassVar[str] = Mode.TRANSACTIONAL
     bits: ClassVar[int] = TRANSACTIONAL
-    forwards: ClassVar[bool] = False  # a transaction has one producer
     sending: bool = False  # new pieces; what was sent may be sent again until the end
     committed: Committed | None = None  # while it takes part
     failed: bool = False  # the transaction it takes part in must be aborted
@@ -47,7 +48,16 @@ class TransactionalLane(Lane):
     @property
     def sends(self) -> bool:
         again = self.committed is not None and bool(self.waiting) and self.waiting[0].stamped
-        return (self.sending or again) and super().sends
+        return (self.sending or again) and not self.turns and super().sends
+
+    @property
+    def turns(self) -> bool:
+        """Whether what it sends next is another producer's, so part of another transaction."""
+        return bool(self.waiting) and self.waiting[0].via != self.via
+
+    @property
+    def in_doubt(self) -> bool:
+        return self.committed is not None
 
     @property
     def drained(self) -> bool:
@@ -58,8 +68,10 @@ class TransactionalLane(Lane):
         pieces = (*self.on_wire, *self.waiting)
         return not self.answers_due and all(each.denied or not each.stamped for each in pieces)
 
-    def join(self, producer: tuple[int, int]) -> None:
-        """Take part in the transaction of ``producer`` that is open."""
+    def join(self, via: Via, producer: tuple[int, int]) -> None:
+        """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
+        if via != self.via:
+            self.switch(via)
         if self.producer != producer:  # sequences begin anew with every epoch
             self.producer, self.sequence, self.proven = producer, 0, False
         self.committed = Committed(

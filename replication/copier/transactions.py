@@ -5,6 +5,9 @@ committed anchor. One transaction at a time: lanes that have something join it, 
 and when all of it is acked their anchors are appended and it is committed. When anything fails
 that the same bytes cannot mend, it is aborted, and its lanes begin again at what is committed.
 
+Copies that are passed on have a producer for each way that they came by, so transactions of their
+own: a lane whose next records came by another way takes part in another one.
+
 Readers that read committed never wait long: a transaction is open for some 50 ms. Of a unit that
 died it is aborted by the next owner, or else by the broker after 10 s.
 """
@@ -20,6 +23,7 @@ from typing import TYPE_CHECKING
 from replication.copier.outcomes import Remedy, Trouble, join_trouble
 from replication.copier.transactional import TransactionalLane
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
+from replication.provenance import BORN_HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.tending import Tending
+    from replication.progress import Claimant
+    from replication.provenance import Via
     from replication.state import Anchor
 
 _OPEN_S = 0.05  # how long lanes send before a commit
@@ -52,13 +58,18 @@ class Transactions:
     _asking: dict[TransactionalLane, None] = field(default_factory=dict)
     _members: dict[TransactionalLane, None] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _producer: Claimant | None = None  # whose transaction it is
+    _via: Via = BORN_HERE  # the way that its records came by
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def ask(self, lane: Lane) -> None:
         """Let ``lane`` join: it has something to send."""
-        if isinstance(lane, TransactionalLane) and lane.fetches and lane.committed is None:
+        if not isinstance(lane, TransactionalLane) or not lane.fetches:
+            return
+        if lane.committed is None:
             self._asking[lane] = None
+        if lane.committed is None or lane.turns:
             self._wake.set()
 
     async def run(self) -> None:
@@ -104,31 +115,40 @@ class Transactions:
                 await asyncio.wait_for(self._wake.wait(), left)
             self._wake.clear()
             await self._join()
-            if any(each.failed for each in self._members):
+            if any(e.failed for e in self._members) or all(e.turns for e in self._members):
                 return
 
     async def _join(self) -> None:
-        lanes = [each for each in self._asking if each.fetches and each.waiting]
-        self._asking.clear()
+        lanes = self._who_may_join()
         if not lanes:
             return
-        me, anchors = self.tending.me, self.ends.takeover.anchors.partition
+        who = self._producer = await self.tending.producer(self._via, lanes)
+        anchors = self.ends.takeover.anchors.partition
         partitions = [anchors, *(each.target for each in lanes)]
-        producer = (me.producer_id, me.epoch)
         refused = await self.ends.target.add_to_transaction(
-            me.transactional_id, producer, partitions
+            who.transactional_id, who.producer, partitions
         )
+        self.appending.transactional_id = who.transactional_id
         if anchors in refused and not any(each.target in refused for each in lanes):
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
         for lane in lanes:
             if not refused:
-                lane.join(producer)
+                lane.join(self._via, who.producer)
                 self._members[lane] = None
             elif (trouble := join_trouble(refused.get(lane.target, 0))) is not None:
                 lane.suffer(trouble)
                 self.appending.settle(lane)
             self.appending.offer(lane)  # one that was left out for another's sake asks again
         self.appending.pump()
+
+    def _who_may_join(self) -> list[TransactionalLane]:
+        """Return who asks and has records of the transaction's way; others wait for another one."""
+        asking = [each for each in self._asking if each.fetches and each.waiting]
+        if asking and not self._members:
+            self._via = asking[0].waiting[0].via
+        lanes = [each for each in asking if each.waiting[0].via == self._via]
+        self._asking = {each: None for each in asking if each.waiting[0].via != self._via}
+        return lanes
 
     async def _drain(self) -> None:
         """Send nothing new; wait until all that was sent is acked."""
@@ -149,21 +169,22 @@ class Transactions:
                 await asyncio.wait_for(self.appending.answered.wait(), _LOOK_S)
 
     async def _commit(self) -> None:
-        me, now = self.tending.me, int(time.time() * 1000)
+        who, now = self._producer, int(time.time() * 1000)
+        if who is None:
+            return
         anchors: dict[Lane, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.ends.takeover.anchors
-        await log.append(list(anchors.values()), me.transactional_id)
-        producer = (me.producer_id, me.epoch)
-        await self.ends.target.end_transaction(me.transactional_id, producer, commit=True)
+        await log.append(list(anchors.values()), who)
+        await self.ends.target.end_transaction(who.transactional_id, who.producer, commit=True)
         for lane in self._members:
             lane.commit()
         self._members.clear()
         self.on_written(anchors)
 
     async def _abort(self, reason: str) -> None:
-        """Abort, by a new epoch of our producer; nothing else may happen before that.
+        """Abort, by a new epoch of the producer; nothing else may happen before that.
 
         The lanes are taken over, for it may be unknown whether the commit was decided.
         """
@@ -175,6 +196,7 @@ class Transactions:
         while True:
             try:
                 await self.tending.renew()
+                await self.tending.producer(self._via, ())
                 break
             except (ClusterRejected, ClusterUnavailable):
                 await asyncio.sleep(_RENEW_PAUSE_S)

@@ -174,7 +174,7 @@ class Unit:
         work = [tending.run(), keeping.run(), strangers.run(), self.term.ended.wait()]
         transactions = Transactions(self.ends, tending, appending, keeping.wrote)
         if self._spec.is_transactional:
-            appending.transactional_id, appending.on_held = me.transactional_id, transactions.ask
+            appending.on_held = transactions.ask
             work.append(transactions.run())
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in work]
         self.begun.set()

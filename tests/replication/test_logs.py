@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 from batch_bytes import a_marker
 from hypothesis import given
@@ -69,3 +70,42 @@ def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_commi
 
     asyncio.run(play())
     assert found == wanted
+
+
+def a_position(source: int, producer: tuple[int, int], bits: int) -> bytes:
+    """Return a batch with an anchor of one of two partitions at a source offset."""
+    anchor = replace(a_start(source % 2), source=source)
+    batch = encode([plain_record(0, anchor.key(), anchor.value())])
+    restamp(batch, producer[0], 0, producer[1], bits)
+    return bytes(batch)
+
+
+@given(steps, st.data())
+def test_of_a_key_the_record_that_stands_last_counts_however_late_its_marker_came(steps, data):
+    cluster = MemoryCluster()
+    log, tail = cluster.logs[TopicPartition("anchors", 0)], StateLog(cluster, "anchors")
+    last: dict[int, int] = {}  # by partition: of what is committed, the position that stands last
+    undecided: dict[int, list[int]] = {}
+    sent: Counter[int] = Counter()
+    found: dict[int, int] = {}
+
+    async def play() -> None:
+        for number, (who, what) in enumerate(steps):
+            writer = 10 if what == "plain" else who
+            if what in {"plain", "in"}:
+                bits = 0 if what == "plain" else TRANSACTIONAL
+                log.append(a_position(number, (writer, sent[writer]), bits))
+                sent[writer] += 1
+                undecided.setdefault(writer, []).append(number)
+            if what != "in":
+                ended = undecided.pop(writer, [])
+                for each in ended if what != "abort" else []:
+                    last[each % 2] = max(each, last.get(each % 2, -1))
+            if what in {"commit", "abort"}:
+                log.append(a_marker(0, who, 0, COMMIT if what == "commit" else ABORT))
+            if data.draw(st.booleans()):
+                found.update({each.partition: each.source for each in await tail.read_on()})
+        found.update({each.partition: each.source for each in await tail.read_on()})
+
+    asyncio.run(play())
+    assert found == last

@@ -48,7 +48,7 @@ class World:
         return True
 
     def _producer(self, flow: str, via: tuple[str, ...], way: tuple[str, str]) -> int:
-        name = onward(f"isthmus.{flow}.0", via)
+        name = onward(f"isthmus.{flow}.0", via, way[0])
         if name not in self.producers:
             number = self.producers[name] = 1000 + len(self.producers)
             origin = via[0] if via else way[0]

@@ -121,3 +121,29 @@ def test_what_a_former_producer_id_that_no_marker_stops_lands_meanwhile_is_count
         return second.skip, last.is_control
 
     assert asyncio.run(expired()) == (1, True)  # it stands before the marker
+
+
+def test_a_producer_that_the_former_owner_named_before_our_marker_is_fenced_as_well():
+    """It has begun to pass copies on while we were about to bar it."""
+
+    class Late(MemoryCluster):
+        async def init_producer_id(self, transactional_id: str):
+            if transactional_id == "u0" and ("init", "u0") in self.events and self.lane:
+                lane, self.lane = self.lane, None
+                lane.name_appender("u0~~c", (await self.init_producer_id("u0~~c"))[0])
+                await self.former.append([lane.anchor(0)])
+            return await super().init_producer_id(transactional_id)
+
+    async def both():
+        target = Late()
+        first = Side(target, "u0")
+        target.lane, _ = await first.take()
+        target.former = first.log
+        lane, _ = await Side(target, "u1").take()
+        log = memoryview(b"".join(target.logs[lane.target].batches))
+        barred = {each.producer_id for each in walk(log)}
+        return barred, {number for _, number in lane.claimed.appenders}
+
+    barred, listed = asyncio.run(both())
+    assert barred == listed
+    assert len(listed) == 3

@@ -1,0 +1,105 @@
+"""Passing copies on: a producer for each way that records came by, so that the next flow can tell.
+
+Nothing is taken from a Fetch answer before each of its producer ids is known (P1), and before
+there is a producer for each way of records that are to be passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.batches import producer_ids
+from replication.copier.claimants import entry_of, forwarder
+from replication.copier.outcomes import Remedy, Trouble
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from replication.copier.ends import Clusters
+    from replication.copier.lane import Lane
+    from replication.copier.network import Fetched
+    from replication.copier.spec import UnitSpec
+    from replication.progress import Claimant
+    from replication.provenance import Via
+
+
+@dataclass(slots=True)
+class Forwarding:
+    """Makes what was fetched ready to be taken in, for one unit."""
+
+    spec: UnitSpec
+    ends: Clusters
+    settle: Callable[[Lane], None]  # a lane has trouble
+    _producers: dict[Via, Claimant] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def prepare(self, news: Sequence[tuple[Lane, Fetched]]) -> bool:
+        """Learn what the batches are; say whether it took a while, so that lanes may have moved.
+
+        A lane for which that cannot be done has trouble afterwards.
+        """
+        ids = {
+            lane: producer_ids(each.records)
+            for lane, each in news
+            if lane.passage is not None and each.records
+        }
+        unknown = self.ends.registry.origins.unknown(
+            {each for some in ids.values() for each in some}
+        )
+        if not unknown and not any(_lacking(lane, some) for lane, some in ids.items()):
+            return False
+        try:
+            async with self._turn:
+                await self.ends.registry.look_up(unknown, needed=self.spec.copies_come)
+                await self._admit_all(ids)
+        except (ClusterUnavailable, ClusterRejected) as problem:
+            for lane in ids:
+                lane.suffer(Trouble(Remedy.RETRY, str(problem)))
+                self.settle(lane)
+        return True
+
+    def forget(self) -> None:
+        """Ask for new epochs of the producers: a takeover fences partitions against these."""
+        self._producers.clear()
+
+    async def producer(self, via: Via, lanes: Iterable[Lane]) -> Claimant:
+        """Return the present producer for ``via``; ``lanes`` have it, claimed, afterwards.
+
+        It is registered before (F). The caller has the turn of the takeover.
+        """
+        if via not in self._producers:
+            found = await forwarder(self.spec, self.ends, via)
+            await self.ends.takeover.register(entry_of(self.spec, self.ends, found, via))
+            self._producers[via] = found
+        producer = self._producers[via]
+        new = [each for each in lanes if each.producer_for(via) != producer.producer]
+        for lane in new:
+            lane.name_appender(producer.transactional_id, producer.producer_id)
+        now = int(time.time() * 1000)
+        await self.ends.takeover.anchors.append([each.anchor(now) for each in new])
+        for lane in new:
+            lane.admit(via, producer.producer)
+        return producer
+
+    async def _admit_all(self, ids: Mapping[Lane, set[int]]) -> None:
+        lacking: dict[Via, list[Lane]] = defaultdict(list)
+        for lane, some in ids.items():
+            for via in _lacking(lane, some):
+                lacking[via].append(lane)
+        for via, lanes in lacking.items():
+            async with self.ends.takeover.turn:
+                await self.producer(via, [each for each in lanes if each.fetches])
+
+
+def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:
+    """Return what is to be passed on and has no producer in the lane yet."""
+    passage = lane.passage
+    if passage is None:
+        return set()
+    found = {passage(each) for each in ids}
+    return {via for via in found if via and lane.producer_for(via) is None}

@@ -1,0 +1,81 @@
+"""Lanes whose records and anchors are committed together: a transaction has one producer."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+from batch_bytes import a_batch
+from lanes import LOCAL, OURS, PASSES, PASSING_ON, a_lane, a_start, by_registry, fetch
+from memory_cluster import MemoryCluster
+
+from replication.copier.keeping import Keeping
+from replication.copier.logs import StateLog
+from replication.copier.network import Frame
+from replication.copier.transactional import TransactionalLane
+from replication.progress import Position
+from replication.state import anchors_topic
+
+BORN, FROM_C = (), ("c",)
+
+
+def a_transactional_lane(*born: int) -> TransactionalLane:
+    """Return a lane with a record of each producer id of its source waiting."""
+    plain = by_registry(a_lane(a_start()))
+    lane = TransactionalLane(plain.flow, plain.plan, plain.topic_id, plain.claimed)
+    lane.acked, lane.exact, lane.state = Position(0, 0), True, plain.state
+    lane.producer, lane.passage = plain.producer, plain.passage
+    lane.resting = dict(plain.resting)
+    log = b"".join(a_batch(n, [b"%d" % n], (each, 0, 0)) for n, each in enumerate(born))
+    lane.take(fetch(log, [], 0, len(born)), Frame())
+    return lane
+
+
+def send(lane: TransactionalLane) -> list[int]:
+    """Send all that may be sent, each piece acked; return the producer ids."""
+    sent = []
+    while lane.sends:
+        piece = lane.next_piece()
+        sent.append(lane.producer[0])
+        lane.answers_due -= 1
+        lane.appended(piece, lane.acked.target)
+    return sent
+
+
+def test_records_of_another_way_wait_for_another_transaction():
+    lane = a_transactional_lane(LOCAL, PASSES, PASSES, LOCAL)
+    lane.join(BORN, (OURS, 1))
+    assert send(lane) == [OURS]
+    assert lane.turns
+    assert lane.drained
+    lane.commit()
+    assert send(lane) == []
+    lane.join(FROM_C, (PASSING_ON, 1))
+    assert set(send(lane)) == {PASSING_ON}
+    lane.commit()
+    lane.join(BORN, (OURS, 1))
+    assert send(lane) == [OURS]
+    assert lane.acked.source == 4
+
+
+def test_a_new_epoch_of_a_producer_that_rested_begins_its_sequences_anew():
+    lane = a_transactional_lane(PASSES)
+    lane.join(FROM_C, (PASSING_ON, 5))
+    piece = lane.next_piece()
+    assert (lane.producer, piece.sequence) == ((PASSING_ON, 5), 0)
+
+
+def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_committed():
+    async def written():
+        target = MemoryCluster()
+        log = StateLog(target, anchors_topic("A"))
+        spec = SimpleNamespace(source_alias="A")
+        ends = SimpleNamespace(target=target, takeover=SimpleNamespace(anchors=log))
+        keeping = Keeping(SimpleNamespace(spec=spec, ends=ends))
+        doubted, other = a_transactional_lane(LOCAL), a_transactional_lane(LOCAL)
+        doubted.join(BORN, (OURS, 1))
+        keeping.keep([doubted, other])
+        await keeping.end_cleanly([doubted, other])
+        return len(await StateLog(target, log.topic).read_on())
+
+    assert asyncio.run(written()) == 1
