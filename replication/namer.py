@@ -5,6 +5,7 @@ Pure: from the configuration alone, and the names of topics that somebody else h
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -47,7 +48,7 @@ class Namer:
 
     def named(self, topics: Iterable[str]) -> tuple[Named, ...]:
         """Return the names of ``topics``, which are selected."""
-        rule = self._rule()  # as long as a map file may be: one for all
+        rule = self._rule()
         return tuple(self._named(each, rule) for each in sorted(topics))
 
     def _named(self, topic: str, rule: str) -> Named:
@@ -62,9 +63,13 @@ class Namer:
         )
 
     def _rule(self) -> str:
-        """Return what names topics: two flows with equal rules name equal topics alike."""
+        """Return what names topics: two flows with equal rules name equal topics alike.
+
+        A digest: a map file may be long, and what names each topic is also stored.
+        """
         naming = self.flow.naming
-        return repr((naming.kind, naming.rename, naming.own, naming.mapped))
+        written = repr((naming.kind, naming.rename, naming.own, naming.mapped))
+        return hashlib.sha256(written.encode()).hexdigest()[:16]
 
     def _may_join(self, topic: str, target: str) -> bool:
         if self.flow.policies.target_exists == "continue":

@@ -29,6 +29,7 @@ from spark_jobs.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
+from spark_jobs.peers import Peers
 from spark_jobs.planning import FlowPlanner
 from spark_jobs.pulse import Pulse
 from spark_jobs.query import is_stopped, slots, start_query
@@ -83,7 +84,11 @@ class Driver:
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
         admin = to_librdkafka(flows[0].clients.target_admin)  # all flows have one target
-        self._guard = NamingGuard(StateStore(admin, flows[0].state_replication_factor))
+        store = StateStore(admin, flows[0].state_replication_factor)
+        into = {each.name for each in config.flows_into(flows[0].target)}
+        elsewhere = into - {each.name for each in flows}
+        peers = Peers(store, elsewhere) if elsewhere else None
+        self._guard = NamingGuard(store, peers)
         self._syncs = GroupSyncs(config)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._spark: SparkSession | None = None

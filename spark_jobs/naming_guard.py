@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from replication.naming_conflicts import Conflict, Named
     from replication.ports import Cluster, TopicInfo
     from replication.target_names import Reads
+    from spark_jobs.peers import Peers
 
 _FRESH_S = 5.0  # what was read of the anchors serves all flows that start together
 _AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
@@ -37,8 +38,9 @@ class NamingGuard:
     then, and they are ours. So anchors are read only when a target topic is new to this process.
     """
 
-    def __init__(self, store: Reads) -> None:
+    def __init__(self, store: Reads, peers: Peers | None = None) -> None:
         self._store = store
+        self._peers = peers  # flows of other applications into the same target
         self._lock = threading.Lock()
         self._named: dict[str, tuple[Named, ...]] = {}
         self._passed: dict[str, set[tuple[str, str]]] = {}  # by target topic: (flow, topic)
@@ -61,11 +63,13 @@ class NamingGuard:
         """
         with self._lock:
             self._named[flow] = named
-            new = {e.target for e in named if e.target in ours and not self._has_passed(e)}
+            fresh = frozenset(each for each in named if not self._has_passed(each))
+            others = self._peers.hear(flow, named, fresh) if self._peers else ()
+            new = {each.target for each in fresh if each.target in ours}
             found = self._found.get(flow, Found())
             if new:
                 found = self._found[flow] = self._look(found, frozenset(new), ours, target)
-            mine = self._judged(flow, found.names, frozenset(ours))
+            mine = self._judged(flow, found.names, frozenset(ours), others)
             out = {each for conflict in mine for each in conflict.refused}
             for each in named:
                 if each not in out and not self._has_passed(each):
@@ -73,12 +77,14 @@ class NamingGuard:
                     self._changes += 1
             return mine
 
-    def _judged(self, flow: str, names: TargetNames, ours: frozenset[str]) -> tuple[Conflict, ...]:
+    def _judged(
+        self, flow: str, names: TargetNames, ours: frozenset[str], others: tuple[Named, ...]
+    ) -> tuple[Conflict, ...]:
         """Return the findings about a flow; the last ones, while nothing has changed."""
-        asked = (tuple(self._named.values()), names, ours, self._changes)
+        asked = (tuple(self._named.values()), names, ours, others, self._changes)
         if self._last.get(flow, ((), ()))[0] != asked:
             known = replace(names, existing=ours, feeders=self._feeders(names))
-            every = find_conflicts(chain(*self._named.values()), known)
+            every = find_conflicts(chain(*self._named.values(), others), known)
             mine = tuple(c for c in every if any(each.flow == flow for each in c.members))
             self._last[flow] = asked, mine
         return self._last[flow][1]

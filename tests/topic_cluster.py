@@ -35,3 +35,6 @@ class StoredRecords:
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         self.reads.append(topic)
         return {each.key(): each for each in self.topics.get(topic, [])}
+
+    def write(self, topic: str, *records: Stored) -> None:
+        self.topics.setdefault(topic, []).extend(records)

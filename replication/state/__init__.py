@@ -9,8 +9,8 @@ topic (one partition each, compacted)     holds
 ``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`, :class:`Applied`, :class:`OwnRights`
-                                          and :class:`Fencing`
+                                          :class:`Decision`, :class:`Applied`, :class:`OwnRights`,
+                                          :class:`NewName` and :class:`Fencing`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
@@ -31,6 +31,7 @@ from replication.state.flows import (
     Fencing,
     FlowStatus,
     Intent,
+    NewName,
     OwnRights,
 )
 from replication.state.stored import VERSION, UnknownVersion
@@ -61,6 +62,7 @@ __all__ = [
     "FlowStatus",
     "Intent",
     "Loss",
+    "NewName",
     "OffsetPoint",
     "OwnRights",
     "ProducerEntry",
@@ -86,6 +88,7 @@ Stored = (
     | Decision
     | DutyReport
     | Applied
+    | NewName
     | OwnRights
     | Fencing
 )

@@ -111,6 +111,26 @@ class Applied(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NewName(Record):
+    """What a flow is about to call a topic on the target, said before it is first copied.
+
+    It is for the drivers of other applications that copy to the same target: what they both begin
+    at the same moment, neither would see in the other's anchors.
+    """
+
+    KIND: ClassVar[str] = "name"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic")
+
+    flow: str
+    topic: str  # on the source
+    target: str = ""  # on the target; empty: taken back
+    rule: str = ""  # these as in naming_conflicts.Named
+    merges: bool = False
+    may_join: bool = False
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class OwnRights(Record):
     """The rights on one resource of the target that Isthmus made: it may take away no others."""
 

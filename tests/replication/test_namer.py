@@ -32,6 +32,14 @@ def test_flows_with_equal_rules_name_equal_topics_by_the_same_rule():
     assert (one.rule, one.target) == (other.rule, other.target)
 
 
+def test_what_tells_a_rule_from_others_is_short_however_long_a_map_is():
+    lines = tuple(MappedName(None, f"t{n}", f"u{n}") for n in range(1000))
+    flows = flow("A", "C"), flow("B", "C", Naming(mapped=lines))
+    (one,), (other,) = (Namer.for_flow(each, a_config(*flows)).named(["orders"]) for each in flows)
+    assert one.rule != other.rule
+    assert len(other.rule) == 16
+
+
 @pytest.mark.parametrize(
     ("naming", "text"),
     [
