@@ -29,9 +29,10 @@ class TopicPair(NamedTuple):
     target: str
 
 
-def _unstamped(record: Record) -> list[tuple[str, bytes | None]]:
-    """Return a record's headers, without the one that a copy may have more."""
-    return [each for each in record.headers if each[0] != ORIGIN]
+def _print(record: Record) -> Print:
+    """Return a record's fingerprint, without the header that a copy may have more."""
+    headers = [each for each in record.headers if each[0] != ORIGIN]
+    return Print(record.offset, fingerprint(record.key, record.value, headers, record.time))
 
 
 def _any(_: Record) -> bool:
@@ -113,35 +114,32 @@ class TopicComparer:
 
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
         """Compare one partition; ``progress`` hears how many more source records were read."""
-        source = self._prints(self._source, work.source, work.source_end, progress)
-        target = self._prints(self._target, work.target, work.target_end, lambda _: None)
-        if self._own is not None:
-            copied = self._own.of_source(work.source, work.source_end)
-            appended = self._own.of_target(work.target, work.target_end)
-            source = (each for each in source if each.offset in copied)
-            target = (each for each in target if each.offset in appended)
+        own = self._own
+        copied = own.of_source(work.source, work.source_end) if own else _any
+        appended = own.of_target(work.target, work.target_end) if own else _any
+        source = self._records(self._source, work.source, work.source_end, progress)
+        target = self._records(self._target, work.target, work.target_end, lambda _: None)
         found = compare(
-            source,
-            target,
+            (_print(each) for each in source if copied(each)),
+            (_print(each) for each in target if appended(each)),
             foreign_ok=self._options.foreign_ok,
             limits=self._options.limits,
         )
         return Result(work, found)
 
-    def _prints(
+    def _records(
         self,
         reader: RecordReader,
         partition: TopicPartition,
         end: int,
         progress: Callable[[int], object],
-    ) -> Iterator[Print]:
+    ) -> Iterator[Record]:
         if end == 0:
             return
         untold = 0
         for record in reader.read(partition, end):
             if self._options.concerns(record):
-                digest = fingerprint(record.key, record.value, _unstamped(record), record.time)
-                yield Print(record.offset, digest)
+                yield record
             untold += 1
             if untold == _TELL_EVERY:
                 progress(untold)

@@ -7,21 +7,27 @@ from typing import TYPE_CHECKING, Self
 
 from replication.adapters.wire import connect
 from replication.copier.births import Births, appended_by, copied_by
-from replication.provenance import BY_ID, rule_of
+from replication.provenance import BY_HEADERS, rule_of
 from replication.routes import Routes
+from replication.stamps import birthplace, is_copied
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.adapters.record_reader import Record
     from replication.config.model import Config, Flow
-    from replication.copier.births import Offsets
     from replication.model import TopicPartition
+
+    Concerns = Callable[[Record], bool]
 
 _NAME = "isthmus-compare"
 
 
 class OwnRecords:
-    """Tells, for one flow, which offsets it copies and which it appended.
+    """Tells, for one flow, which records it copies and which it appended.
 
-    Both methods raise ClusterUnavailable or ClusterRejected.
+    What it copies is told as the flow itself tells it, by producer ids or by headers; what it
+    appended always by producer ids. Both methods raise ClusterUnavailable or ClusterRejected.
     """
 
     def __init__(self, flow: Flow, routes: Routes) -> None:
@@ -32,24 +38,24 @@ class OwnRecords:
 
     @classmethod
     def for_flow(cls, flow: Flow, config: Config) -> Self | None:
-        """Return what tells a flow's own records; None: all are, or producer ids do not tell.
+        """Return what tells a flow's own records; None: all are, or nothing tells.
 
         Others write into its topics where it, or another flow, copies back or to the same target.
         """
         routes = Routes.of(config.flows, config.clusters)
         others = [each for each in config.flows if each.name != flow.name]
         shared = any(flow.target in {each.source, each.target} for each in others)
-        by_id = flow.name in routes.flows and flow.cycle_prevention == BY_ID
-        return cls(flow, routes) if by_id and shared else None
+        return cls(flow, routes) if flow.name in routes.flows and shared else None
 
-    def of_source(self, partition: TopicPartition, end: int) -> Offsets:
-        """Return the offsets before ``end`` that the flow copies."""
+    def of_source(self, partition: TopicPartition, end: int) -> Concerns:
+        """Return whether a record before ``end`` is one that the flow copies."""
         return self._loop.run_until_complete(self._of_source(partition, end))
 
-    def of_target(self, partition: TopicPartition, end: int) -> Offsets:
-        """Return the offsets before ``end`` that the flow appended."""
+    def of_target(self, partition: TopicPartition, end: int) -> Concerns:
+        """Return whether a record before ``end`` is one that the flow appended."""
         concerns = appended_by(self._flow.name)
-        return self._loop.run_until_complete(self._target.offsets(partition, end, concerns))
+        found = self._loop.run_until_complete(self._target.offsets(partition, end, concerns))
+        return lambda record: record.offset in found
 
     def close(self) -> None:
         """Close all connections."""
@@ -57,9 +63,13 @@ class OwnRecords:
             self._loop.run_until_complete(each.network.close())
         self._loop.close()
 
-    async def _of_source(self, partition: TopicPartition, end: int) -> Offsets:
+    async def _of_source(self, partition: TopicPartition, end: int) -> Concerns:
         await self._target.network.refresh([])
         text = self._routes.rule(self._flow.name, partition.topic)
         rule = rule_of(text, self._target.network.cluster_id)
-        concerns = copied_by(rule) if rule else lambda _: True  # heartbeats: names tell copies
-        return await self._source.offsets(partition, end, concerns)
+        if rule is None:  # heartbeats: names tell copies
+            return lambda _: True
+        if rule.by == BY_HEADERS:
+            return lambda record: is_copied(birthplace(record.headers), rule)
+        found = await self._source.offsets(partition, end, copied_by(rule))
+        return lambda record: record.offset in found

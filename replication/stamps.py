@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.records import headers_of, with_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from replication.model import TopicPartition
     from replication.provenance import Rule
     from replication.records import Record
@@ -32,15 +34,23 @@ class Birthplace(NamedTuple):
     alias: str = ""
 
 
-def birthplace(record: Record) -> Birthplace | None:
-    """Return where a record says that it was born; None: it does not say. Raises CorruptBatch."""
-    headers = {name: value or b"" for name, value in headers_of(record)}
+def birthplace(listed: Iterable[tuple[str, bytes | None]]) -> Birthplace | None:
+    """Return where a record with these headers says that it was born; None: it does not say."""
+    headers = {name: value or b"" for name, value in listed}
     if (own := headers.get(ORIGIN)) is not None:
         alias, _, rest = own.decode(errors="replace").partition("/")
         return Birthplace(rest.partition("/")[0], alias)
     if (theirs := headers.get(_MIGRATOR)) is not None:
         return Birthplace(theirs.decode(errors="replace"))
     return Birthplace("") if _MSK in headers else None
+
+
+def is_copied(born: Birthplace | None, rule: Rule) -> bool:
+    """Say whether a flow with ``rule`` copies what was born there; None: on its source."""
+    if born is None:
+        return True
+    known = born.cluster not in {"", rule.target}
+    return known and born.alias not in rule.elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +66,11 @@ class Recast:
     stamp: Birthplace | None = None
 
     def __call__(self, record: Record) -> Record | None:
-        """Return the record to append; None: it is not to be copied."""
-        born = birthplace(record)
+        """Return the record to append; None: it is not to be copied. Raises CorruptBatch."""
+        born = birthplace(headers_of(record))
         if born is None:
             return record if self.stamp is None else self._stamped(record, self.stamp)
-        if self.rule is None or (born.cluster and self._passes(born, self.rule)):
-            return record
-        return None
-
-    def _passes(self, born: Birthplace, rule: Rule) -> bool:
-        return born.cluster != rule.target and born.alias not in rule.elsewhere
+        return record if self.rule is None or is_copied(born, self.rule) else None
 
     def _stamped(self, record: Record, source: Birthplace) -> Record:
         topic, number = self.partition

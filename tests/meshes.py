@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import support
+from builders import a_config
 from copying import WAIT_S, Flow, kill, start_unit
 
 from orchestration.comparison import Options, TopicComparer, TopicPair
@@ -89,10 +90,10 @@ class Mesh:
             )
             for way in self.ways.split()
         }
-        listed = [
+        self.configured = [
             configured(self.names[one], self.names[two], **self.settings) for one, two in self.flows
         ]
-        self.routes = Routes.of(listed, list(self.names.values()))
+        self.routes = Routes.of(self.configured, list(self.names.values()))
 
     def spec(self, way: Way, generation: int = 1, epoch: int = 0) -> UnitSpec:
         """Return the spec of a flow's unit, with the rule that the flows' routes give it."""
@@ -161,8 +162,8 @@ class Mesh:
         clients = FlowClients(
             source_consumer=ends[0], source_admin={}, target_producer={}, target_admin=ends[1]
         )
-        flow = configured(*(self.names[each] for each in way), clients=clients)
-        telling = OwnRecords(flow, self.routes) if own else None
+        flow = configured(*(self.names[each] for each in way), clients=clients, **self.settings)
+        telling = OwnRecords.for_flow(flow, a_config(*self.configured)) if own else None
         comparer = TopicComparer(*ends, Options(), telling)
         try:
             work = comparer.plan([TopicPair(self.topic, self.topic)])

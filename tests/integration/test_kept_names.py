@@ -107,3 +107,6 @@ def test_headers_tell_copies_too_those_of_other_tools_included(two):
     with mesh.copying(epoch=1, settled=False):
         mesh.flows["B", "A"].wait_copied()
     assert len(mesh.read("A")) == 40
+    for way in mesh.flows:
+        assert all(each.is_clean() for each in mesh.compared(way, own=True))
+        assert not any(each.is_clean() for each in mesh.compared(way, own=False))

@@ -39,7 +39,7 @@ def test_a_record_is_stamped_once_and_keeps_what_it_has():
     assert headers_of(stamped) == [(ORIGIN, b"A/id-of-A/orders/3/0"), ("mine", b"1")]
     elsewhere = Recast(TopicPartition("t", 0), stamp=Birthplace("id-of-B", "B"))
     assert elsewhere(stamped) == stamped
-    assert birthplace(stamped) == Birthplace("id-of-A", "A")
+    assert birthplace(headers_of(stamped)) == Birthplace("id-of-A", "A")
 
 
 def test_what_was_born_on_the_target_or_comes_to_it_otherwise_is_left_out():
