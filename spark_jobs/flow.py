@@ -112,7 +112,8 @@ class FlowDriver:
         asked = self.flow.copying.delivery == "at-least-once"
         weakest = weaker(self._at_least_once, self.flow.name, asked=asked)
         usual = self._usual(self._lookout.partitions, self.hold.lacks)
-        return weakest or usual or self.hold.untried
+        told = (weakest or usual or self.hold.untried, self._lookout.remark)
+        return "; ".join(each for each in told if each)
 
     def copies_since(self, seconds: float) -> bool:
         """Say whether the present query has been copying for so long."""

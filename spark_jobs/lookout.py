@@ -34,6 +34,7 @@ class Lookout:
         self.partitions: tuple[PartitionPlan, ...] = ()
         self.trouble = ""  # why the last look failed, or what it could not have copied
         self._notes: tuple[str, ...] = ()
+        self.remark = ""  # what people should know of how it is copied
         self.gap = ""  # what the flow asks for and its source does not have
         self._flow = flow
         self._directory = directory
@@ -76,7 +77,10 @@ class Lookout:
         if plan.notes != self._notes:  # a refusal comes again with every look
             for note in plan.notes:
                 log.info("topics", flow=self._flow.name, did=note)
+        if plan.gap and plan.gap != self.gap:
+            log.warning("asked for in vain", flow=self._flow.name, reason=plan.gap)
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
+        self.remark = plan.remark
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
         if plan.partitions is not self._planned:

@@ -10,11 +10,12 @@ from replication.model import Mode
 from replication.modes import mode_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from replication.model import PartitionPlan
     from replication.ports import Cluster
 
+_BROKERS = "LogAppendTime"
 _LOOK_EVERY_S = 30.0  # a topic may become compacted at any time
 
 
@@ -27,6 +28,7 @@ class Modes:
 
     delivery: str = "auto"
     lacks: Callable[[], str] = str  # what the target does not do of what appends rely on
+    retimed: tuple[str, ...] = ()  # topics of the target that give records another time
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     _look_at: float = 0.0
 
@@ -45,8 +47,30 @@ class Modes:
             self._known = {
                 each: mode_for(theirs.get(each[0], {}), ours.get(each[1], {})) for each in wanted
             }
+            self.retimed = tuple(
+                sorted(
+                    each[1] for each in wanted if _retimes(theirs.get(each[0]), ours.get(each[1]))
+                )
+            )
             self._look_at = time.monotonic() + _LOOK_EVERY_S
         return self._known
+
+
+def _retimes(theirs: Mapping[str, str] | None, ours: Mapping[str, str] | None) -> bool:
+    """Say whether the target puts its own time on records that have one at the source."""
+    stamped = [(each or {}).get("message.timestamp.type") == _BROKERS for each in (theirs, ours)]
+    return stamped == [False, True]
+
+
+def new_times(topics: Sequence[str]) -> str:
+    """Return what to say of topics on which the target puts its own time. Pure."""
+    if not topics:
+        return ""
+    more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
+    return (
+        f"records of {topics[0]}{more} get the target's own time there "
+        f"(message.timestamp.type={_BROKERS})"
+    )
 
 
 def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:

@@ -15,6 +15,7 @@ from replication.naming_conflicts import refusals
 from replication.remembering import Last
 from replication.same_cluster import refuse_same_cluster
 from replication.topics import Keep, Refuse
+from spark_jobs.modes import new_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +35,7 @@ class FlowPlan:
     partitions: tuple[PartitionPlan, ...] = ()
     notes: tuple[str, ...] = ()
     gap: str = ""  # what is asked for and not there
+    remark: str = ""  # what people should know of how it is copied
     refused: str = ""  # why something that is selected cannot be copied
 
 
@@ -75,6 +77,7 @@ class FlowPlanner:
         chosen = {each: theirs[each] for each in copies}
         told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
         told += tuple(_Told(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
+        told += tuple(_Told(each, refused=False) for each in self._unnamed(chosen))
         silent: tuple[str, ...] = ()
         if lacking := _lacking(copies, theirs, ours):
             plan = planner.plan(self._flow.target, {self._flow.name}, lacking)
@@ -87,8 +90,19 @@ class FlowPlanner:
             self._partitions(chosen, there, modes),
             (*silent, *(each.text for each in told)),
             self._gap(names),
+            new_times(self._modes.retimed),
             "; ".join(each.text for each in told if each.refused),
         )
+
+    def _unnamed(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
+        """Yield a sentence for each partition whose topic is named with other partitions alone."""
+        for name, named in sorted(self._flow.copying.start_offsets.items()):
+            count = chosen[name].partitions if name in chosen else 0
+            for number in sorted(set(range(count)) - named.keys()):
+                yield (
+                    f"copy.start.offsets names no offset of {name}-{number}: if it was never "
+                    "copied, it begins at its first record"
+                )
 
 
 def _partitions(
@@ -111,13 +125,21 @@ def _partitions(
             ours.topic_id,
             mode=modes[name, ours.name],
             first=priority,
-            start=copying.start_offsets.get(name, {}).get(number),
+            start=_start(copying.start_offsets.get(name, {}), number),
             origins=namer.routes.rule(namer.flow.name, name),
         )
         for name, ours in sorted(there.items())
         for priority in [any(rule.matches(name) for rule in first)]
         for number in range(min(chosen[name].partitions, ours.partitions))
     )
+
+
+def _start(named: Mapping[int, int], number: int) -> int | None:
+    """Return where a partition begins; one that only its topic's others are named of, at its start.
+
+    What it holds came after those offsets were noted, or was never seen by who noted them.
+    """
+    return named.get(number, 0) if named else None
 
 
 class _Told(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from clusters import MemoryCluster
 
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.modes import mode_for
 from spark_jobs import modes
-from spark_jobs.modes import Modes, notice, weaker
+from spark_jobs.modes import Modes, new_times, notice, weaker
 
 
 class Configs:
@@ -54,6 +55,28 @@ def test_the_operator_may_choose_for_all_topics():
     source = Configs(a="compact")
     found = Modes("append").of([("a", "A.a")], source, source)
     assert (found, source.asked) == ({("a", "A.a"): "append"}, 0)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "told"),
+    [
+        pytest.param(
+            "CreateTime", "LogAppendTime", "records of A.a get the target's own", id="ours"
+        ),
+        pytest.param("LogAppendTime", "LogAppendTime", "", id="both"),
+        pytest.param("LogAppendTime", "CreateTime", "", id="theirs"),
+        pytest.param("CreateTime", "CreateTime", "", id="neither"),
+    ],
+)
+def test_bl_043_that_the_target_puts_its_own_time_on_records_is_told(theirs, ours, told):
+    kind = "message.timestamp.type"
+    source, target = MemoryCluster({"a": 1}), MemoryCluster({"A.a": 1})
+    source.configs["a"], target.configs["A.a"] = {kind: theirs}, {kind: ours}
+    known = Modes()
+    known.of([("a", "A.a")], source, target)
+    said = new_times(known.retimed)
+    assert said.startswith(told)
+    assert bool(said) is bool(told)
 
 
 @pytest.mark.parametrize(

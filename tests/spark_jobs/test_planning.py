@@ -3,7 +3,7 @@ from builders import a_config, a_flow
 from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
-from replication.config.model import TopicCreation
+from replication.config.model import CopySettings, TopicCreation
 from replication.namer import Namer
 from replication.planning import Part, Planner
 from spark_jobs.modes import Modes
@@ -14,9 +14,12 @@ from spark_jobs.planning import FlowPlanner
 class Looking:
     """The planner of a driver, which looks at the same two clusters again and again."""
 
-    def __init__(self, **creation: object) -> None:
+    def __init__(self, copying: CopySettings | None = None, **creation: object) -> None:
         flow = a_flow(topics=("orders", "clicks")).model_copy(
-            update={"creation": TopicCreation(**{"replication_factor": 1, **creation})}
+            update={
+                "creation": TopicCreation(**{"replication_factor": 1, **creation}),
+                "copying": copying or CopySettings(),
+            }
         )
         self._config = a_config(flow)
         namer = Namer.for_flow(flow, self._config)
@@ -100,3 +103,12 @@ def test_bl_092_of_a_topic_made_anew_with_fewer_partitions_only_those_are_planne
     assert [each.source.partition for each in orders] == [0, 1]
     assert {each.source_topic_id for each in orders} == {"made anew"}
     assert target.topics()["A.orders"].partitions == 6
+
+
+def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_and_it_is_said():
+    named = Looking(CopySettings(start="latest", start_offsets={"orders": {0: 40, 1: 7}}))
+    made = named.plan(TopicCluster(orders=3, clicks=1), TopicCluster())
+    starts = {str(each.source): each.start for each in made.partitions}
+    assert starts == {"clicks-0": None, "orders-0": 40, "orders-1": 7, "orders-2": 0}
+    (said,) = [each for each in made.notes if "start.offsets" in each]
+    assert "no offset of orders-2" in said

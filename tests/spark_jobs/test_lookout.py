@@ -1,0 +1,52 @@
+"""What a look at the clusters leads to."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+from builders import a_flow
+from structlog.testing import capture_logs
+
+from spark_jobs.appdir import FlowDir
+from spark_jobs.lookout import Lookout
+from spark_jobs.planning import FlowPlan
+
+GAP = "0 of 3 visible topics match order-.*; near: orders-us, orders-eu"
+
+
+def lookout(tmp_path, *plans: FlowPlan) -> Lookout:
+    """Return a lookout whose looks find ``plans``, one after the other."""
+    found = iter(plans)
+
+    def look() -> Future[FlowPlan]:
+        future: Future[FlowPlan] = Future()
+        future.set_result(next(found))
+        return future
+
+    return Lookout(a_flow(), FlowDir(tmp_path), look)
+
+
+def looks(made: Lookout, times: int) -> None:
+    for _ in range(times):
+        made._look_at = 0.0
+        made.look({})  # begins
+        made.look({})  # takes in what was found
+
+
+def test_bl_141_what_is_asked_for_in_vain_is_a_warning_once_and_stays_in_the_status(tmp_path):
+    made = lookout(tmp_path, *[FlowPlan(gap=GAP)] * 3, FlowPlan())
+    with capture_logs() as logs:
+        looks(made, 3)
+        assert made.gap == GAP
+        looks(made, 1)
+    assert made.gap == ""
+    warned = [each["reason"] for each in logs if each["log_level"] == "warning"]
+    assert warned == [GAP]
+
+
+def test_what_people_should_know_of_a_plan_is_kept_while_it_holds(tmp_path):
+    made = lookout(tmp_path, FlowPlan(remark="by another clock"), FlowPlan())
+    looks(made, 1)
+    assert made.remark == "by another clock"
+    looks(made, 1)
+    assert made.remark == ""
