@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from orchestration.home import Home
 
 # Only written when there is none: an operator may point the storage at Postgres.
 INSTANCE = """\
 # Written by isthmus at its first start, then yours. Deleting this directory loses history only.
+# There is no python_logs here: capturing the root logger has made runs hang on SQLite's lock.
 telemetry:
   enabled: false
 nux:
@@ -24,6 +27,8 @@ concurrency:
         limit: 1
         value:
           applyLimitPerUniqueValue: true
+# Without this a run whose process is gone would keep its place for ever. None of these limits ends
+# copying, which is no run.
 run_monitoring:
   enabled: true
   start_timeout_seconds: 180
@@ -63,8 +68,15 @@ def write_instance(where: Home, code_port: int) -> None:
     instance = where.dagster / "dagster.yaml"
     try:
         where.dagster.mkdir(parents=True, exist_ok=True)
-        if not instance.exists():
-            instance.write_text(INSTANCE)
-        (where.dagster / "workspace.yaml").write_text(WORKSPACE.format(port=code_port))
+        if not instance.exists() or not instance.stat().st_size:  # a power cut leaves it empty
+            _replace(instance, INSTANCE)
+        _replace(where.dagster / "workspace.yaml", WORKSPACE.format(port=code_port))
     except OSError as error:
         raise EnvironmentProblem(f"writing {instance}: {error.strerror}") from error
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write ``file`` as a whole: half of it would be another configuration."""
+    temporary = file.with_name(f"{file.name}.new")
+    temporary.write_text(text)
+    temporary.replace(file)

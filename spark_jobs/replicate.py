@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TAKEN = 75
 MISCONFIGURED = 78
+_AGAIN = "this driver ends, to be started again"
 _LOST = "Spark's JVM was killed while it started"
 
 log = structlog.get_logger()
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, EnvironmentProblem) as error:
         log.error("cannot start", reason=str(error))  # noqa: TRY400 - the message says it all
         return MISCONFIGURED
+    except ReplicationError as error:  # such as credentials that the target does not take today
+        log.error(_AGAIN, reason=str(error))  # noqa: TRY400 - the message says it all
+        return DIED
 
 
 def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, ...]:
@@ -78,7 +82,7 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
                 jvm.kill()
                 if not lost:
                     raise
-                log.error("this driver ends, to be started again", reason=_LOST)  # noqa: TRY400 - the rest is a consequence
+                log.error(_AGAIN, reason=_LOST)  # noqa: TRY400 - the rest is a consequence
                 return DIED
     except Locked as holder:
         names = ", ".join(each.name for each in flows)

@@ -1,0 +1,41 @@
+"""How a driver ends that could not begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from replication.errors import ClusterRejected, ConfigError, FlowTaken
+from spark_jobs import replicate
+from spark_jobs.jvm import DIED
+
+FILE = """
+clusters = A, B
+A.bootstrap.servers = a:1
+B.bootstrap.servers = b:1
+A->B.enabled = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"),
+    [
+        pytest.param(ClusterRejected("B: authentication failed"), DIED, id="expired password"),
+        pytest.param(FlowTaken("A->B: taken"), 75, id="another driver"),
+        pytest.param(ConfigError("B: no such file"), 78, id="configuration"),
+    ],
+)
+def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to_try_again(
+    tmp_path, monkeypatch, capsys, problem, code
+):
+    (tmp_path / "f.properties").write_text(FILE)
+
+    def fails(*_: object) -> int:
+        raise problem
+
+    monkeypatch.setattr(replicate, "_drive", fails)
+    monkeypatch.setattr(replicate, "_log_plainly", lambda: None)
+    given = ["--config", str(tmp_path / "f.properties"), "--target", "B"]
+    assert replicate.main([*given, "--state-dir", str(tmp_path)]) == code
+    told = "".join(capsys.readouterr())
+    assert str(problem) in told
+    assert "Traceback" not in told
