@@ -91,10 +91,11 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     status = replace(status, **_newer(seen, status))
     if status.state == FlowState.RUNNING and not status.partitions:
         source = seen.flow.partition("->")[0]
-        reason = f"copies nothing: no topic of {source} matches the flow's patterns"
-        return Health(status.state, healthy=False, reason=reason)
+        why = status.reason or f"no topic of {source} matches the flow's patterns"
+        return Health(status.state, healthy=False, reason=f"copies nothing: {why}")
     if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
-        return Health(status.state, healthy=True, reason=f"{status.partitions} partitions")
+        told = (f"{status.partitions} partitions", status.reason)
+        return Health(status.state, healthy=True, reason="; ".join(filter(None, told)))
     reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
     return Health(status.state, healthy=False, reason=reason)
 

@@ -8,6 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from replication.model import FlowState
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -30,6 +32,7 @@ def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
     for view in views:
         _add_flow(table, view)
     lines = [_complaint(each) for each in views if not each.health.healthy]
+    lines += [_remark(each, said) for each in views if (said := _said(each))]
     lines += [_failed(view, duty) for view in views for duty in _duties(view) if not duty.ok]
     return Group(table, *lines, *([Text(note, style="dim")] if note else []))
 
@@ -65,6 +68,17 @@ def _topic(topic: TopicView) -> tuple[str, ...]:
 def _complaint(view: FlowView) -> Text:
     style = _style(view.health.state, healthy=False)
     return Text.assemble((f"{view.name} {view.health.state}: ", style), view.health.reason)
+
+
+def _said(view: FlowView) -> str:
+    """Return what a flow that is well wants people to know."""
+    status = view.look.seen.status if view.look else None
+    well = view.health.healthy and view.health.state == FlowState.RUNNING
+    return status.reason if status is not None and well else ""
+
+
+def _remark(view: FlowView, said: str) -> Text:
+    return Text(f"{view.name}: {said}", style="dim")
 
 
 def _duties(view: FlowView) -> tuple[DutyReport, ...]:

@@ -11,7 +11,7 @@ from orchestration.observe import FlowLook
 from orchestration.panel import FlowView, as_data
 from replication.config.model import Flow, FlowClients
 from replication.health import Health, Seen
-from replication.state import DutyReport
+from replication.state import DutyReport, FlowStatus
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
@@ -19,8 +19,9 @@ WELL = DutyReport("A->B", "heartbeats", 1000, ok=True, summary="beat", took_ms=3
 FAILING = DutyReport("A->B", "group offsets", 2000, ok=False, summary="B is silent")
 
 
-def a_view(*duties):
-    look = FlowLook(FLOW, Seen("A->B", "here", 5000), duties=duties)
+def a_view(*duties, reason=""):
+    status = FlowStatus("A->B", state="RUNNING", reason=reason, partitions=1)
+    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status), duties=duties)
     return FlowView("A->B", look, Health("RUNNING", healthy=True, reason=""))
 
 
@@ -42,3 +43,10 @@ def test_all_duties_are_in_the_data_for_scripts():
         "took_ms": 3,
     }
     assert [each["ok"] for each in flow["duties"]] == [True, False]
+
+
+def test_bl_141_what_a_flow_that_is_well_asks_for_in_vain_is_shown():
+    console = Console(width=120, record=True, file=io.StringIO())
+    gap = "no topic of the source matches later yet"
+    console.print(render((a_view(reason=gap),)))
+    assert f"A->B: {gap}" in console.export_text()

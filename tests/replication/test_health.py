@@ -46,6 +46,12 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
             id="no topic matches",
         ),
         pytest.param(
+            seen(status=status(partitions=0, reason="A shows no topics at all")),
+            "RUNNING",
+            "copies nothing: A shows no topics at all",
+            id="no topic is visible",
+        ),
+        pytest.param(
             seen(status=status("FAILED", reason="A: password expired, renew it")),
             "FAILED",
             "A: password expired, renew it",
@@ -79,8 +85,13 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(seen(status=None), "STARTING", "its driver is starting", id="no beat yet"),
     ],
 )
-def test_what_is_not_well_says_why(look, state, reason):
+def test_bl_138_what_is_not_well_says_why(look, state, reason):
     assert flow_health(look) == Health(state, healthy=False, reason=reason)
+
+
+def test_bl_141_what_a_flow_asks_for_in_vain_is_shown_although_it_is_well():
+    gap = "no topic of the source matches later yet"
+    assert flow_health(seen(status=status(reason=gap))).reason == f"4 partitions; {gap}"
 
 
 def test_a_driver_on_another_host_is_judged_by_its_beat():
