@@ -40,6 +40,7 @@ def produce(flow: Flow, count: int, seed: int = 1, config=None) -> None:
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_everything_arrives_as_it_was(flow, isolation):
+    """BL-043 and BL-046."""
     both = flow(3, 1)
     (first, _) = both.topics
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
@@ -48,16 +49,18 @@ def test_everything_arrives_as_it_was(flow, isolation):
         (0, None, None, None, 1_700_000_000_000),
         (0, b"", b"", [("empty", b""), ("none", None)], 1),
         (1, b"k", None, [("twice", b"1"), ("twice", b"2")], 1_600_000_000_000),
+        (2, b"k", b"without a time", None, -1),
     ]
     support.produce(both.here, first, edges)
     report = both.copy_all(isolation=isolation)
     assert report.outcome == "clean"
-    assert report.records == 2 * 5 * 300 + 3
+    assert report.records == 2 * 5 * 300 + 4
     assert report.takeovers == 0
     both.assert_equal(isolation)
 
 
 def test_epochs_hand_over_without_a_marker(flow):
+    """BL-053."""
     one = flow(2)
     for epoch in range(3):
         produce(one, 200, seed=epoch)
@@ -69,6 +72,7 @@ def test_epochs_hand_over_without_a_marker(flow):
 
 
 def test_a_topic_with_log_append_time_keeps_its_timestamps(flow):
+    """BL-043."""
     one = flow(1, configs={"message.timestamp.type": "LogAppendTime"})
     produce(one, 200, config={"compression.type": "lz4"})
     one.copy_all()
@@ -78,6 +82,7 @@ def test_a_topic_with_log_append_time_keeps_its_timestamps(flow):
 
 
 def test_aborted_and_open_transactions_stay_behind(flow):
+    """BL-066 and BL-068."""
     one = flow(1)
     (topic,) = one.topics
     sender = Producer({"bootstrap.servers": one.here, "transactional.id": topic, **support.QUIET})
@@ -166,6 +171,7 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
 
 
 def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
+    """BL-069."""
     monkeypatch.setattr(held, "HELD_S", 0.5)
     one = flow(2)
     (topic,) = one.topics

@@ -52,6 +52,7 @@ def moving(flow: Flow, records: int = 1):
 
 
 def test_a_unit_may_be_killed_at_any_time(flow, tmp_path):
+    """BL-053 and BL-054."""
     one = flow(2)
     with feeding(one):
         for generation in range(1, 4):
@@ -66,6 +67,7 @@ def test_a_unit_may_be_killed_at_any_time(flow, tmp_path):
 
 
 def test_a_unit_that_sleeps_while_another_takes_over_repeats_nothing(flow, tmp_path):
+    """BL-110."""
     one = flow(2)
     with feeding(one):
         with moving(one, 50):
@@ -105,6 +107,7 @@ def test_partitions_change_their_unit_after_a_crash(flow, tmp_path):
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_a_broker_that_stops_and_comes_back_costs_nothing(flow, spare, end):
+    """BL-048 and BL-107."""
     one = flow(2, **{end: spare})
     with one.copying(one.spec()) as reports:
         with feeding(one), moving(one, 50):
@@ -139,6 +142,7 @@ def test_cut_connections_cost_nothing(flow):
 
 @pytest.mark.slow
 def test_a_leader_that_moves_costs_nothing(flow, kafka_cluster):
+    """BL-048."""
     three = kafka_cluster("three", brokers=3, heap="256m", properties=SOON_MISSED)
     one = flow(3, target=three, replicas=3)
     with one.copying(one.spec()) as reports, feeding(one):

@@ -66,6 +66,7 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
 
 
 def test_plans_may_change_with_every_epoch(flow, hosts):
+    """BL-117."""
     host, told, chance = hosts[0], 0, random.Random(7)
     whole = flow.spec(epoch_s=0.5, linger_s=FOR_EVER_S)
     compacted = next(iter(flow.topics))

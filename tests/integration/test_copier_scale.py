@@ -42,6 +42,7 @@ class Hearing:
 def test_hundreds_of_partitions_start_restart_and_cost_only_what_has_news(
     source_cluster, target_cluster, topic_name
 ):
+    """BL-116."""
     names = [topic_name("many") for _ in range(30)]
     for cluster in (source_cluster, target_cluster):
         make_topics(cluster.bootstrap_servers, names, 10)
@@ -64,6 +65,7 @@ def test_hundreds_of_partitions_start_restart_and_cost_only_what_has_news(
 def test_a_record_larger_than_the_whole_buffer_is_copied(
     source_cluster, target_cluster, topic_name
 ):
+    """BL-049."""
     topic = topic_name("large")
     for cluster in (source_cluster, target_cluster):
         limit = {"max.message.bytes": str(12 * MB)}
@@ -79,6 +81,7 @@ def test_a_record_larger_than_the_whole_buffer_is_copied(
 def test_a_record_that_compresses_to_next_to_nothing_is_copied(
     source_cluster, target_cluster, topic_name
 ):
+    """BL-050."""
     topic = topic_name("zeros")
     for cluster in (source_cluster, target_cluster):
         support.create_topic(cluster.bootstrap_servers, topic, 1, {"max.message.bytes": "1000000"})

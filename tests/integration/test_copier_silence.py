@@ -43,6 +43,7 @@ def silence(proxies: Proxies, bootstrap: str) -> None:
 
 @pytest.mark.parametrize("end", ["here", "to"], ids=["source", "target"])
 def test_a_unit_whose_cluster_falls_silent_ends_with_its_epoch(flow, proxies, end):
+    """BL-121."""
     feed(flow)
     with flow.copying(flow.spec(epoch_s=3), proxies.connect) as reports:
         flow.wait_copied()
@@ -58,6 +59,7 @@ def test_a_unit_whose_cluster_falls_silent_ends_with_its_epoch(flow, proxies, en
 
 
 def test_the_drivers_word_ends_a_unit_whose_source_is_silent(flow, proxies):
+    """BL-121."""
     feed(flow)
     spec = flow.spec()
     with flow.copying(spec, proxies.connect) as reports:
@@ -72,6 +74,7 @@ def test_the_drivers_word_ends_a_unit_whose_source_is_silent(flow, proxies):
 
 
 def test_clusters_that_are_silent_from_the_start_cost_one_epoch_and_are_named(flow, proxies):
+    """BL-106 and BL-121."""
     copy(flow.spec(epoch_s=0.1), proxies.connect)
     silence(proxies, flow.here)
     began = time.monotonic()

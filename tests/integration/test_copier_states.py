@@ -111,6 +111,7 @@ def decide(flow: Flow, state: str, position: int, choice: str) -> tuple[Partitio
 
 
 def test_a_source_topic_that_was_made_anew_is_not_copied_over_the_old_one(flow):
+    """BL-058."""
     one = flow()
     feed(one, b"old")
     one.copy_all()
@@ -135,6 +136,7 @@ def test_a_source_topic_made_anew_while_it_is_copied_is_noticed(flow):
 
 
 def test_a_lost_range_is_named_and_stays_so_until_a_person_acts(flow):
+    """BL-056."""
     one = flow()
     feed(one, *[b"%d" % each for each in range(10)])
     one.copy_all()
@@ -148,6 +150,7 @@ def test_a_lost_range_is_named_and_stays_so_until_a_person_acts(flow):
 
 
 def test_a_batch_that_is_too_large_stops_its_partition_only_until_it_is_allowed(flow):
+    """BL-049."""
     one = flow(2, LIMIT)
     feed(one, b"a", partition=0)
     one.copy_all()
@@ -167,8 +170,8 @@ def test_a_batch_that_is_too_large_stops_its_partition_only_until_it_is_allowed(
     one.assert_equal()
 
 
-def allow(flow: Flow) -> None:
-    entry = ConfigEntry("max.message.bytes", "1000000", incremental_operation=AlterConfigOpType.SET)
+def allow(flow: Flow, config: str = "max.message.bytes", value: str = "1000000") -> None:
+    entry = ConfigEntry(config, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, the(flow), incremental_configs=[entry])
     client = admin(flow.to)  # its calls end with it
     for answer in client.incremental_alter_configs([resource]).values():
@@ -188,7 +191,25 @@ def test_nothing_lands_behind_a_first_batch_that_is_refused(flow):
     one.assert_equal()
 
 
+def test_bl_044_a_record_that_is_too_old_for_the_target_waits_until_it_is_allowed(flow):
+    limit, now = "message.timestamp.before.max.ms", int(time.time() * 1000)
+    one = flow(2, {limit: "86400000"})
+    times = [(0, b"old", now - 30 * 86_400_000), (0, b"fresh", now), (1, b"elsewhere", now)]
+    listed = [(partition, b"k", value, [], at) for partition, value, at in times]
+    support.produce(one.here, the(one), listed, {"linger.ms": 200})
+    assert short(one, 0).not_running == 1
+    told, reason = state(one)
+    assert told == "REFUSED"
+    assert "record at offset 0" in reason
+    assert "message.timestamp.before" in reason
+    assert values(one.to, the(one)) == [b"elsewhere"]
+    allow(one, limit, str(2**63 - 1))
+    one.copy_all(epoch=1)
+    one.assert_equal()
+
+
 def test_a_target_topic_that_was_made_anew_is_left_alone(flow):
+    """BL-059."""
     one = flow()
     feed(one, b"a", b"b")
     one.copy_all()
@@ -224,6 +245,7 @@ def test_a_topic_with_a_small_limit_gets_its_small_batches_unmerged(flow):
 
 
 def test_a_lost_range_is_passed_over_and_recorded_where_the_policy_says_so(flow):
+    """BL-056."""
     one = flow(2)
     feed(one, b"a", b"b")
     feed(one, b"elsewhere", partition=1)
@@ -254,6 +276,7 @@ def test_a_person_can_let_a_lost_range_pass_that_the_policy_stops_at(flow):
 
 
 def test_records_copied_before_they_were_removed_are_no_loss(flow):
+    """BL-065."""
     one = flow()
     feed(one, b"a", b"b")
     one.copy_all()
@@ -266,6 +289,7 @@ def test_records_copied_before_they_were_removed_are_no_loss(flow):
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, tmp_path, clean):
+    """BL-058."""
     one = flow()
     feed(one, b"old 1", b"old 2")
     if clean:
@@ -292,6 +316,7 @@ def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, 
     ],
 )
 def test_a_target_topic_made_anew_is_filled_as_the_policy_says(flow, choice, wanted, lost):
+    """BL-059."""
     one = flow()
     feed(one, b"a", b"b")
     one.copy_all()
@@ -362,6 +387,7 @@ def test_anchors_that_are_gone_lead_to_a_question_and_not_to_a_second_copy(flow)
 
 
 def test_a_flow_may_begin_at_a_moment_or_at_named_offsets(flow):
+    """BL-124."""
     one, other, named = flow(), flow(), flow(2)
     for each in (one, other):
         listed = [(0, b"k", b"%d" % n, [], 1_700_000_000_000 + n * 1000) for n in range(10)]

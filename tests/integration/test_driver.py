@@ -87,6 +87,7 @@ def test_epochs_follow_on_without_a_new_start(running):
 
 
 def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
+    """BL-106."""
     status = running.await_state(FlowState.FAILED, "down->B")
     assert "127.0.0.1:1" in status.reason
     assert "\n" not in status.reason
@@ -154,6 +155,7 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     ],
 )
 def test_a_second_driver_is_refused(running, state, told):
+    """BL-110."""
     running.await_state(FlowState.RUNNING, limit_s=30)
     before = running.status()
     second = running.start(state)
@@ -164,6 +166,7 @@ def test_a_second_driver_is_refused(running, state, told):
 
 
 def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
+    """BL-133."""
     topic = application.topic()
     application.produce(topic, 500)
     driver = application.start()
@@ -185,6 +188,7 @@ def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
 
 
 def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
+    """BL-122."""
     driver = application.start()
     application.await_state(FlowState.RUNNING)
     kill_jvm(driver.pid)
@@ -205,6 +209,7 @@ def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(applicatio
 
 
 def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
+    """BL-054 and BL-122."""
     topic = application.topic()
     watcher = application.start(module="watch")
     for seed in (1, 2):

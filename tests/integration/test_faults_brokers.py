@@ -22,6 +22,7 @@ def three(kafka_cluster):
 
 
 def test_records_wait_while_too_few_replicas_are_in_sync(source_cluster, three, topic_name):
+    """BL-108."""
     topic = support.create_topic(source_cluster.bootstrap_servers, topic_name())
     support.create_topic(
         three.bootstrap_servers, topic, 1, {"min.insync.replicas": "3"}, replication_factor=3
@@ -44,6 +45,7 @@ def test_records_wait_while_too_few_replicas_are_in_sync(source_cluster, three, 
 def test_brokers_restarted_one_by_one_under_load_cost_nothing(
     source_cluster, target_cluster, three, topic_name, end
 ):
+    """BL-107."""
     flow = a_flow((source_cluster, target_cluster), three, topic_name(), end)
     with flow.copying(flow.spec()) as reports, feeding(flow, 500):
         for broker in (1, 2, 3):

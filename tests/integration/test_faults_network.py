@@ -82,6 +82,7 @@ def test_an_outage_of_the_network_longer_than_the_time_limit_repeats_nothing(
 
 
 def test_many_hand_overs_under_a_live_writer_skip_and_repeat_nothing(flow, tmp_path):
+    """BL-061."""
     with feeding(flow):
         for epoch in range(3):
             unit = start_unit(flow.spec(epoch=epoch), tmp_path)

@@ -46,6 +46,7 @@ def limit(flow: Flow, change: str, *options: str) -> None:
 
 
 def test_a_quota_of_the_target_slows_a_copy_down_and_does_no_more(flow):
+    """BL-113 and BL-120."""
     one = flow()
     (topic,) = one.topics
     limit(one, "producer_byte_rate=100000", "--add-config")

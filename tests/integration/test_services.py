@@ -123,6 +123,7 @@ def all_sensors_run(dagster: Dagster) -> bool:
 
 
 def test_they_come_up_come_back_after_kill_9_and_leave_nothing(dagster):
+    """BL-130."""
     until(lambda: all_sensors_run(dagster))
     until(lambda: "target B gave no answer" in dagster.last_reason())
 

@@ -66,6 +66,7 @@ def standalone(tmp_path):
 def test_a_flow_waits_for_its_slots_and_then_is_copied_by_two_workers(
     standalone, source_cluster, target_cluster, tmp_path
 ):
+    """BL-115."""
     standalone.add_worker()
     more = (
         f"spark.master = {standalone.master}\nspark.conf.spark.executor.memory = 600m\n"

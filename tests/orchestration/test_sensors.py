@@ -162,6 +162,7 @@ def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
 
 
 def test_an_application_whose_flows_are_all_stopped_is_ended(world, instance):
+    """BL-133."""
     world.watched = world.driven = {"B"}
     world.target.write("isthmus-status.A.internal", Intent("A->B", "stop"))
     (request,) = tick(world, instance).run_requests

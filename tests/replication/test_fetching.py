@@ -322,6 +322,7 @@ def test_a_position_that_is_there_again_is_tried_again():
     ],
 )
 def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(ends, remedy, asked):
+    """BL-062."""
     lane = a_lane(a_start())
     lane.position = 1000
 

@@ -24,10 +24,12 @@ def lag_of(anchor: Anchor, end: int | None, seen_ms: int = 0) -> PartitionLag:
 
 
 def test_a_partition_with_nothing_to_copy_is_not_behind_however_long_it_was_idle():
+    """BL-140."""
     assert lag_of(anchor(at_ms=NOW - HOUR_MS), end=100) == PartitionLag(P0, 0, 0.0)
 
 
 def test_a_topic_that_retention_emptied_is_not_behind():
+    """BL-140."""
     assert lag_of(anchor(source=500, at_ms=NOW - HOUR_MS), end=500) == PartitionLag(P0, 0, 0.0)
 
 

@@ -58,6 +58,7 @@ def test_a_dead_driver_of_this_host_is_replaced_at_once():
 
 
 def test_what_runs_is_left_alone():
+    """BL-130."""
     assert once(look(watcher=True, driver=True, statuses=(beat(),)))[0] == Leave(APP, "up")
 
 
@@ -161,6 +162,7 @@ def test_a_fresh_beat_of_another_host_is_given_time_to_change():
 
 
 def test_memory_survives_its_text_and_a_lost_one_makes_new_run_keys():
+    """BL-128."""
     (first,), memory = decide((APP,), {"B": look()}, Memory.parse(None, 1), NOW)
     assert Memory.parse(memory.dump(), 99) == memory
     (second,), _ = decide((APP,), {"B": look()}, Memory.parse("garbage", 2), NOW)
@@ -201,6 +203,7 @@ looks = st.builds(
 
 @given(st.lists(st.tuples(looks, st.integers(0, 100_000)), max_size=20))
 def test_however_the_world_looks_no_run_key_comes_twice_and_nothing_is_launched_blindly(ticks):
+    """BL-128."""
     memory, now_ms, keys = Memory(1), NOW, []
     for seen, later_ms in ticks:
         now_ms += later_ms

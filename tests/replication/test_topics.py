@@ -78,6 +78,7 @@ def test_a_topic_that_grew_at_the_source_grows():
 
 
 def test_a_target_with_more_partitions_is_kept_and_reported():
+    """BL-047."""
     assert plan(wanted(6), existing(8)) == (
         Keep("us.orders", "target has 8 partitions, source 6: partitions cannot be removed"),
     )

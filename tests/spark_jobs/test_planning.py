@@ -45,6 +45,7 @@ def test_missing_topics_are_made_and_every_partition_is_planned():
 
 
 def test_a_topic_that_grew_grows_on_the_target():
+    """BL-047."""
     target = TopicCluster(**{"A.orders": 1, "A.clicks": 1})
     assert len(plan(TopicCluster(orders=3, clicks=1), target).partitions) == 4
 

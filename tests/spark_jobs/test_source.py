@@ -68,6 +68,7 @@ def test_the_driver_learns_which_plan_an_epoch_follows(directory):
 
 
 def test_an_epoch_that_is_asked_for_twice_keeps_its_plan(directory):
+    """BL-054."""
     planner = reader(directory)
     write_plan(directory, 1, plans(0), run=True)
     end = planner.latestOffset()

@@ -70,6 +70,7 @@ def test_a_driver_that_ended_for_good_is_not_started_again(tmp_path, code):
 
 
 def test_a_killed_driver_is_started_again_and_its_children_are_killed_first(tmp_path):
+    """BL-133."""
     # The child leaves the driver's process group, as Spark's Python workers do.
     child = "import os, time; os.setpgid(0, 0); time.sleep(600)"
     driver = (
@@ -106,6 +107,7 @@ def test_signals_are_handed_on_and_the_driver_may_end_cleanly(tmp_path):
 
 
 def test_the_driver_outlives_its_watcher(tmp_path):
+    """BL-130."""
     watcher = watched(tmp_path, "import time; time.sleep(600)")
     driver = wait_for(lambda: told(tmp_path).get("driver"))
     try:

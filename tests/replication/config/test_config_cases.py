@@ -179,7 +179,7 @@ def test_bl_011_a_client_setting_without_effect_says_why(tmp_path):
     ]
 
 
-def test_bl_011_what_would_change_records_is_refused(tmp_path):
+def test_bl_011_bl_052_what_would_change_records_is_refused(tmp_path):
     text = TWO + "A->B.transforms = mask\nA->B.transforms.mask.type = x\n"
     with pytest.raises(ConfigError, match=r"A->B\.transforms: is not supported"):
         loaded(tmp_path, text)
@@ -410,6 +410,19 @@ def test_start_and_isolation_follow_the_source_consumer(tmp_path):
     assert (copying.start, copying.isolation) == ("latest", "read_uncommitted")
     own = flow(tmp_path, "A.consumer.auto.offset.reset = latest\ncopy.start = earliest\n")
     assert own.copying.start == "earliest"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("enable.idempotence", "false"), ("max.in.flight.requests.per.connection", "100")],
+)
+def test_bl_048_what_could_change_the_order_of_records_has_no_effect_and_says_so(
+    tmp_path, key, value
+):
+    result = loaded(tmp_path, TWO + f"B.producer.{key} = {value}\n")
+    assert about(result.findings, f"B.producer.{key}") == [
+        "info: has no effect: every append is idempotent and waits for all in-sync replicas → "
+    ]
 
 
 def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
