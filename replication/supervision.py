@@ -46,6 +46,16 @@ def applications(config: Config) -> tuple[Application, ...]:
     return tuple(sorted(found, key=lambda each: each.name))
 
 
+def metrics_port(config: Config, name: str) -> int | None:
+    """Return the port of an application's metrics: one each, in the order of ``applications``.
+
+    0: any free one. None: there are to be none.
+    """
+    first = config.metrics.port
+    names = [each.name for each in applications(config)]
+    return first + names.index(name) if first and name in names else first
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What one look at an application showed."""

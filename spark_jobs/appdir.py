@@ -67,6 +67,10 @@ class AppDir:
         return cls(state.absolute() / "apps" / application)
 
     @property
+    def application(self) -> str:
+        return self.root.name
+
+    @property
     def log(self) -> Path:
         return self.root / "driver.log"
 

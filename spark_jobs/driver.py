@@ -23,9 +23,11 @@ from replication.planning import Part, Planner
 from replication.routes import Routes
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
+from spark_jobs.exposition import exposition_of
 from spark_jobs.flow import FlowDriver, template
 from spark_jobs.holding import Hold
 from spark_jobs.jvm import DIED, SparkJvm, dump_archive
+from spark_jobs.laps import Clock
 from spark_jobs.lookout import Lookout
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
@@ -35,6 +37,7 @@ from spark_jobs.pulse import Pulse
 from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import finds_units_again, start_session, warm_workers
 from spark_jobs.source import LINGER_S, IsthmusSource
+from spark_jobs.surveying import Surveys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
     from replication.config.model import Config, Flow
     from spark_jobs.appdir import AppDir, Lock
+    from spark_jobs.exposition import Exposition
     from spark_jobs.planning import FlowPlan
     from spark_jobs.query import FlowQuery
 
@@ -54,19 +58,6 @@ _DUMP_AFTER_S = 8.0
 _DUTIES_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
 
 log = structlog.get_logger()
-
-
-class Clock:
-    """Measures the steps of a start."""
-
-    def __init__(self) -> None:
-        self._begin = time.monotonic()
-        self.laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        now = time.monotonic()
-        self.laps[name] = round(now - self._begin, 2)
-        self._begin = now
 
 
 class Driver:
@@ -91,6 +82,7 @@ class Driver:
         self._guard = NamingGuard(store, peers)
         self._syncs = GroupSyncs(config)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
+        self._exposition: Exposition | None = None
         self._spark: SparkSession | None = None
         self._ending = False
         self._slots_at = 0.0
@@ -102,6 +94,10 @@ class Driver:
         Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
         """
         clock = Clock()
+        gather = Surveys(self._flows, self._clients.source).gather
+        application, pid = self._directory.application, jvm.process.pid
+        self._exposition = exposition_of(self._config, application, gather, pid)
+        self._exposition.serve()
         self._take_leases()
         clock.lap("leases_s")
         jvm.connect()
@@ -154,6 +150,8 @@ class Driver:
 
     def _drive(self, jvm: SparkJvm) -> None:
         """Let every flow do what is due; end at once when the JVM has gone."""
+        if self._exposition is not None:
+            self._exposition.serve()
         try:
             self._check_slots()
             self._keep_classes(jvm)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from replication.errors import ReplicationError
+from replication.metrics.figures import DutyFigures
 from replication.state import DutyReport
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class _Course:
     complaint: str = ""  # as last logged
     told: tuple[bool, str] | None = None
     told_at: float = 0.0
+    figures: DutyFigures | None = None
 
 
 @dataclass(slots=True)
@@ -72,6 +74,10 @@ class Duties:
 
     def add(self, duties: Iterable[Duty]) -> None:
         self._courses += [_Course(each) for each in duties]
+
+    def figures(self) -> tuple[DutyFigures, ...]:
+        """Return how the duties went that ran at least once; in any thread."""
+        return tuple(each.figures for each in self._courses if each.figures is not None)
 
     def tick(self, *, wanted: bool) -> None:
         """Take in what has ended; begin what is due, if the flow is ``wanted``. Never waits."""
@@ -93,10 +99,12 @@ class Duties:
         elif course.complaint and done.ok:
             log.info("duty works again", flow=self.flow, duty=name, did=done.summary)
         course.complaint = complaint
+        at_ms = int(time.time() * 1000)
+        before = course.figures or DutyFigures(name)
+        course.figures = before.after(ok=done.ok, took_ms=done.took_ms, ended_ms=at_ms)
         if course.told == (done.ok, done.summary) and now - course.told_at < TELL_S:
             return
         course.told, course.told_at = (done.ok, done.summary), now
-        at_ms = int(time.time() * 1000)
         self.tell(DutyReport(self.flow, name, at_ms, done.ok, done.summary, done.took_ms))
 
 

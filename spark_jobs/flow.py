@@ -10,7 +10,8 @@ import structlog
 from pyspark.errors import PySparkException
 
 from replication.copier.spec import UnitSpec
-from replication.model import FlowState
+from replication.metrics.figures import FlowFigures, Tally
+from replication.model import Desired, FlowState
 from replication.provenance import BY_ID
 from replication.remembering import Last
 from spark_jobs.modes import notice, weaker
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from spark_jobs.holding import Hold
     from spark_jobs.lookout import Lookout
     from spark_jobs.query import FlowQuery
+    from spark_jobs.surveying import Survey
 
     Starter = Callable[[int, int, int], FlowQuery]
 
@@ -56,10 +58,9 @@ class FlowDriver:
         self._usual = Last(notice)
         self._starter = starter
         self._duties = duties
-        self._attempts = 0  # queries started
+        self._tally = Tally()
         self._trouble = ""
         self._not_running = 0
-        self._at_least_once = 0
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
@@ -107,10 +108,25 @@ class FlowDriver:
             trouble=self._trouble,
         )
 
+    def figures(self, survey: Survey) -> FlowFigures:
+        """Return what is published of the flow; in any thread, ``survey`` looks at its clusters."""
+        plan = self._lookout.partitions if self._lookout.number else None
+        return FlowFigures(
+            source=self.flow.source,
+            target=self.flow.target,
+            status=self.hold.status,
+            wanted=self.hold.desired is Desired.RUN,
+            arrives=not self.hold.trouble,
+            tally=self._tally,
+            duties=self._duties.figures(),
+            plan=plan,
+            copied=survey.look(None if plan is None else [each.source for each in plan]),
+        )
+
     def _notice(self) -> str:
         """Return what people should know of how partitions are copied, weakest promise first."""
         asked = self.flow.copying.delivery == "at-least-once"
-        weakest = weaker(self._at_least_once, self.flow.name, asked=asked)
+        weakest = weaker(self._tally.at_least_once, self.flow.name, asked=asked)
         usual = self._usual(self._lookout.partitions, self.hold.lacks)
         told = (weakest or usual or self.hold.untried, self._lookout.remark)
         return "; ".join(each for each in told if each)
@@ -125,15 +141,16 @@ class FlowDriver:
         return self.query is None and self.hold.status.state == FlowState.STOPPED
 
     def _start(self) -> None:
-        self._attempts += 1
+        attempt = self._tally.query_starts + 1
+        self._tally = self._tally._replace(query_starts=attempt)
         self._lookout.tell(run=True)
         try:
             generation = self.hold.status.generation
-            self.query = self._starter(generation, self._attempts, self.hold.ended)
+            self.query = self._starter(generation, attempt, self.hold.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
-            log.info("query started", flow=self.flow.name, attempt=self._attempts)
+            log.info("query started", flow=self.flow.name, attempt=attempt)
 
     def _watch(self) -> None:
         """Read the newest figures; end an epoch that follows an old plan."""
@@ -142,7 +159,7 @@ class FlowDriver:
         if figures := self.query.figures():
             self._not_running = figures["not_running"]
             self._trouble = figures["outcome"] or ""
-            self._at_least_once = figures["at_least_once"]
+            self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
         if running is None:

@@ -15,13 +15,11 @@ from replication.config.duty_settings import read_acls, read_configs
 from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
 from replication.config.mm2_settings import read_mm2
 from replication.config.model import (
-    Alerts,
     Cluster,
     Config,
     Flow,
     FlowClients,
     Mm2,
-    SparkSettings,
 )
 from replication.config.naming import read_naming
 from replication.config.own_keys import FLOW
@@ -40,6 +38,7 @@ from replication.config.settings import (
     read_policies,
     read_selection,
 )
+from replication.config.top_settings import read_alerts, read_metrics, read_spark
 from replication.config.topology import check_topology
 from replication.config.verify import ParsedFile, absolute_files
 from replication.topology import drawn
@@ -69,13 +68,14 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
         origins["->".join(pair)] = trace
         flows.append(flow)
     check_topology(tuple(flows), parsed.props, notes)
-    spark, alerts, trace = _top(parsed)
-    origins[""] = trace
+    read = Reader(parsed.path, parsed.props, parsed.resolve)
+    spark, alerts, metrics = read_spark(read), read_alerts(read), read_metrics(read)
+    origins[""] = tuple(read.trace)
     if any(each is None for each in clusters.values()):
         return None, origins
     known = {alias: each for alias, each in clusters.items() if each is not None}
     config = Config(path=parsed.path, clusters=known, flows=tuple(flows), spark=spark,
-                    alerts=alerts)  # fmt: skip
+                    alerts=alerts, metrics=metrics)  # fmt: skip
     _mention_conflicts(config, parsed, notes)
     return config, origins
 
@@ -216,19 +216,3 @@ def _client_trace(
             reader.note(f"{client.replace('_', '.')}.{name}", settings[name].text, settings[name])
     names = {each.name for each in seen}
     return (*seen, *(each for each in reader.trace if each.name not in names))
-
-
-def _top(parsed: ParsedFile) -> tuple[SparkSettings, Alerts, tuple[Setting, ...]]:
-    read = Reader(parsed.path, parsed.props, parsed.resolve)
-    start = "spark.conf."
-    spark = SparkSettings(
-        master=read.text("spark.master", "local[*]"),
-        application=read.choice("spark.application", "per-target", "per-target|per-flow"),
-        conf={
-            key.removeprefix(start): read.text(key, "")
-            for key in parsed.props
-            if key.startswith(start)
-        },
-    )
-    webhook = read.text("alert.webhook.url", "") or None
-    return spark, Alerts(webhook_url=webhook), tuple(read.trace)

@@ -19,7 +19,7 @@ class Fate(StrEnum):
 class Key:
     """A known key: the kind of its value, its fate, and why when that needs a reason."""
 
-    kind: str = "string"  # string, list, patterns, boolean, int, seconds, ms, bytes, choice a|b
+    kind: str = "string"  # list, patterns, boolean, int, port, seconds, ms, bytes, choice a|b
     fate: Fate = Fate.HONOURED
     why: str = ""
     default: str | None = None
@@ -60,7 +60,9 @@ CONNECTOR: dict[str, Key] = {
     "replication.policy.separator": Key(default="."),
     "replication.policy.internal.topic.separator.enabled": Key("boolean", default="true"),
     "forwarding.admin.class": Key(fate=_R, why=_PLUGIN),
-    "metric.reporters": Key("list", _N, "measurements are published by Isthmus itself"),
+    "metric.reporters": Key(
+        "list", _N, "measurements are published by Isthmus itself, where metrics.port says"
+    ),
     "topics": Key("patterns"),
     "topics.exclude": Key("patterns"),
     "topic.filter.class": Key(fate=_R, why=_PLUGIN),

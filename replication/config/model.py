@@ -222,6 +222,14 @@ class Alerts(Section):
     webhook_url: str | None = Field(default=None, repr=False)  # such addresses hold a token
 
 
+class MetricsSettings(Section):
+    """Where the drivers' figures are served for Prometheus, and how finely."""
+
+    port: int | None = None  # of the first application, see supervision.metrics_port; None: nowhere
+    host: str = "0.0.0.0"  # noqa: S104 -- whoever scrapes is elsewhere, and was asked for
+    detail: Literal["flow", "topic", "partition"] = "topic"
+
+
 class Config(Section):
     """A whole file, checked."""
 
@@ -230,6 +238,7 @@ class Config(Section):
     flows: tuple[Flow, ...]
     spark: SparkSettings = SparkSettings()
     alerts: Alerts = Alerts()
+    metrics: MetricsSettings = MetricsSettings()
 
     def flow(self, name: str) -> Flow:
         """Return the flow called ``A->B``. Raises KeyError."""

@@ -44,6 +44,9 @@ TOP: dict[str, Key] = {
     "spark.master": Key(default="local[*]"),
     "spark.application": Key("choice per-target|per-flow", default="per-target"),
     "alert.webhook.url": Key(),
+    "metrics.port": Key("port"),
+    "metrics.host": Key(default="0.0.0.0"),  # noqa: S104 -- whoever scrapes is elsewhere
+    "metrics.detail": Key("choice flow|topic|partition", default="topic"),
     "offsets.topic.replication.factor": Key("int"),
     "offset.storage.replication.factor": Key("int"),
     "offset.storage.topic": Key(),

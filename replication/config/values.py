@@ -42,6 +42,14 @@ def integer(text: str, least: int | None = None) -> int:
     return number
 
 
+def port(text: str) -> int:
+    """Read a port to listen on; 0: any free one."""
+    number = integer(text, least=0)
+    if number >= 1 << 16:
+        raise ValueError(f"{number} is no port: 65535 is the highest")
+    return number
+
+
 def duration(text: str, key: str) -> timedelta:
     """Read a span of time in the unit that ``key`` ends in, by default seconds."""
     if text.strip().startswith("-"):
@@ -119,6 +127,8 @@ def check(kind: str, key: str, text: str) -> None:
             boolean(text)
         case "int":
             integer(text)
+        case "port":
+            port(text)
         case "seconds" | "ms":
             if not re.fullmatch(r"-\d+", text.strip()):  # MirrorMaker 2 means: never
                 duration(text, key)

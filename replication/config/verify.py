@@ -32,7 +32,8 @@ FILES = ("ssl.truststore.location", "ssl.keystore.location")
 _NUMBERS = re.compile(r".*\.(ms|bytes|seconds)")
 _AMBIGUOUS = frozenset(
     {"consumer", "producer", "admin", "config", "topics", "groups", "sync", "emit", "refresh",
-     "ssl", "sasl", "security", "replication", "spark", "copy", "lag", "alert", "isthmus"}
+     "ssl", "sasl", "security", "replication", "spark", "copy", "lag", "alert", "metrics",
+     "isthmus"}
 )  # fmt: skip
 _CHOICES = {
     "isolation.level": "read_committed|read_uncommitted",

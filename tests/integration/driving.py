@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import support
+from scraping import Scrape, scrape
 
 from replication.adapters.state_store import StateStore
 from replication.state import Anchor, FlowStatus, Intent, anchors_topic, status_topic
@@ -92,6 +94,10 @@ class Application:
 
     def log(self, state: str = "state") -> str:
         return (self.home / f"{state}.log").read_text()
+
+    def scrape(self) -> Scrape:
+        """Return what the driver's metrics say, if it serves any."""
+        return scrape(re.findall(r"metrics are served +address=(\S+)", self.log())[-1])
 
     def status(self, flow: str = "") -> FlowStatus:
         name = flow or self.flow

@@ -33,6 +33,9 @@ down.bootstrap.servers = 127.0.0.1:1
 down->B.enabled = true
 copy.epoch.seconds = 2
 SOURCE->B.sync.group.offsets.enabled = true
+metrics.port = 0
+metrics.host = 127.0.0.1
+metrics.detail = partition
 """
 
 
@@ -117,6 +120,31 @@ def test_groups_go_along_and_the_driver_says_so(running):
         each.close()
 
 
+def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
+    topic = running.topic()
+    truth = support.some_records(300, 2, seed=5)
+    support.produce(running.source.bootstrap_servers, topic, truth)
+    wait_for(lambda: running.is_copied(topic), 20)
+    labels = {"source": running.alias, "target": "B", "topic": topic}
+    labels["target_topic"] = f"{running.alias}.{topic}"
+    wait_for(lambda: running.scrape().of("isthmus_records_total", **labels) == 300, 20)
+    found = running.scrape()
+    for number in ("0", "1"):
+        ours = {**labels, "partition": number}
+        count = sum(str(each[0]) == number for each in truth)
+        assert found.of("isthmus_records_total", **ours) == count
+        assert found.of("isthmus_replication_latency_seconds_count", **ours) == count
+        assert found.of("isthmus_lag_records", **ours) == 0
+        assert found.of("isthmus_lag_seconds", **ours) == 0
+        age = found.of("isthmus_record_age_seconds_sum", **ours)
+        assert 0 <= age <= found.of("isthmus_replication_latency_seconds_sum", **ours)
+    assert found.of("isthmus_flow_state", source=running.alias, state="RUNNING") == 1
+    assert found.of("isthmus_flow_state", source="down", state="FAILED") == 1
+    assert found.of("isthmus_cluster_answers", source="down", cluster="down") == 0
+    assert found.of("isthmus_copy_cpu_seconds_total", source=running.alias) > 0
+    assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
+
+
 def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(running):
     topic = running.topic()
     running.produce(topic, 100)
@@ -143,6 +171,9 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     running.produce(topic, 10, seed=2)
     time.sleep(3)
     assert not running.is_copied(topic)
+    found = running.scrape()
+    assert found.of("isthmus_lag_records", source=running.alias, topic=topic) == 10
+    assert found.of("isthmus_flow_wanted", source=running.alias) == 0
     running.ask(Desired.RUN)
     wait_for(lambda: running.is_copied(topic), 30)
 

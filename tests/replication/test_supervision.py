@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replication.config.model import MetricsSettings
 from replication.model import Desired
 from replication.state import FlowStatus
 from replication.supervision import (
@@ -23,6 +24,7 @@ from replication.supervision import (
     applications,
     backoff_ms,
     decide,
+    metrics_port,
 )
 from tests.builders import a_config, a_flow
 
@@ -224,3 +226,13 @@ def test_losing_the_memory_never_raises_and_never_keeps_a_dead_application_down(
         _, memory = decide((APP,), {"B": seen}, memory, NOW)
     (decision,), _ = decide((APP,), {"B": look()}, Memory.parse(None, NOW), NOW)
     assert isinstance(decision, Launch)
+
+
+def test_each_application_of_a_file_has_a_metrics_port_of_its_own():
+    flows = [a_flow("A", "B"), a_flow("B", "A"), a_flow("C", "B")]
+    ports = {
+        first: [metrics_port(config, each.name) for each in applications(config)]
+        for first in (9404, 0, None)
+        for config in [a_config(*flows).model_copy(update={"metrics": MetricsSettings(port=first)})]
+    }
+    assert ports == {9404: [9404, 9405], 0: [0, 0], None: [None, None]}

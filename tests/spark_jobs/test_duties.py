@@ -125,3 +125,20 @@ def test_a_fault_of_ours_ends_neither_the_driver_nor_the_duty():
             flow.tick(EVERY.total_seconds())
     assert run.runs == 3
     assert flow.reports[0].summary == "a fault in Isthmus: ZeroDivisionError: oh"
+
+
+def test_runs_are_counted_and_the_last_one_is_remembered():
+    run = Counting("done")
+    flow = Flow(run, Counting("not due"))
+    assert flow.duties.figures() == ()
+    told = []
+    for said in ("done", ClusterUnavailable("silent"), "done"):
+        run.said = said
+        flow.tick(5.0)
+        flow.tick()  # takes in what has ended
+        told.append(flow.duties.figures()[0])
+    assert [(each.ok, each.runs, each.failures) for each in told] == [
+        (True, 1, 0), (False, 2, 1), (True, 3, 1)
+    ]  # fmt: skip
+    assert told[-1].name == "duty 0"
+    assert told[-1].ended_ms > 0

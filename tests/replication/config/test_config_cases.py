@@ -447,6 +447,24 @@ def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
     assert ab.state_replication_factor == 1
 
 
+def test_metrics_are_served_where_the_file_says(tmp_path):
+    assert loaded(tmp_path, BOTH).config.metrics.port is None
+    text = BOTH + "metrics.port = 9404\nmetrics.host = 127.0.0.1\nmetrics.detail = partition\n"
+    metrics = loaded(tmp_path, text).config.metrics
+    assert (metrics.port, metrics.host, metrics.detail) == (9404, "127.0.0.1", "partition")
+
+
+@pytest.mark.parametrize(
+    ("port", "message"),
+    [
+        ("65536", "error: 65536 is no port: 65535 is the highest → correct the value"),
+        ("-1", "error: -1 is too small: 0 is the least → correct the value"),
+    ],
+)
+def test_what_is_no_port_is_told(tmp_path, port, message):
+    assert about(found(tmp_path, BOTH + f"metrics.port = {port}\n"), "metrics.port") == [message]
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [

@@ -1,0 +1,79 @@
+"""What a driver knows of a flow when it is asked for metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.lag import FlowLag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self
+
+    from replication.model import PartitionPlan, TopicPartition
+    from replication.state import Anchor, FlowStatus, Loss
+
+
+class Tally(NamedTuple):
+    """What was counted since the driver started."""
+
+    query_starts: int = 0
+    epochs: int = 0
+    takeovers: int = 0  # partitions that were fenced and counted
+    cpu_s: float = 0.0  # of the processes that copy
+    at_least_once: int = 0  # partitions, in the last epoch
+
+    def plus(self, epoch: Mapping[str, Any]) -> Self:
+        """Add the figures of a finished epoch."""
+        return self._replace(
+            epochs=self.epochs + 1,
+            takeovers=self.takeovers + epoch["takeovers"],
+            cpu_s=self.cpu_s + epoch["cpu_s"],
+            at_least_once=epoch["at_least_once"],
+        )
+
+
+class DutyFigures(NamedTuple):
+    """How a duty went: the last run, and how many there were."""
+
+    name: str
+    ok: bool = True
+    took_ms: int = 0
+    ended_ms: int = 0
+    runs: int = 0
+    failures: int = 0
+
+    def after(self, *, ok: bool, took_ms: int, ended_ms: int) -> Self:
+        """Return the figures after another run."""
+        runs, failures = self.runs + 1, self.failures + (not ok)
+        return self._replace(
+            ok=ok, took_ms=took_ms, ended_ms=ended_ms, runs=runs, failures=failures
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What one look at both clusters showed; of a cluster that is silent, what was known before."""
+
+    now_ms: int
+    anchors: Mapping[TopicPartition, Anchor] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+    lag: FlowLag = field(default_factory=FlowLag)
+    source_answers: bool = True
+    target_answers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFigures:
+    """Everything that is published of one flow. ``plan``: None while it is not known."""
+
+    source: str
+    target: str
+    status: FlowStatus
+    wanted: bool
+    arrives: bool  # the last status that was written
+    tally: Tally
+    duties: tuple[DutyFigures, ...]
+    plan: tuple[PartitionPlan, ...] | None
+    copied: Copied

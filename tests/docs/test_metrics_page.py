@@ -1,0 +1,63 @@
+"""The page on metrics and the dashboard name what there is, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from replication.metrics.catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, Kind
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "metrics.md").read_text()
+DASHBOARD = json.loads((DOCS / "grafana" / "isthmus.json").read_text())
+NAME = re.compile(r"\bisthmus_[a-z_]+")
+JVM = "isthmus_jvm_process_"  # of the client library
+EXPRESSIONS = [each["expr"] for panel in DASHBOARD["panels"] for each in panel["targets"]]
+
+
+def served() -> set[str]:
+    """Return the names under which samples are served."""
+    ends = {Kind.SUMMARY: ("_sum", "_count")}
+    return {each.name + end for each in ALL for end in ends.get(each.kind, ("",))}
+
+
+def labels_in(expression: str) -> set[str]:
+    chosen = re.findall(r"(\w+)(?:=~|!=|=)\"", expression)
+    grouped = [each for group in re.findall(r"(?:by|on) \((.*?)\)", expression)
+               for each in group.split(", ")]  # fmt: skip
+    return {*chosen, *grouped}
+
+
+def test_the_page_has_a_row_for_each_metric_with_its_type():
+    rows = re.findall(r"^\| `(isthmus_\w+)` \| (\w+) \|", PAGE, re.MULTILINE)
+    assert sorted(rows) == sorted((each.name, each.kind) for each in (*OF_RECORDS, *OF_FLOWS))
+    assert f"`{DRIVER.name}` (labels {', '.join(f'`{each}`' for each in DRIVER.labels)})" in PAGE
+
+
+def test_the_page_names_the_labels_of_each_metric():
+    rows = re.findall(r"^\| `(isthmus_\w+)` \| \w+ \| (.*?) ?\| .* \|$", PAGE, re.MULTILINE)
+    told = {name: tuple(re.findall(r"`(\w+)`", labels)) for name, labels in rows}
+    assert {each.name: each.labels[2:] for each in OF_FLOWS}.items() <= told.items()
+
+
+def test_the_page_names_no_metric_that_is_not_there():
+    known = served() | {each.name for each in ALL} | {JVM}
+    assert set(NAME.findall(PAGE)) - known == set()
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_the_dashboard_asks_for_metrics_and_labels_that_are_served(expression):
+    names = {each for each in NAME.findall(expression) if not each.startswith(JVM)}
+    assert names or JVM in expression
+    assert names <= served()
+    known = {label for each in ALL for label in each.labels} | {"instance"}
+    assert labels_in(expression) <= known
+
+
+def test_every_kind_of_figure_is_on_the_dashboard():
+    shown = " ".join(EXPRESSIONS)
+    for each in ("flow_state", "lag_seconds", "lag_records", "losses", "duty_ok", "latency"):
+        assert each in shown
