@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from replication.errors import ReplicationError
@@ -30,7 +30,9 @@ class Record:
 
     def value(self) -> bytes:
         """Return the record's value, with its version."""
-        rest = {k: v for k, v in asdict(self).items() if k not in self.KEYS}  # type: ignore[call-overload]
+        names = (each.name for each in fields(self))  # type: ignore[arg-type]
+        # Not asdict: it copies every value, which takes longer than all the rest.
+        rest = {name: getattr(self, name) for name in names if name not in self.KEYS}
         return _dump({"v": VERSION, **rest})
 
     @classmethod
