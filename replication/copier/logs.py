@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from replication.batches import COMMIT, TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
@@ -16,7 +16,7 @@ from replication.records import decode, encode, key_and_value, plain_record
 from replication.state import Stored, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from replication.copier.network import Ack, Network
     from replication.progress import Claimant
@@ -45,6 +45,7 @@ class StateLog:
     network: Network
     topic: str
     position: int = -1  # next offset to read; -1: not yet known
+    read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
     producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
     _deciding: Deciding = field(default_factory=Deciding)
@@ -219,7 +220,7 @@ class StateLog:
             Found(record.offset, stored)
             for record in decode(batch, self.topic)
             if record.offset >= self.position
-            and (stored := parse(*key_and_value(record))) is not None
+            and (stored := self.read(*key_and_value(record))) is not None
         ]
 
 
