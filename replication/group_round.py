@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from replication.groups import Group, Positions
     from replication.model import TopicPartition
     from replication.offsets import Answer
+    from replication.selection import Judgement
 
 
 class OffsetsOf(Protocol):
@@ -63,6 +64,7 @@ class Round:
     moved: tuple[Moved, ...] = ()
     actions: tuple[GroupAction, ...] = ()
     silent: str = ""  # a broker that did not answer: its groups or partitions are not in here
+    excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
 
     @property
     def commits(self) -> tuple[CommitGroup, ...]:
@@ -92,6 +94,9 @@ def told(found: Round, refused: Mapping[str, str], groups: int) -> str:
     parts = [f"{groups} groups, {len(found.commits) - len(refused)} of them moved"]
     if left:
         parts.append(f"{len(left)} left as they are, {left[0].group} because {left[0].reason}")
+    if found.excluded:
+        first = found.excluded[0]
+        parts.append(f"{len(found.excluded)} left out, {first.name}: {first.reason}")
     if found.waiting:
         parts.append(f"{found.waiting} positions not copied yet")
     if refused:

@@ -16,7 +16,7 @@ from replication.group_round import Moved, Round, by_group, told
 from replication.groups import IDLE, Committed, TargetGroups, lowest, plan_groups
 from replication.model import TopicPartition
 from replication.offsets import NOT_YET
-from replication.selection import group_filter
+from replication.selection import Verdict, group_filter
 from replication.settled import Settled
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from replication.group_round import GroupsOf, OffsetsOf
     from replication.groups import GroupAction, Positions
     from replication.offsets import Answer
+    from replication.selection import Judgement
     from replication.state import Anchor
 
 _PAUSE_S = 0.2
@@ -50,6 +51,7 @@ class GroupSync:
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
     _settled: Settled = field(default_factory=Settled)
+    _excluded: tuple[Judgement, ...] = ()
     _last: tuple[float, list[Moved]] = field(default=(-1e9, []))  # when, and what was found
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
@@ -84,7 +86,7 @@ class GroupSync:
         actions = self.towards(self._wanted(moved), rewind=False) if moved else ()
         quiet = (self.source.away, self.target.away, self.offsets.trouble)
         silent = next((why for each in quiet for why in each.values()), "")
-        return Round(tuple(moved), actions, silent)
+        return Round(tuple(moved), actions, silent, self._excluded)
 
     def towards(
         self, wanted: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
@@ -140,8 +142,10 @@ class GroupSync:
     def _selected(self) -> Mapping[str, Positions]:
         """Return where the selected groups stand at the source."""
         chosen = group_filter(self.flow.selection)
-        listed = self.source.listed().values()
-        return self.source.positions(each for each in listed if chosen.judge(each.name).selected)
+        listed = self.source.listed()
+        judged = [chosen.judge(name) for name in sorted(listed)]
+        self._excluded = tuple(each for each in judged if each.verdict is Verdict.EXCLUDED)
+        return self.source.positions(listed[each.name] for each in judged if each.selected)
 
     def _moved(self, positions: Mapping[str, Positions]) -> list[Moved]:
         """Translate. What no anchor has reached is looked at again until the next ones are there.

@@ -182,8 +182,21 @@ def test_metadata_is_kept(world):
     assert world.on_target("odd") == {TopicPartition(world.payments, 0): Committed(1, "kept")}
 
 
-def test_excluded_groups_and_groups_further_on_are_left_alone(world):
+def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_told(world):
     assert world.on_target("console-consumer-1") == {}
+    rules = {each.name: each.reason for each in world.sync.plan().excluded}
+    rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"
+    assert rules["console-consumer-1"] == rule
+    assert " left out, " in world.said
+
+
+def test_bl_036_where_names_are_kept_groups_stand_in_the_topic_that_the_data_is_in(world):
+    assert {each.topic for each in world.on_target("classic")} == {world.orders}
+    prefixed = f"{world.flow.alias}.{world.orders}"
+    assert prefixed not in world.flow.store._admin.topic_names()
+
+
+def test_groups_that_are_further_on_are_left_alone(world):
     assert world.on_target("elsewhere")[TopicPartition(world.orders, 0)].offset == 80
 
 

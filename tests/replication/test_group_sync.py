@@ -84,7 +84,10 @@ def test_positions_are_committed_where_the_same_record_stands_with_their_metadat
 def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out():
     elsewhere = {TopicPartition("other", 0): Committed(3), **at(-1)}
     sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}))
-    assert sync.sync() == "1 groups, 0 of them moved"
+    assert sync.sync() == (
+        "1 groups, 0 of them moved; 1 left out, "
+        "connect-x: excluded by 'connect-.*' of groups.exclude, a default"
+    )
     assert sync.target.held == {}
 
 
