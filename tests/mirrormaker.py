@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replication.adapters.broker_config import LOG4J2, as_properties
 from replication.adapters.jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.java import java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 # For one broker on either side, and a worker whose death is noticed as soon as a broker allows.
 SETTINGS = """
@@ -37,6 +42,26 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
     ]
     with config.with_name("mirrormaker.log").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+
+
+@contextmanager
+def mirroring(topic: str, ends: Mapping[str, str], alias: str, folder: Path) -> Iterator[None]:
+    """Let it copy one topic under its own name from ``ends``' first to B while the block runs."""
+    source, target = ends.values()
+    file = folder / "mirrormaker.properties"
+    file.write_text(
+        f"clusters = {alias}, B\n"
+        f"{alias}.bootstrap.servers = {source}\nB.bootstrap.servers = {target}\n"
+        f"{alias}->B.enabled = true\n{alias}->B.topics = {topic}\n"
+        f"{alias}->B.replication.policy.class = "
+        "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+        "replication.factor = 1\n" + SETTINGS.replace("SOURCE", alias)
+    )
+    process = start_mirrormaker(file)
+    try:
+        yield
+    finally:
+        stop_mirrormaker(process)
 
 
 def stop_mirrormaker(process: subprocess.Popen[bytes]) -> None:

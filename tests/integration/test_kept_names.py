@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 import support
+from driving import wait_for
 from meshes import Mesh
+from mirrormaker import mirroring
 
 from replication.model import Mode
 
@@ -110,3 +112,21 @@ def test_headers_tell_copies_too_those_of_other_tools_included(two):
     for way in mesh.flows:
         assert all(each.is_clean() for each in mesh.compared(way, own=True))
         assert not any(each.is_clean() for each in mesh.compared(way, own=False))
+
+
+@pytest.mark.slow
+def test_what_mirrormaker_brings_into_a_circle_counts_as_born_where_it_comes_in(clusters, tmp_path):
+    """It copies from C to B, under kept names, while A and B copy to each other."""
+    mesh = Mesh(clusters, "AB BA", partitions=1)
+    ends = {each: clusters[each].bootstrap_servers for each in "CB"}
+    mesh.write("C", 40)
+    with mirroring(mesh.topic, ends, mesh.names["C"], tmp_path), mesh.copying(settled=False):
+        for each in "ABC":
+            mesh.write(each, 20)
+        wait_for(lambda: len(mesh.read("A")) >= 100)
+        mesh.write("C", 20)
+        wait_for(lambda: len(mesh.read("A")) >= 120)
+    every = sorted(value for some in mesh.written.values() for value in some)
+    assert sorted(each.value for each in mesh.read("A")) == every
+    assert sorted(each.value for each in mesh.read("B")) == every
+    assert len(mesh.read("C")) == 80
