@@ -7,6 +7,7 @@ configuration or this machine; anything else: start me again.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shutil
 import signal
@@ -132,6 +133,17 @@ def _log_plainly() -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    # Py4J logs the broken connections of a JVM that was killed: a line each is enough.
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine("%(asctime)s [%(levelname)s] %(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], force=True)
+
+
+class _OneLine(logging.Formatter):
+    """Leaves stack traces out."""
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's name
+        return ""
 
 
 if __name__ == "__main__":

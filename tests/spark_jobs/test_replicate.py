@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from replication.errors import ClusterRejected, ConfigError, FlowTaken
@@ -39,3 +42,14 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
     told = "".join(capsys.readouterr())
     assert str(problem) in told
     assert "Traceback" not in told
+
+
+def test_what_libraries_log_is_a_line_without_a_stack_trace():
+    code = (
+        "import logging; from spark_jobs import replicate; replicate._log_plainly()\n"
+        "try: 1 / 0\n"
+        "except ZeroDivisionError: logging.exception('Exception while sending command.')"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip().endswith("[ERROR] root: Exception while sending command.")
+    assert ran.stderr.count("\n") == 1
