@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.local_kafka import LocalCluster
 
-WAIT_S = 40.0
+WAIT_S = 90.0  # generous: the machine may be busy with other things
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Flow:
             unit=0,
             generation=generation,
             epoch=epoch,
-            epoch_s=WAIT_S + 20,
+            epoch_s=2 * WAIT_S,
             partitions=tuple(PartitionPlan(each, each) for each in self.partitions),
             source={"bootstrap.servers": self.here},
             target={"bootstrap.servers": self.to},

@@ -67,13 +67,13 @@ def mirroring(topic: str, ends: Mapping[str, str], alias: str, folder: Path) -> 
 def stop_mirrormaker(process: subprocess.Popen[bytes]) -> None:
     """End it cleanly: it stores its positions."""
     process.terminate()
-    process.wait(60)
+    process.wait(120)
 
 
 def kill_mirrormaker(process: subprocess.Popen[bytes]) -> None:
     """End it as a power cut would: it stores nothing."""
     process.kill()
-    process.wait(10)
+    process.wait(60)
 
 
 def ask_mirror_client(bootstrap: str, alias: str, group: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).parents[2]
 Found = TypeVar("Found")
 
 
-def wait_for(found: Callable[[], Found], limit_s: float = 90) -> Found:
+def wait_for(found: Callable[[], Found], limit_s: float = 180) -> Found:
     deadline = time.monotonic() + limit_s
     while not (answer := found()):
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -153,6 +153,7 @@ class Application:
                     each.wait(20)
                 except subprocess.TimeoutExpired:
                     each.kill()
+                    each.wait()
         for log in sorted(self.home.glob("*.log")):
             show(log)
         self.store.close()

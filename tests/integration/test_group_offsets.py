@@ -308,8 +308,9 @@ def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
     homes = {name: each.node for name, each in world.sync.source.listed().items()}
     gone = homes["away-0"]
     three.stop_broker(gone)
-    with pytest.raises(ClusterUnavailable, match="left out"):
-        world.sync.sync()
+    deadline = time.monotonic() + 60
+    while "left out" not in told(world.sync.sync):  # at first a connection may just break
+        assert time.monotonic() < deadline
     for name, home in homes.items():
         assert bool(world.on_target(name)) == (home != gone), name
     three.start_broker(gone)
@@ -320,3 +321,12 @@ def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
             world.sync.sync()
         time.sleep(0.5)
     world.close()
+
+
+def told(action) -> str:
+    """Return what it says of clusters that do not answer."""
+    try:
+        action()
+    except ClusterUnavailable as error:
+        return str(error)
+    return ""

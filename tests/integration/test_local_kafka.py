@@ -48,7 +48,7 @@ def test_a_stopped_cluster_comes_back_with_its_data_at_its_address(filled):
 
 def test_a_stop_is_clean(filled):
     cluster, *_ = filled
-    cluster.stop(grace_s=60)
+    cluster.stop(grace_s=150)
     assert (cluster.home / "broker-1" / "data" / ".kafka_cleanshutdown").exists()
 
 

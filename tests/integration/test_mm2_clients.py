@@ -7,7 +7,7 @@ import support
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from driving import Application, wait_for
-from mirrormaker import ask_mirror_client, start_checkpoint_connector
+from mirrormaker import ask_mirror_client, start_checkpoint_connector, stop_mirrormaker
 
 from replication.adapters.internal_topics import InternalTopics
 from replication.mm2.wire import Checkpoint, OffsetSync, parse_all
@@ -90,8 +90,7 @@ def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_
         # Its pairs say nothing of offset 150, long before the first of them; ours do.
         wait_for(lambda: checkpoints(app, "theirs-group").get(0) == (550, 550))
     finally:
-        connector.terminate()
-        connector.wait(30)
+        stop_mirrormaker(connector)
 
 
 def forget(servers: str, topic: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import contextmanager
 
@@ -126,7 +127,8 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
         assert "nobody is in group" in plan.output
         assert "more are there already" in plan.output
         assert "is taken over" not in plan.output
-        assert "2 partitions are taken over" in both.takeover("--yes").output
+        done = both.takeover("--yes").output  # other tests' heartbeats may be a third one
+        assert re.search("[23] partitions are taken over", done), done
         repeated = both.repeated()
         driver = both.app.start()
         both.await_more()
@@ -146,7 +148,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
     driver.wait(20)
     with both.load():
         back = both.command("handback", "--to-mm2", str(both.app.config), "--yes")
-        assert "2 partitions are handed back" in back.output, back
+        assert re.search("[23] partitions are handed back", back.output), back
         mirrormaker = both.mirrormaker()
         both.await_more()
     wait_for(both.is_complete)

@@ -37,7 +37,11 @@ class Standalone:
         for each in self._daemons:
             os.killpg(each.pid, signal.SIGTERM)
         for each in self._daemons:
-            each.wait(60)
+            try:
+                each.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(each.pid, signal.SIGKILL)
+                each.wait()
 
     def _start(self, name: str, *arguments: str) -> None:
         command = [str(spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
