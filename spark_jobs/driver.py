@@ -158,6 +158,8 @@ class Driver:
             for each in self._flows:
                 each.ending = self._ending
                 each.tick()
+                if each.stateless:  # only a start makes them, and knows whose the copies are
+                    _die(f"{each.stateless} is gone from the target of {each.flow.name}")
         except Exception:
             if not self._gone(jvm):
                 raise

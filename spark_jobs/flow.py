@@ -136,6 +136,11 @@ class FlowDriver:
         return self._begun_at is not None and time.monotonic() - self._begun_at >= seconds
 
     @property
+    def stateless(self) -> str:
+        """Return one of our own topics that is gone from the target; empty: none is."""
+        return self._lookout.stateless
+
+    @property
     def done(self) -> bool:
         """Say whether it has ended, after ``ending`` was set."""
         return self.query is None and self.hold.status.state == FlowState.STOPPED

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Planner = Callable[[], Future[FlowPlan]]
 
+_SURE = 3
+
 log = structlog.get_logger()
 
 
@@ -36,6 +38,8 @@ class Lookout:
         self._notes: tuple[str, ...] = ()
         self.remark = ""  # what people should know of how it is copied
         self.gap = ""  # what the flow asks for and its source does not have
+        self.stateless = ""  # one of our own topics that is gone from the target
+        self._missed = 0  # looks in a row that did not find it
         self._flow = flow
         self._directory = directory
         self._planner = planner
@@ -44,6 +48,7 @@ class Lookout:
         self._decisions: dict[TopicPartition, Choice] = {}
         self._planned: tuple[PartitionPlan, ...] | None = None  # by the planner, the last time
         self._first: frozenset[TopicPartition] | None = None  # what the first plan held
+        self._told: bool | None = None  # whether what was told last is to run; None: nothing was
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
         """Begin to look when it is time; take in what was found. Never waits.
@@ -53,6 +58,8 @@ class Lookout:
         if decisions != self._decisions:
             self._decisions = dict(decisions)
             self._take(self.partitions)
+        if self._told is not None and not self._directory.plan.exists():
+            self.tell(run=self._told)  # somebody has cleaned up: without it no epoch would begin
         if self._looking is None:
             if time.monotonic() >= self._look_at:
                 self._looking = self._planner()
@@ -64,6 +71,7 @@ class Lookout:
 
     def tell(self, *, run: bool) -> None:
         """Write the plan for the query; not ``run``: no further epoch is to begin."""
+        self._told = run
         write_plan(self._directory, self.number, self.partitions, run=run)
 
     def _learn(self, looking: Future[FlowPlan]) -> None:
@@ -81,6 +89,9 @@ class Lookout:
             log.warning("asked for in vain", flow=self._flow.name, reason=plan.gap)
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         self.remark = plan.remark
+        # A broker that has just started may show nothing at all for a moment.
+        self._missed = self._missed + 1 if plan.missing else 0
+        self.stateless = plan.missing if self._missed >= _SURE else ""
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
         if plan.partitions is not self._planned:

@@ -14,6 +14,7 @@ from replication.model import PartitionPlan, TopicPartition
 from replication.naming_conflicts import refusals
 from replication.remembering import Last
 from replication.same_cluster import refuse_same_cluster
+from replication.state import PRODUCERS_TOPIC, flow_topics
 from replication.topics import Keep, Refuse
 from spark_jobs.modes import new_times
 
@@ -36,6 +37,7 @@ class FlowPlan:
     notes: tuple[str, ...] = ()
     gap: str = ""  # what is asked for and not there
     remark: str = ""  # what people should know of how it is copied
+    missing: str = ""  # one of our own topics that the target does not have
     refused: str = ""  # why something that is selected cannot be copied
 
 
@@ -52,6 +54,7 @@ class FlowPlanner:
         self._named = Last(namer.named)
         self._gap = Last(partial(gap, self._selector))
         self._partitions = Last(partial(_partitions, namer))
+        self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
         self._apart = False  # whether source and target are known to be two clusters
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
@@ -91,6 +94,7 @@ class FlowPlanner:
             (*silent, *(each.text for each in told)),
             self._gap(names),
             new_times(self._modes.retimed),
+            min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in told if each.refused),
         )
 

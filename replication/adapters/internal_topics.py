@@ -116,6 +116,7 @@ class InternalTopics:
                 {
                     **quiet(self._client, self._complaints),
                     "acks": "all",
+                    "allow.auto.create.topics": False,  # brokers would make another one
                     "max.in.flight.requests.per.connection": 1,  # keeps the order
                     "partitioner": "murmur2_random",  # as Java's clients place keys
                     "linger.ms": 0,

@@ -235,6 +235,8 @@ class StateStore:
                 {
                     **quiet(self._client, self._complaints),
                     "acks": "all",
+                    # A topic that a broker makes by itself is not compacted: its records go.
+                    "allow.auto.create.topics": False,
                     # One request at a time keeps the order without a producer id, for which the
                     # credentials may lack the right. A repeat does no harm: equal keys compact.
                     "max.in.flight.requests.per.connection": 1,

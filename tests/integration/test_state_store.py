@@ -8,7 +8,7 @@ import pytest
 
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Desired
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -46,6 +46,13 @@ def test_the_state_topics_are_compacted_and_fit_the_cluster(store, client, sourc
     assert {admin.topics()[each].partitions for each in names} == {1}
     assert {each["cleanup.policy"] for each in admin.topic_configs(names).values()} == {"compact"}
     store.ensure_topics(source)  # and a second time there is nothing to do
+
+
+def test_bl_047_no_broker_makes_a_topic_of_ours_by_itself(store, client, topic_name):
+    gone = status_topic(topic_name("gone"))
+    with pytest.raises(ReplicationError):
+        store.write(gone, FlowStatus("A->B"))
+    assert gone not in KafkaAdmin(client).topic_names()
 
 
 def test_the_newest_record_of_a_key_counts(store, source):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import Future
 
+import pytest
 from builders import a_flow
 from structlog.testing import capture_logs
 
-from spark_jobs.appdir import FlowDir
+from spark_jobs.appdir import FlowDir, read_json
 from spark_jobs.lookout import Lookout
 from spark_jobs.planning import FlowPlan
 
@@ -50,3 +52,24 @@ def test_what_people_should_know_of_a_plan_is_kept_while_it_holds(tmp_path):
     assert made.remark == "by another clock"
     looks(made, 1)
     assert made.remark == ""
+
+
+@pytest.mark.parametrize("run", [True, False])
+def test_bl_125_a_plan_that_somebody_deleted_is_written_again(tmp_path, run):
+    made = lookout(tmp_path / "flow", FlowPlan(), FlowPlan())
+    looks(made, 1)
+    made.tell(run=run)
+    shutil.rmtree(tmp_path / "flow")
+    made.look({})
+    assert read_json(FlowDir(tmp_path / "flow").plan)["run"] is run
+
+
+def test_bl_059_our_own_topics_are_taken_for_gone_after_three_looks_in_a_row(tmp_path):
+    gone, there = FlowPlan(missing="isthmus-anchors.A.internal"), FlowPlan()
+    made = lookout(tmp_path, gone, gone, there, gone, gone, gone, there)
+    looks(made, 5)
+    assert made.stateless == ""
+    looks(made, 1)
+    assert made.stateless == "isthmus-anchors.A.internal"
+    looks(made, 1)
+    assert made.stateless == ""

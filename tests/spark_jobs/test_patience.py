@@ -1,8 +1,11 @@
-"""A driver whose target does not answer yet."""
+"""A driver whose target does not answer yet, or has lost what it kept."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from builders import a_flow
 from structlog.testing import capture_logs
 
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -36,3 +39,15 @@ def test_a_target_that_refuses_is_not_waited_for(waiting):
 
     with pytest.raises(ClusterRejected):
         waiting._patiently(ask)
+
+
+def test_bl_059_a_driver_whose_own_topics_are_gone_ends_to_make_them_anew(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(driver, "_die", said.append)
+    made = Driver.__new__(Driver)
+    made._check_slots = made._keep_classes = lambda *_: None
+    made._ending = False
+    there, gone = (SimpleNamespace(tick=list, stateless=each, flow=a_flow()) for each in ("", "x"))
+    made._flows = [there, gone]
+    made._drive(SimpleNamespace(alive=True))
+    assert said == ["x is gone from the target of A->B"]

@@ -6,6 +6,7 @@ from topic_cluster import StoredRecords, TopicCluster
 from replication.config.model import CopySettings, TopicCreation
 from replication.namer import Namer
 from replication.planning import Part, Planner
+from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.planning import FlowPlanner
@@ -113,3 +114,11 @@ def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_
     assert starts == {"clicks-0": None, "orders-0": 40, "orders-1": 7, "orders-2": 0}
     (said,) = [each for each in made.notes if "start.offsets" in each]
     assert "no offset of orders-2" in said
+
+
+def test_bl_059_that_one_of_our_own_topics_is_gone_from_the_target_is_seen():
+    own = dict.fromkeys((*flow_topics("A"), PRODUCERS_TOPIC), 1)
+    target = TopicCluster(**own)
+    assert plan(TopicCluster(orders=1, clicks=1), target).missing == ""
+    del target.counts["isthmus-anchors.A.internal"]
+    assert plan(TopicCluster(orders=1, clicks=1), target).missing == "isthmus-anchors.A.internal"
