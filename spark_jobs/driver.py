@@ -35,13 +35,14 @@ from spark_jobs.peers import Peers
 from spark_jobs.planning import FlowPlanner
 from spark_jobs.pulse import Pulse
 from spark_jobs.query import is_stopped, slots, start_query
-from spark_jobs.session import finds_units_again, start_session, warm_workers
+from spark_jobs.session import block_places, finds_units_again, start_session, warm_workers
 from spark_jobs.source import LINGER_S, IsthmusSource
 from spark_jobs.surveying import Surveys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from concurrent.futures import Future
+    from pathlib import Path
     from types import FrameType
 
     from pyspark.sql import SparkSession
@@ -87,6 +88,7 @@ class Driver:
         self._ending = False
         self._slots_at = 0.0
         self._linger_s = 0.0
+        self._blocks: tuple[Path, ...] = ()
 
     def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
         """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
@@ -106,6 +108,7 @@ class Driver:
         self._spark = start_session(conf)
         self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
+        self._blocks = block_places(conf)
         clock.lap("session_s")
         log.info("driver is up", **clock.laps)
         self._loop(jvm)
@@ -165,6 +168,8 @@ class Driver:
                 raise
         if not jvm.alive:
             _die("Spark's JVM has ended")
+        if lost := [each for each in self._blocks if not each.exists()]:
+            _die(f"somebody has deleted Spark's files in {lost[0].parent}")
 
     def _gone(self, jvm: SparkJvm) -> bool:
         deadline = time.monotonic() + 1.0  # its sockets close a little earlier

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.jvm import python_path
@@ -81,6 +82,11 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
     spark = builder.getOrCreate()
     _hush(spark.sparkContext._accumulatorServer)  # noqa: SLF001 - see there
     return spark
+
+
+def block_places(conf: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where Spark, once started, keeps its blocks: without them every task fails."""
+    return tuple(Path(conf.get("spark.local.dir", "")).glob("blockmgr-*"))
 
 
 def _hush(server: Any) -> None:

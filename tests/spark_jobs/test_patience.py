@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from structlog.testing import capture_logs
 from replication.errors import ClusterRejected, ClusterUnavailable
 from spark_jobs import driver
 from spark_jobs.driver import Driver
+from spark_jobs.session import block_places
 
 
 @pytest.fixture
@@ -41,13 +43,30 @@ def test_a_target_that_refuses_is_not_waited_for(waiting):
         waiting._patiently(ask)
 
 
-def test_bl_059_a_driver_whose_own_topics_are_gone_ends_to_make_them_anew(monkeypatch):
-    said: list[str] = []
-    monkeypatch.setattr(driver, "_die", said.append)
+@pytest.fixture
+def driving(monkeypatch) -> Driver:
+    """Return a driver that drives nothing; what it dies of is appended to ``said``."""
     made = Driver.__new__(Driver)
     made._check_slots = made._keep_classes = lambda *_: None
-    made._ending = False
+    made._ending, made._flows, made._blocks = False, [], ()
+    made.said = []
+    monkeypatch.setattr(driver, "_die", made.said.append)
+    return made
+
+
+def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again(driving, tmp_path):
+    conf = {"spark.local.dir": str(tmp_path)}
+    (tmp_path / "blockmgr-1").mkdir()
+    driving._blocks = block_places(conf)
+    driving._drive(SimpleNamespace(alive=True))
+    assert driving.said == []
+    shutil.rmtree(tmp_path)
+    driving._drive(SimpleNamespace(alive=True))
+    assert driving.said == [f"somebody has deleted Spark's files in {tmp_path}"]
+
+
+def test_bl_059_a_driver_whose_own_topics_are_gone_ends_to_make_them_anew(driving):
     there, gone = (SimpleNamespace(tick=list, stateless=each, flow=a_flow()) for each in ("", "x"))
-    made._flows = [there, gone]
-    made._drive(SimpleNamespace(alive=True))
-    assert said == ["x is gone from the target of A->B"]
+    driving._flows = [there, gone]
+    driving._drive(SimpleNamespace(alive=True))
+    assert driving.said == ["x is gone from the target of A->B"]
