@@ -26,8 +26,11 @@ from replication.supervision import (
 
 APPLICATION_TAG = "replication/application"
 FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
-SHOWS_S = 20.0  # from the begin of a run to that of its op, on a busy machine
-_BEGUN = {dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING}
+SHOWS_S = {  # until a run's process is seen to act, on a busy machine
+    dg.DagsterRunStatus.STARTING: 60.0,
+    dg.DagsterRunStatus.STARTED: 20.0,
+    dg.DagsterRunStatus.CANCELING: 20.0,
+}
 ACTIVE = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -62,20 +65,17 @@ def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
     since = time.time() - FORGOTTEN_S
     for each in active:
         tag = each.dagster_run.tags.get(APPLICATION_TAG)
-        if tag is None or each.create_timestamp.timestamp() <= since:
-            continue
         if tag in apps and _may_be_dead(each) and not acts(apps[tag]):
             instance.report_run_failed(each.dagster_run, "Its process is gone.")
-        else:
+        elif tag is not None and each.create_timestamp.timestamp() > since:
             busy.add(tag)
     return frozenset(busy)
 
 
 def _may_be_dead(record: dg.RunRecord) -> bool:
-    """Say whether a run has begun so long ago that its process would show that it acts."""
-    begun = record.start_time or record.create_timestamp.timestamp()
-    status = record.dagster_run.status
-    return status in _BEGUN and time.time() - begun > SHOWS_S
+    """Say whether a run is in its state for so long that its process would show that it acts."""
+    limit_s = SHOWS_S.get(record.dagster_run.status)
+    return limit_s is not None and time.time() - record.update_timestamp.timestamp() > limit_s
 
 
 def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:

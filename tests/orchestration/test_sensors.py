@@ -67,11 +67,11 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     )
 
 
-@pytest.mark.parametrize("status", list(sensors._BEGUN), ids=str)
+@pytest.mark.parametrize("status", list(sensors.SHOWS_S), ids=str)
 def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another(
     world, instance, monkeypatch, status
 ):
-    monkeypatch.setattr(sensors, "SHOWS_S", 0.0)
+    monkeypatch.setitem(sensors.SHOWS_S, status, -1.0)
     dead = create_run_for_test(instance, status=status, tags={APPLICATION_TAG: "B"})
     world.acted_on = {"B"}
     held_up = tick(world, instance)
