@@ -242,7 +242,7 @@ class StateStore:
                     "max.in.flight.requests.per.connection": 1,
                     "linger.ms": 0,
                     "message.timeout.ms": int(_PATIENCE_S * 1000),
-                    "topic.metadata.propagation.max.ms": 0,
+                    "topic.metadata.propagation.max.ms": 2000,  # it may just have been made
                     "topic.metadata.refresh.fast.interval.ms": 100,
                 }
             )
