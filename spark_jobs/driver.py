@@ -24,7 +24,7 @@ from replication.routes import Routes
 from spark_jobs.duties import Duties
 from spark_jobs.duty_list import duties_of
 from spark_jobs.exposition import exposition_of
-from spark_jobs.flow import FlowDriver, template
+from spark_jobs.flow import FlowDriver
 from spark_jobs.holding import Hold
 from spark_jobs.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.laps import Clock
@@ -38,6 +38,7 @@ from spark_jobs.query import is_stopped, slots, start_query
 from spark_jobs.session import block_places, finds_units_again, start_session, warm_workers
 from spark_jobs.source import LINGER_S, IsthmusSource
 from spark_jobs.surveying import Surveys
+from spark_jobs.template import template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -161,8 +162,8 @@ class Driver:
             for each in self._flows:
                 each.ending = self._ending
                 each.tick()
-                if each.stateless:  # only a start makes them, and knows whose the copies are
-                    _die(f"{each.stateless} is gone from the target of {each.flow.name}")
+                if why := each.hopeless:
+                    _die(why)
         except Exception:
             if not self._gone(jvm):
                 raise

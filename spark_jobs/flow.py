@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import structlog
 from pyspark.errors import PySparkException
 
-from replication.copier.spec import UnitSpec
 from replication.metrics.figures import FlowFigures, Tally
 from replication.model import Desired, FlowState
-from replication.provenance import BY_ID
 from replication.remembering import Last
 from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.config.model import Flow
-    from replication.routes import Routes
     from spark_jobs.duties import Duties
     from spark_jobs.holding import Hold
     from spark_jobs.lookout import Lookout
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
 _DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
+_STALL_S = 90.0  # beyond an epoch's length: a takeover at its begin may take a minute
 _HEALED_S = 60.0  # a query that ran for so long starts again at once
 
 log = structlog.get_logger()
@@ -64,6 +62,8 @@ class FlowDriver:
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
+        self._running: tuple[int, int] | None = None  # epoch and plan, as last seen
+        self._moved_at = 0.0  # when that was last another one
         self._begun_at: float | None = None  # when the query was first seen to copy
 
     def tick(self) -> None:
@@ -136,9 +136,14 @@ class FlowDriver:
         return self._begun_at is not None and time.monotonic() - self._begun_at >= seconds
 
     @property
-    def stateless(self) -> str:
-        """Return one of our own topics that is gone from the target; empty: none is."""
-        return self._lookout.stateless
+    def hopeless(self) -> str:
+        """Return what only a new driver can mend; empty: nothing."""
+        if gone := self._lookout.stateless:  # only a start makes them, and knows whose copies are
+            return f"{gone} is gone from the target of {self.flow.name}"
+        late_s = time.monotonic() - self._moved_at - self.flow.copying.epoch / timedelta(seconds=1)
+        if self.query is not None and self._drained_at is None and late_s > _STALL_S:
+            return f"an epoch of {self.flow.name} does not end: a process that copies hangs"
+        return ""
 
     @property
     def done(self) -> bool:
@@ -167,6 +172,8 @@ class FlowDriver:
             self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
+        if running != self._running or not self._lookout.partitions:
+            self._running, self._moved_at = running, time.monotonic()
         if running is None:
             return
         if self._begun_at is None:
@@ -216,32 +223,3 @@ class FlowDriver:
             partitions=now.partitions,
             not_running=now.not_running,
         )
-
-
-def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
-    """Return what all units of a flow have in common."""
-    by_id = [each for each in routes.flows.values() if each.cycle_prevention == BY_ID]
-    copying = flow.copying
-    return UnitSpec(
-        flow=flow.name,
-        source_alias=flow.source,
-        target_alias=flow.target,
-        unit=0,
-        generation=generation,
-        epoch=0,
-        epoch_s=copying.epoch / timedelta(seconds=1),
-        partitions=(),
-        source=dict(flow.clients.source_consumer),
-        target=dict(flow.clients.target_producer),
-        isolation=copying.isolation,
-        buffer_bytes=copying.buffer_bytes,
-        anchor_every_s=copying.anchor_every / timedelta(seconds=1),
-        start=copying.start,
-        client_rack=copying.client_rack,
-        bytes_per_second=copying.bytes_per_second // copying.units,
-        policies=flow.policies,
-        delivery=copying.delivery,
-        origins_matter=any(each.source == flow.target for each in by_id),
-        copies_come=any(each.target == flow.source for each in by_id),
-        stamps=flow.provenance_headers,
-    )

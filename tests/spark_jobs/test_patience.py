@@ -11,7 +11,9 @@ from structlog.testing import capture_logs
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 from spark_jobs import driver
+from spark_jobs import flow as flow_module
 from spark_jobs.driver import Driver
+from spark_jobs.flow import FlowDriver
 from spark_jobs.session import block_places
 
 
@@ -48,7 +50,7 @@ def driving(monkeypatch) -> Driver:
     """Return a driver that drives nothing; what it dies of is appended to ``said``."""
     made = Driver.__new__(Driver)
     made._check_slots = made._keep_classes = lambda *_: None
-    made._ending, made._flows, made._blocks = False, [], ()
+    made._ending, made._flows, made._blocks, made._exposition = False, [], (), None
     made.said = []
     monkeypatch.setattr(driver, "_die", made.said.append)
     return made
@@ -65,8 +67,64 @@ def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again
     assert driving.said == [f"somebody has deleted Spark's files in {tmp_path}"]
 
 
-def test_bl_059_a_driver_whose_own_topics_are_gone_ends_to_make_them_anew(driving):
-    there, gone = (SimpleNamespace(tick=list, stateless=each, flow=a_flow()) for each in ("", "x"))
-    driving._flows = [there, gone]
+class AnEpoch:
+    """A query that runs the same epoch for ever."""
+
+    running: tuple[int, int] | None = (3, 1)
+
+    def alive(self) -> bool:
+        return True
+
+    def epoch(self) -> tuple[int, int] | None:
+        return self.running
+
+    def figures(self) -> None:
+        return None
+
+
+@pytest.fixture
+def flow(monkeypatch) -> FlowDriver:
+    """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
+    lookout = SimpleNamespace(stateless="", partitions=("some",), number=1)
+    made = FlowDriver(a_flow(), None, lookout, None, None)
+    made.query, made.clock = AnEpoch(), [1000.0]
+    monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
+    made._watch()
+    return made
+
+
+def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
+    assert flow.hopeless == ""
+    flow._lookout.stateless = "x"
+    assert flow.hopeless == "x is gone from the target of A->B"
+
+
+def test_bl_122_an_epoch_that_does_not_end_shows_that_a_process_hangs(flow):
+    for _ in range(4):
+        flow.clock[0] += 100
+        flow.query.running = (flow.query.running[0] + 1, 1)
+        flow._watch()
+        assert flow.hopeless == ""
+    flow.clock[0] += 119
+    flow._watch()
+    assert flow.hopeless == ""
+    flow.clock[0] += 2
+    flow._watch()
+    assert flow.hopeless == "an epoch of A->B does not end: a process that copies hangs"
+
+
+def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
+    flow._lookout.partitions = ()
+    for _ in range(3):
+        flow.clock[0] += 1000
+        flow._watch()
+        assert flow.hopeless == ""
+    flow._lookout.partitions = ("some",)
+    flow._watch()
+    assert flow.hopeless == ""
+
+
+def test_a_driver_ends_when_one_of_its_flows_is_hopeless(driving):
+    driving._flows = [SimpleNamespace(tick=list, hopeless=each) for each in ("", "x is gone")]
     driving._drive(SimpleNamespace(alive=True))
-    assert driving.said == ["x is gone from the target of A->B"]
+    assert driving.said == ["x is gone"]

@@ -6,7 +6,7 @@ import pytest
 
 from replication.config.load import load_config
 from replication.routes import Routes
-from spark_jobs.flow import template
+from spark_jobs.template import template
 
 FILE = """
 clusters = A, B
