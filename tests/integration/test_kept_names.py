@@ -64,17 +64,6 @@ def test_a_ring_of_three_passes_records_on_until_they_would_come_home(clusters, 
     mesh.assert_each_once(or_again=weak)
 
 
-def test_a_chain_passes_records_on(clusters):
-    mesh = Mesh(clusters, "AB BC", partitions=1)
-    mesh.write("A", 20)
-    with mesh.copying():
-        mesh.write("B", 20)
-        mesh.write("A", 20)
-    with mesh.copying(epoch=1):
-        mesh.write("A", 20)
-    mesh.assert_each_once()
-
-
 def test_a_copy_is_known_after_compaction_and_recompression_among_hundreds_of_ids(clusters):
     compacted = {
         "cleanup.policy": "compact",
