@@ -59,9 +59,9 @@ def a_start(partition: int = 0, topic: str = "t") -> Anchor:
     return Anchor("f", topic, partition, topic, 0, 0, appenders=(("x", OURS),))
 
 
-def a_lane(anchor: Anchor, epoch: int = 1) -> Lane:
+def a_lane(anchor: Anchor, epoch: int = 1, kind: type[Lane] = Lane) -> Lane:
     here = TopicPartition(anchor.topic, anchor.partition)
-    lane = Lane("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
+    lane = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position = lane.acked.source
     lane.producer = (OURS, epoch)

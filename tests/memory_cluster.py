@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from batch_bytes import a_marker
 
-from replication.batches import walk
+from replication.batches import ABORT, COMMIT, walk
 from replication.copier.network import Ack, Fenced, Fetched, Leader
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
@@ -67,6 +67,8 @@ class MemoryCluster:
         self.asked: list = []  # entries of every Fetch
         self.down = False  # no Fetch is answered
         self.hidden: set[str] = set()  # topics that our user may not see
+        self.aborts: set[TopicPartition] = set()  # where somebody aborts what is being committed
+        self._joined: set[TopicPartition] = set()
         self._producers: dict[str, tuple[int, int]] = {}
         self._plain = 0  # producer ids that were given without a transactional id
 
@@ -154,6 +156,17 @@ class MemoryCluster:
             raise Fenced(transactional_id)
         for each in partitions:
             self.logs[each].append(a_marker(0, *producer))
+
+    async def add_to_transaction(self, transactional_id, producer, partitions):
+        self._joined |= set(partitions)
+        return {}
+
+    async def end_transaction(self, transactional_id, producer, *, commit) -> None:
+        for each in sorted(self._joined):
+            if each in self.aborts:
+                self.logs[each].append(a_marker(0, *producer, ABORT))
+            self.logs[each].append(a_marker(0, *producer, COMMIT if commit else ABORT))
+        self._joined.clear()
 
     def drop(self, line: str) -> None:
         pass

@@ -7,6 +7,7 @@
 ``takeover``, ``counting``, ``searching``     claims, fence markers, counting (B, C, F, G, S, T)
 ``lane``, ``watched``, ``pieces``             one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
+``confirming``                                how a transaction ended, partition by partition
 ``readers``, ``fetching``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)

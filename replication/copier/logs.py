@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from replication.batches import COMMIT, TRANSACTIONAL, Batch, next_sequence, restamp, walk
+from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
 from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.markers import is_commit
 from replication.model import TopicPartition
 from replication.records import decode, encode, key_and_value, plain_record
 from replication.state import Stored, parse
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from replication.copier.network import Ack, Network
     from replication.progress import Claimant
-    from replication.records import Record
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
@@ -32,6 +32,7 @@ _AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
 
 
 KeyValue = tuple[bytes, bytes]
+Span = tuple[int, int]  # first offset, and the one after the last
 
 
 @dataclass(slots=True)
@@ -48,6 +49,7 @@ class StateLog:
     read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
     producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
+    appended: list[Span] = field(default_factory=list)  # where the last ``append`` stands
     _deciding: Deciding = field(default_factory=Deciding)
     _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
     _frame: Frame = field(default_factory=Frame)
@@ -119,6 +121,7 @@ class StateLog:
     async def _append_in_turn(self, records: Sequence[Stored], within: Claimant | None) -> None:
         now = int(time.time() * 1000)
         async with self._turn:
+            self.appended = []
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
                 await self._append(encode(listed), within)
@@ -134,6 +137,8 @@ class StateLog:
             ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in {0, 46}:
                 self._sequences[producer] = next_sequence(sequence, count)
+                if ack.base >= 0:  # of a late repeat the broker does not say where it stands
+                    self.appended.append((ack.base, ack.base + count))
                 return
             if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
                 await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
@@ -212,7 +217,7 @@ class StateLog:
     def _decided(self, marker: Batch) -> list[Stored]:
         """Return what a marker commits."""
         self.markers[marker.producer_id] = marker.producer_epoch
-        commits = any(_is_commit(each) for each in decode(marker, self.topic))
+        commits = is_commit(marker, self.topic)
         return self._deciding.end(marker.producer_id, commits=commits)
 
     def _stored(self, batch: Batch) -> list[Found]:
@@ -222,12 +227,6 @@ class StateLog:
             if record.offset >= self.position
             and (stored := self.read(*key_and_value(record))) is not None
         ]
-
-
-def _is_commit(record: Record) -> bool:
-    """Say what a marker's record says: its key is a version and a type, two bytes each."""
-    key, _ = key_and_value(record)
-    return key is not None and len(key) >= 4 and int.from_bytes(key[2:4], "big") == COMMIT
 
 
 def _slices(records: Sequence[Stored]) -> Iterator[list[KeyValue]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from replication.batches import TRANSACTIONAL
@@ -11,7 +11,9 @@ from replication.copier.outcomes import Remedy
 from replication.model import Mode
 
 if TYPE_CHECKING:
+    from replication.copier.logs import Span
     from replication.copier.outcomes import Trouble
+    from replication.copier.pieces import Piece
     from replication.model import PartitionState
     from replication.progress import Position
     from replication.provenance import Via
@@ -43,6 +45,7 @@ class TransactionalLane(Lane):
     bits: ClassVar[int] = TRANSACTIONAL
     sending: bool = False  # new pieces; what was sent may be sent again until the end
     committed: Committed | None = None  # while it takes part
+    spans: list[Span] = field(default_factory=list)  # of the target, in the transaction
     failed: bool = False  # the transaction it takes part in must be aborted
 
     @property
@@ -77,7 +80,11 @@ class TransactionalLane(Lane):
         self.committed = Committed(
             self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
         )
-        self.sending, self.failed = True, False
+        self.sending, self.failed, self.spans = True, False, []
+
+    def appended(self, piece: Piece, base: int) -> None:
+        self.spans.append((base, base + piece.count))
+        super().appended(piece, base)
 
     @property
     def moved(self) -> bool:
@@ -104,6 +111,13 @@ class TransactionalLane(Lane):
         self.committed, self.sending, self.failed = None, False, False
         if self.acked is not None:
             self.position, self.skip = self.acked.source, self.found[0]
+
+    def undo(self, before: Committed) -> None:
+        """Go back to ``before`` a transaction that was aborted although we committed it."""
+        self.committed = before
+        self.forget()
+        self.unsure = False
+        self.news.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor of what is committed."""

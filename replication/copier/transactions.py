@@ -5,6 +5,9 @@ committed anchor. One transaction at a time: lanes that have something join it, 
 and when all of it is acked their anchors are appended and it is committed. When anything fails
 that the same bytes cannot mend, it is aborted, and its lanes begin again at what is committed.
 
+After a commit its markers are read before the next transaction begins: somebody may have aborted
+ours in one partition alone. Records of such a partition are copied again.
+
 Copies that are passed on have a producer for each way that they came by, so transactions of their
 own: a lane whose next records came by another way takes part in another one.
 
@@ -20,6 +23,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.copier.confirming import Confirming, Decided, between
 from replication.copier.outcomes import Remedy, Trouble, join_trouble
 from replication.copier.transactional import TransactionalLane
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
@@ -41,6 +45,7 @@ _RETRY_S = 4.0  # how long the same bytes are sent again before it is aborted
 _LOOK_S = 0.1
 _RENEW_PAUSE_S = 0.5
 _END_S = 5.0
+_ABORTED = "somebody else aborted our transaction in it: its records are copied again"
 
 
 class _Aborted(ClusterRejected):
@@ -57,11 +62,16 @@ class Transactions:
     on_written: Callable[[Mapping[Lane, Anchor]], None]  # anchors that were committed
     _asking: dict[TransactionalLane, None] = field(default_factory=dict)
     _members: dict[TransactionalLane, None] = field(default_factory=dict)
+    _decided: Decided | None = None
+    _confirming: Confirming = field(init=False)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _producer: Claimant | None = None  # whose transaction it is
     _via: Via = BORN_HERE  # the way that its records came by
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._confirming = Confirming(self.ends.target)
 
     def ask(self, lane: Lane) -> None:
         """Let ``lane`` join: it has something to send."""
@@ -95,6 +105,7 @@ class Transactions:
 
     async def _transact(self) -> None:
         try:
+            await self._confirm()  # where it was out of reach before
             await self._gather()
             if self._members:
                 await self._drain()
@@ -172,16 +183,46 @@ class Transactions:
         who, now = self._producer, int(time.time() * 1000)
         if who is None:
             return
+        await self._require_whole(who.producer)
         anchors: dict[Lane, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.ends.takeover.anchors
         await log.append(list(anchors.values()), who)
+        spans = {each.target: each.spans for each in self._members}
+        spans[log.partition] = log.appended if anchors else []
         await self.ends.target.end_transaction(who.transactional_id, who.producer, commit=True)
+        before = {each: was for each in self._members if (was := each.committed) is not None}
+        self._decided = Decided(who.producer, before, spans, anchors)
         for lane in self._members:
             lane.commit()
         self._members.clear()
-        self.on_written(anchors)
+        await self._confirm()
+
+    async def _require_whole(self, producer: tuple[int, int]) -> None:
+        """Raise _Aborted when what came between our appends is an abort of what was before it."""
+        gaps = {each.target: gap for each in self._members if (gap := between(each.spans))}
+        if gaps and (found := await self._confirming.aborted(producer, gaps)):
+            raise _Aborted(f"{min(found)}: {_ABORTED}")
+
+    async def _confirm(self) -> None:
+        """See how the last transaction ended in each partition; go back where it was aborted.
+
+        The anchors say so at once. Where those were aborted they are written again.
+        """
+        if (decided := self._decided) is None:
+            return
+        log, now = self.ends.takeover.anchors, int(time.time() * 1000)
+        aborted = await self._confirming.aborted(decided.producer, decided.ends)
+        again = dict(decided.anchors) if log.partition in aborted else {}
+        for lane, before in decided.before.items():
+            if lane.target in aborted:
+                lane.undo(before)
+                lane.reason = _ABORTED
+                again[lane] = lane.course.note(lane.anchor(now))
+        await log.append(list(again.values()))
+        self._decided = None
+        self.on_written({**decided.anchors, **again})
 
     async def _abort(self, reason: str) -> None:
         """Abort, by a new epoch of the producer; nothing else may happen before that.

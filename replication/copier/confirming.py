@@ -1,0 +1,131 @@
+"""See how a transaction of ours ended in each of its partitions.
+
+Who may alter the cluster can abort a transaction in one partition alone (``kafka-transactions.sh
+abort``). Then the leader writes an ABORT marker of our producer there and tells nobody: it takes
+what we append next as if nothing had been, and the coordinator's COMMIT marker comes after it.
+Only the log shows it: the first marker of ours behind what was appended is not the COMMIT.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
+from replication.errors import ClusterUnavailable
+from replication.markers import find_marker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from replication.copier.lane import Lane
+    from replication.copier.logs import Span
+    from replication.copier.network import Fetched, FetchKey, Network
+    from replication.copier.transactional import Committed, TransactionalLane
+    from replication.model import TopicPartition
+    from replication.state import Anchor
+
+_PATIENCE_S = 15.0
+_PAUSE_S = 0.1
+# Markers are small. Where others append beside us the first partition's batch is answered whole.
+_OPTIONS = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10)
+
+
+class Stretch(NamedTuple):
+    """Offsets of a partition to look at: up to ``end``, or None: up to the first marker of ours."""
+
+    begin: int
+    end: int | None = None
+
+
+def between(spans: Sequence[Span]) -> Stretch | None:
+    """Return what lies between spans of our own; None: they are one stretch."""
+    gaps = [(one[1], other[0]) for one, other in pairwise(sorted(spans)) if one[1] < other[0]]
+    return Stretch(gaps[0][0], gaps[-1][1]) if gaps else None
+
+
+class Decided(NamedTuple):
+    """A transaction whose commit was decided, until its markers have been seen."""
+
+    producer: tuple[int, int]
+    before: Mapping[TransactionalLane, Committed]  # where its lanes stood
+    spans: Mapping[TopicPartition, Sequence[Span]]  # what is in it, by partition of the target
+    anchors: Mapping[Lane, Anchor]
+
+    @property
+    def ends(self) -> Mapping[TopicPartition, Stretch]:
+        """Where its markers are to be looked for: behind what was appended."""
+        return {
+            where: Stretch(max(after for _, after in spans))
+            for where, spans in self.spans.items()
+            if spans
+        }
+
+
+@dataclass(slots=True)
+class Confirming:
+    """Looks for markers of our producer on the target."""
+
+    target: Network
+    _frame: Frame = field(default_factory=Frame)
+
+    async def aborted(
+        self, producer: tuple[int, int], stretches: Mapping[TopicPartition, Stretch]
+    ) -> set[TopicPartition]:
+        """Return the partitions in whose stretch a transaction of ``producer`` was aborted.
+
+        Of a topic that is gone nothing is left to confirm. Raises ClusterUnavailable when a marker
+        that must come does not come in time.
+        """
+        left = dict(stretches)
+        aborted: set[TopicPartition] = set()
+        deadline = time.monotonic() + _PATIENCE_S
+        while left:
+            for partition, found in await self._read_some(left):
+                begin, end = left[partition]
+                committed, at = find_marker(found.records, producer, begin, partition)
+                if committed is False:
+                    aborted.add(partition)
+                is_over = found.error or (end is not None and at >= end)
+                if committed is not None or is_over:
+                    del left[partition]
+                else:
+                    left[partition] = Stretch(at, end)
+            if time.monotonic() > deadline:
+                self._require_gone(left)
+                break
+        return aborted
+
+    def _require_gone(self, left: Iterable[TopicPartition]) -> None:
+        there = [each for each in left if self.target.topic_id(each.topic)]
+        if there:
+            raise ClusterUnavailable(f"waiting for the end of our transaction in {min(there)}")
+
+    async def _read_some(
+        self, wanted: Mapping[TopicPartition, Stretch]
+    ) -> Iterable[tuple[TopicPartition, Fetched]]:
+        """Fetch once from one leader; return the answers that can be used.
+
+        A position that is gone is one: retention has taken what stood there.
+        """
+        target = self.target
+        lead = next(filter(None, map(target.leader, wanted)), None)
+        asked: dict[FetchKey, TopicPartition] = {}
+        entries = []
+        for partition, (begin, _) in wanted.items():
+            topic_id, its = target.topic_id(partition.topic), target.leader(partition)
+            if topic_id and lead and its and its.node == lead.node:
+                entries.append(FetchEntry(topic_id, partition.partition, begin, its.epoch))
+                asked[topic_id, partition.partition] = partition
+        found: list[Fetched] = []
+        if lead is not None and entries:
+            found = await target.fetch(lead.node, entries, _OPTIONS, self._frame, line="markers")
+        good = [each for each in found if each.error in {0, OFFSET_OUT_OF_RANGE}]
+        if not found or len(good) < len(found):
+            await asyncio.sleep(_PAUSE_S)
+            await target.refresh({each.topic for each in wanted})
+        return [(asked[each.topic_id, each.partition], each) for each in good]

@@ -1,0 +1,83 @@
+"""Records and their anchors in one transaction: what is committed, and what somebody aborts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from lanes import OURS, a_lane, a_start, fill
+from memory_cluster import MemoryCluster
+
+from replication.copier.appending import Appending
+from replication.copier.ends import Clusters, clusters
+from replication.copier.logs import StateLog
+from replication.copier.spec import UnitSpec
+from replication.copier.tending import Tending
+from replication.copier.transactional import TransactionalLane
+from replication.copier.transactions import Transactions
+from replication.model import TopicPartition
+from replication.progress import Claimant
+from replication.state import anchors_topic
+
+ANCHORS = TopicPartition(anchors_topic("A"), 0)
+ME = Claimant("isthmus.A->B.0.txn", OURS, 1, 1)
+
+
+class Stage:
+    """Two lanes with three records each, and a target on which somebody may abort."""
+
+    def __init__(self, *aborts: TopicPartition) -> None:
+        self.target = MemoryCluster()
+        self.target.aborts = set(aborts)
+        self.ends: Clusters = clusters("A->B", MemoryCluster("source"), self.target, "A")
+        self.lanes = [a_lane(a_start(n), kind=TransactionalLane) for n in range(2)]
+        for lane in self.lanes:
+            lane.exact = True
+            fill(lane, 3)
+
+    async def copy(self) -> None:
+        """Let one transaction begin and end."""
+        await self.ends.takeover.anchors.own((OURS, 1))
+        spec = UnitSpec("A->B", "A", "B", 0, 1, 0, 1.0, (), {}, {})
+        appending = Appending(self.target, transactional_id=ME.transactional_id)
+        tending = Tending(spec, self.ends, self.lanes, ME, appending, judge=None)
+        ended: list[object] = []
+        transactions = Transactions(self.ends, tending, appending, ended.append)
+        appending.on_held = transactions.ask
+        running = asyncio.create_task(transactions.run())
+        for lane in self.lanes:
+            appending.lead[lane] = 0
+            appending.offer(lane)
+        deadline = time.monotonic() + 10
+        while not ended:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.01)
+        await transactions.end()
+        running.cancel()
+
+    def committed(self) -> dict[int, int]:
+        """Return the source offset in each partition's newest anchor."""
+        read = asyncio.run(StateLog(self.target, ANCHORS.topic).read_on())
+        return {each.partition: each.source for each in read}
+
+
+def test_anchors_are_committed_with_the_records():
+    stage = Stage()
+    asyncio.run(stage.copy())
+    assert stage.committed() == {0: 3, 1: 3}
+
+
+def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
+    stage = Stage(TopicPartition("t", 1))
+    asyncio.run(stage.copy())
+    assert stage.committed() == {0: 3, 1: 0}
+    assert [each.position for each in stage.lanes] == [3, 0]
+    assert [each.records for each in stage.lanes] == [3, 0]
+    assert "somebody else aborted" in stage.lanes[1].shown[1]
+
+
+def test_anchors_that_somebody_aborted_are_written_again():
+    stage = Stage(ANCHORS)
+    asyncio.run(stage.copy())
+    assert stage.committed() == {0: 3, 1: 3}
+    assert [each.position for each in stage.lanes] == [3, 3]
