@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from orchestration.observe import Ends, Store
     from replication.adapters.kafka_admin import KafkaAdmin
-    from replication.adapters.state_store import StateStore, Tail
+    from replication.adapters.state_store import StateStore
+    from replication.adapters.state_tail import Tail
     from replication.config.model import Config, Flow
     from replication.state import Stored
 

@@ -18,7 +18,8 @@ from spark_jobs.proving import ask_target
 if TYPE_CHECKING:
     from typing import Any
 
-    from replication.adapters.state_store import StateStore, Tail
+    from replication.adapters.state_store import StateStore
+    from replication.adapters.state_tail import Tail
     from replication.config.model import Flow
     from replication.state import DutyReport, Stored
 

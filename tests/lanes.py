@@ -7,6 +7,7 @@ from functools import partial
 from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
+from replication.copier.intake import take
 from replication.copier.lane import Lane
 from replication.copier.network import Fetched, Frame
 from replication.copier.outcomes import stuck_as
@@ -64,7 +65,7 @@ def a_lane(anchor: Anchor, epoch: int = 1, kind: type[Lane] = Lane) -> Lane:
     lane = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position = lane.acked.source
-    lane.producer = (OURS, epoch)
+    lane.writer.producer = (OURS, epoch)
     lane.state = PartitionState.RUNNING
     lane.records, lane.bytes = anchor.records, anchor.bytes
     lane.stuck = stuck_as(anchor)
@@ -77,7 +78,7 @@ def by_registry(lane: Lane, epoch: int = 1) -> Lane:
     origins.learn(REGISTRY)
     lane.passage = partial(origins.passage, rule=Rule("b"))
     lane.name_appender("x~c", PASSING_ON)
-    lane.admit(("c",), (PASSING_ON, epoch))
+    lane.writer.admit(("c",), (PASSING_ON, epoch))
     return lane
 
 
@@ -93,5 +94,5 @@ def fill(lane: Lane, batches: int) -> Lane:
     """Let ``lane`` fetch batches of one large record each, so that none are merged."""
     at = lane.position
     log = b"".join(a_batch(at + n, [b"%d" % (at + n) + LARGE]) for n in range(batches))
-    lane.take(fetch(log, [], at, batches), Frame())
+    take(lane, fetch(log, [], at, batches), Frame())
     return lane

@@ -20,20 +20,20 @@ from confluent_kafka.admin import (
 
 from replication.adapters.kafka_acls import create_acls, delete_acls, read_acls
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.topic_info import info
 from replication.adapters.topic_settings import alterations, settings
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
-from replication.ports import SetBy, TopicInfo
+from replication.ports import SetBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from concurrent.futures import Future
 
-    from confluent_kafka import Uuid
-    from confluent_kafka.admin import ClusterMetadata, TopicDescription
+    from confluent_kafka.admin import ClusterMetadata
 
     from replication.acls import Acl
-    from replication.ports import ConfigValue
+    from replication.ports import ConfigValue, TopicInfo
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
@@ -99,7 +99,7 @@ class KafkaAdmin:
                     TopicCollection(names), request_timeout=self._timeout_s
                 )
                 for name, answer in self._present(asked):
-                    found[name] = _info(answer)
+                    found[name] = info(answer)
         return found
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -242,18 +242,3 @@ def _slices(names: Iterable[str]) -> Iterator[list[str]]:
     rest = iter(names)
     while part := list(islice(rest, _AT_ONCE)):
         yield part
-
-
-def _info(topic: TopicDescription) -> TopicInfo:
-    replicas = min((len(each.replicas) for each in topic.partitions), default=0)
-    return TopicInfo(topic.name, _hex(topic.topic_id), len(topic.partitions), replicas)
-
-
-def _hex(uuid: Uuid | None) -> str:
-    """Return the id's 32 hex digits; empty for clusters that have no topic ids."""
-    if uuid is None:
-        return ""
-    high = uuid.get_most_significant_bits()  # type: ignore[attr-defined] # missing in the stubs
-    low = uuid.get_least_significant_bits()  # type: ignore[attr-defined] # as above
-    number = (high % (1 << 64)) << 64 | low % (1 << 64)
-    return f"{number:032x}" if number else ""

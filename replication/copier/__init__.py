@@ -4,11 +4,12 @@
 ``spec``                                      what a unit is told, and what it reports
 ``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
 ``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
-``takeover``, ``counting``, ``searching``     claims, fence markers, counting (B, C, F, G, S, T)
-``lane``, ``watched``, ``pieces``             one partition: fetched, on the wire, acked (D)
+``takeover``, ``claims``, ``counting``, ``searching``  fence markers, counting (B, C, F, G, S, T)
+``lane``, ``intake``, ``writer``, ``watched``, ``pieces``
+                                              one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
-``readers``, ``fetching``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``
+``readers``, ``fetching``, ``locating``, ``session``, ``wishes``, ``pace``, ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``proving``                                   whether a target fences at all (A, B)

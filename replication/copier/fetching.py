@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.disbelief import believed_end
 from replication.copier.held import Held
+from replication.copier.intake import take
+from replication.copier.locating import locate
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import (
     LEADER_MOVED,
@@ -21,7 +22,6 @@ from replication.copier.outcomes import (
     Trouble,
     diverged,
     fetch_trouble,
-    out_of_range,
 )
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
@@ -39,7 +39,6 @@ _SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gath
 _GATHER_S = 0.0015
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
-_LOCATE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Fetching:
             for lane, each in news
             if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
         ]
-        for lane, trouble in zip(outside, await self._locate(outside), strict=True):
+        for lane, trouble in zip(outside, await locate(self.shared.network, outside), strict=True):
             self._suffer(lane, trouble)
         return size, queued
 
@@ -167,7 +166,7 @@ class Fetching:
         lane.source_end = found.stable if self.options.isolation else found.high_watermark
         lane.news.add(lane)
         try:
-            return lane.take(found, frame, int(time.time() * 1000))
+            return take(lane, found, frame, int(time.time() * 1000))
         except CorruptBatch as error:
             if lane.waiting:
                 return 0  # what came before the damage is sent first; then it is met again
@@ -212,26 +211,6 @@ class Fetching:
         else:  # what came after our position is gone; nothing that was copied is
             lane.taken = (lane.position, epoch)
             lane.touch()
-
-    async def _locate(self, lanes: Sequence[Lane]) -> list[Trouble]:
-        return await asyncio.gather(*map(self._located, lanes))
-
-    async def _located(self, lane: Lane) -> Trouble:
-        """Ask what the source holds: the answer that refuses a position does not say."""
-        try:
-            async with asyncio.timeout(_LOCATE_S):
-                start, end = await self._bounds(lane)
-        except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
-            return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
-        if start <= lane.position <= end:  # then what it could not find is our leader epoch
-            lane.taken = (lane.position, -1)
-        return out_of_range(lane.position, start, end)
-
-    async def _bounds(self, lane: Lane) -> tuple[int, int]:
-        """Return what a partition holds."""
-        network = self.shared.network
-        end = await believed_end(network, lane.source, lane.position)
-        return await network.offset_at(lane.source, -2), end
 
     def _all_wait(self, reason: str) -> None:
         for lane in list(self.wishes.lanes):

@@ -77,13 +77,13 @@ class Forwarding:
             await self.ends.takeover.register(entry_of(self.spec, self.ends, found, via))
             self._producers[via] = found
         producer = self._producers[via]
-        new = [each for each in lanes if each.producer_for(via) != producer.producer]
+        new = [each for each in lanes if each.writer.producer_for(via) != producer.producer]
         for lane in new:
             lane.name_appender(producer.transactional_id, producer.producer_id)
         now = int(time.time() * 1000)
         await self.ends.takeover.anchors.append([each.anchor(now) for each in new])
         for lane in new:
-            lane.admit(via, producer.producer)
+            lane.writer.admit(via, producer.producer)
         return producer
 
     async def _admit_all(self, ids: Mapping[Lane, set[int]]) -> None:
@@ -102,4 +102,4 @@ def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:
     if passage is None:
         return set()
     found = {passage(each) for each in ids}
-    return {via for via in found if via and lane.producer_for(via) is None}
+    return {via for via in found if via and lane.writer.producer_for(via) is None}

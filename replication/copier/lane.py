@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-from replication.batches import AbortedFilter, Batch, next_sequence, restamp, walk
 from replication.copier.delays import Delays
-from replication.copier.pieces import Piece, halves, merge_small
+from replication.copier.pieces import Piece, first_part, merge_small
 from replication.copier.watched import Watched
+from replication.copier.writer import Writer
 from replication.course import Course
-from replication.errors import CorruptBatch
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.progress import Position
-from replication.provenance import BORN_HERE
-from replication.records import reshape
 from replication.state import Anchor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.copier.network import Fetched, FetchKey, Frame
+    from replication.copier.network import FetchKey
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionPlan
     from replication.provenance import Via
     from replication.stamps import Recast
 
 MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
-
-
-class Stamp(NamedTuple):
-    """Where one of our producers stands in the target partition."""
-
-    producer: tuple[int, int]
-    sequence: int
 
 
 @dataclass(slots=True, eq=False)
@@ -54,15 +44,11 @@ class Lane(Watched):
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
-    producer: tuple[int, int] = (-1, -1)
-    proven: bool = False  # the target has acked an append of this producer epoch
+    writer: Writer = field(default_factory=Writer)
     unsure: bool = False  # something was dropped that may have landed
-    sequence: int = 0
     passage: Callable[[int], Via | None] | None = None  # by producer id; None: all is copied
     look_up: Callable[[set[int]], Awaitable[None]] | None = None  # what ``passage`` has to know
     recast: Recast | None = None  # what becomes of single records; None: nothing
-    via: Via = BORN_HERE  # of what ``producer`` appends
-    resting: dict[Via, Stamp] = field(default_factory=dict)  # our other producers here
     largest: int | None = None  # bytes of a batch that the target may take; None: it refused none
     waiting: deque[Piece] = field(default_factory=deque)  # fetched, or to be sent again
     on_wire: deque[Piece] = field(default_factory=deque)  # sent; oldest first
@@ -113,9 +99,9 @@ class Lane(Watched):
         """
         if not self.waiting or not self.fetches:
             return False
-        if self.waiting[0].via != self.via:
+        if self.waiting[0].via != self.writer.via:
             return not self.on_wire
-        return len(self.on_wire) < (MOST_ON_THE_WIRE if self.proven else 1)
+        return len(self.on_wire) < (MOST_ON_THE_WIRE if self.writer.proven else 1)
 
     @property
     def shown(self) -> tuple[PartitionState, str]:
@@ -130,51 +116,6 @@ class Lane(Watched):
         pieces = (*self.on_wire, *self.waiting)
         return not self.unsure and all(each.denied or not each.stamped for each in pieces)
 
-    def take(self, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
-        """Queue what the source answered; return how many bytes were queued.
-
-        Raises CorruptBatch; what came before the damage is queued.
-        """
-        queued = 0
-        aborted = AbortedFilter(fetched.aborted)
-        for batch in walk(fetched.records, self.source):
-            if batch.last < self.position:
-                aborted.keeps(batch)
-                continue
-            # No checksum covers offsets. What follows without a gap may have come after the high
-            # watermark was noted; a jump beyond it is damage.
-            if self.position < batch.base and batch.last >= fetched.high_watermark:
-                raise CorruptBatch(
-                    f"reading {self.source} at offset {batch.base}: a batch up to {batch.last} "
-                    f"in a log that ends at {fetched.high_watermark}"
-                )
-            via = self._via(batch) if aborted.keeps(batch) and batch.count else None
-            if via and self.producer_for(via) is None:
-                break  # it is fetched again when there is one
-            at, before, epoch = self.position, self.last_epoch, batch.leader_epoch
-            piece = None if via is None else self._piece(batch, frame, via)
-            self.position = batch.last + 1
-            self.taken = (self.position, epoch)
-            if piece is None:
-                self.pass_over()
-            else:
-                piece.epochs = before if piece.before == at else -1, epoch
-                piece.fetched_ms = now_ms
-                self.waiting.append(piece)
-                queued += len(piece.batch)
-        return queued
-
-    def _via(self, batch: Batch) -> Via | None:
-        """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
-        return BORN_HERE if self.passage is None else self.passage(batch.producer_id)
-
-    def producer_for(self, via: Via) -> tuple[int, int] | None:
-        """Return the producer that appends here what came by ``via``; None: there is none yet."""
-        if via == self.via:
-            return self.producer
-        stamp = self.resting.get(via)
-        return None if stamp is None else stamp.producer
-
     def name_appender(self, transactional_id: str, producer_id: int) -> None:
         """Name another producer of ours in anchors from now on: whoever comes must bar it too."""
         listed = (transactional_id, producer_id)
@@ -183,78 +124,25 @@ class Lane(Watched):
             self.claimed = replace(self.claimed, appenders=(*others, listed, mine))
             self.own += 1
 
-    def admit(self, via: Via, producer: tuple[int, int]) -> None:
-        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
-        if via != self.via:
-            self.resting[via] = Stamp(producer, 0)
-
-    def switch(self, via: Via) -> None:
-        """Append as the producer for ``via`` from now on; nothing is on the wire."""
-        self.resting[self.via] = Stamp(self.producer, self.sequence)
-        self.via = via
-        self.producer, self.sequence = self.resting.pop(via)
-        self.proven = False  # it may have rested for so long that the broker has forgotten it
-
-    def _piece(self, batch: Batch, frame: Frame, via: Via) -> Piece | None:
-        """Return what is left of ``batch`` after the position and the records to skip."""
-        whole = batch.base >= self.position and self.recast is None
-        if whole and 0 < batch.count <= self.skip:
-            self.skip -= batch.count
-            return None
-        after = batch.last + 1
-        if whole and not self.skip and batch.passes_as_bytes:
-            frame.hold()
-            whole_range = range(batch.base, after)
-            return Piece(batch.view, after, batch.max_timestamp, frame, whole_range, via=via)
-        rest = reshape(
-            batch, start=self.position, skip=self.skip, where=self.source, recast=self.recast
-        )
-        self.skip -= rest.skipped
-        if rest.batch is None:
-            return None
-        frame.hold()  # not for its memory: so that read-ahead stays bounded
-        view = memoryview(rest.batch)
-        return Piece(view, after, batch.max_timestamp, frame, rest.offsets, via=via)
-
-    def pass_over(self) -> None:
-        """Note that what was fetched last needs no append: markers, aborted, already there."""
-        if self.skip:
-            return  # the anchor stays until counting has been used up
-        last = self.waiting[-1] if self.waiting else self.on_wire[-1] if self.on_wire else None
-        if last is not None:
-            last.after, last.epochs = self.position, (last.epochs[0], self.last_epoch)
-        elif self.acked is not None:
-            self.done = self.taken
-            self.moved_to(Position(self.position, max(self.acked.target, self.counted)))
-
     def next_piece(self) -> Piece:
         """Move the next piece onto the wire, stamped, and return it."""
         if self.largest is None:
             merge_small(self.waiting, self.source)
         piece = self.waiting.popleft()
-        if piece.via != self.via:
-            self.switch(piece.via)
+        if piece.via != self.writer.via:
+            self.writer.switch(piece.via)
         if not piece.stamped:
-            piece = self._small_enough(piece)
-            piece.sequence = self.sequence
-            restamp(piece.batch, *self.producer, self.sequence, self.bits)
-            self.sequence = next_sequence(self.sequence, piece.count)
-            piece.stamped = True
+            if self.largest is not None:
+                piece = first_part(piece, self.largest, self.waiting, self.source)
+            self.writer.stamp(piece, self.bits)
         piece.denied = False
         self.on_wire.append(piece)
         self.answers_due += 1
         return piece
 
-    def _small_enough(self, piece: Piece) -> Piece:
-        """Return the first part of ``piece`` that the target takes; the rest waits."""
-        while self.largest is not None and len(piece.batch) > self.largest and piece.count > 1:
-            piece, rest = halves(piece, self.source)
-            self.waiting.appendleft(rest)
-        return piece
-
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
-        piece.base, self.proven = base, True
+        piece.base, self.writer.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
             self.done = done.after, done.epochs[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from replication.copier.intake import pass_over
 from replication.copier.outcomes import Remedy, Trouble
 from replication.copier.pieces import halves
 from replication.progress import Position
@@ -36,7 +37,7 @@ def split_refused(lane: Lane) -> bool:
 def take_back(lane: Lane) -> None:
     """Move what is on the wire back to what waits. Only when it surely did not land."""
     if lane.on_wire:
-        lane.sequence = lane.on_wire[0].sequence
+        lane.writer.sequence = lane.on_wire[0].sequence
     lane.waiting.extendleft(reversed(lane.on_wire))
     lane.on_wire.clear()
     for piece in lane.waiting:
@@ -65,7 +66,7 @@ def jump(lane: Lane, to: int) -> None:
     """
     lane.skip = max(0, lane.skip - (to - lane.position))
     lane.position = to
-    lane.pass_over()
+    pass_over(lane)
 
 
 def go_back(lane: Lane, to: int) -> None:

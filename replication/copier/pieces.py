@@ -100,6 +100,14 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
     waiting.appendleft(merged)
 
 
+def first_part(piece: Piece, most: int, waiting: deque[Piece], where: TopicPartition) -> Piece:
+    """Return of ``piece`` a first part of at most ``most`` bytes, or one record; the rest waits."""
+    while len(piece.batch) > most and piece.count > 1:
+        piece, rest = halves(piece, where)
+        waiting.appendleft(rest)
+    return piece
+
+
 def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
     """Return two pieces with the records of one that has several; it is not to be used again."""
     one, other = split(next(walk(piece.batch, where)), where)

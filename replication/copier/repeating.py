@@ -38,14 +38,14 @@ class RepeatingLane(Lane):
 
     @property
     def sends(self) -> bool:
-        alone = self.producer[0] < 0 and self.on_wire
+        alone = self.writer.producer[0] < 0 and self.on_wire
         return not alone and super().sends
 
     def next_piece(self) -> Piece:
-        if self.waiting[0].via != self.via:
-            self.switch(self.waiting[0].via)
-        if self.producer[0] < 0:
-            self.sequence = -1
+        if self.waiting[0].via != self.writer.via:
+            self.writer.switch(self.waiting[0].via)
+        if self.writer.producer[0] < 0:
+            self.writer.sequence = -1
         return super().next_piece()
 
 

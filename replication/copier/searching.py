@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import producer_ids, walk
 from replication.content import Wanted
+from replication.copier.intake import take
 from replication.copier.lane import Lane
 from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.writer import Writer
 from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
 from replication.model import PartitionState
 from replication.progress import Position
@@ -84,11 +86,11 @@ async def _places(source: Network, lane: Lane, tail: Tail) -> list[int]:
     return [after for after, seen in found if seen >= tail.least - hole]
 
 
-class _Looking(Lane):
-    """Takes what a lane would copy, whoever would append it."""
+class _Anyone(Writer):
+    """Lets a lane take what it would copy, whoever would append it."""
 
-    def has_producer(self, via: Via) -> bool:
-        return True
+    def producer_for(self, via: Via) -> tuple[int, int] | None:
+        return self.producer
 
 
 @dataclass(slots=True)
@@ -101,7 +103,7 @@ class _Search:
 
     async def run(self) -> list[tuple[int, int]]:
         lane = self.lane
-        looking = _Looking(lane.flow, lane.plan, lane.topic_id, lane.claimed)
+        looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed, writer=_Anyone())
         looking.passage, looking.recast = lane.passage, lane.recast
         looking.position = lane.claimed.source or 0
         committed = lane.claimed.isolation != "read_uncommitted"
@@ -122,7 +124,7 @@ class _Search:
         return self.wanted.found
 
     def _take(self, looking: Lane, found: Fetched, frame: Frame) -> None:
-        looking.take(found, frame)
+        take(looking, found, frame)
         for piece in looking.waiting:
             (batch,) = walk(piece.batch, looking.source)
             self.wanted.look_at(decode(batch, looking.source), piece.offsets)

@@ -19,14 +19,13 @@ from replication.copier.outcomes import Remedy, Trouble
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 from replication.policies import STOP, choose
-from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.copier.lane import Lane
-    from replication.copier.logs import StateLog
     from replication.copier.network import Network
+    from replication.copier.registry import SourceRegistry
     from replication.copier.spec import UnitSpec
 
 _EVERY_S = 1.0
@@ -40,11 +39,10 @@ class Strangers:
 
     spec: UnitSpec
     target: Network
-    registry: StateLog  # one that nobody else reads
+    registry: SourceRegistry  # of the target
     settle: Callable[[Lane], None]
     _gaps: dict[Lane, int] = field(default_factory=dict)  # where the gap begins
     _looked: dict[Lane, float] = field(default_factory=dict)
-    _ours: set[int] = field(default_factory=set)
     _frame: Frame = field(default_factory=Frame)
 
     def note(self, lane: Lane, gap_from: int) -> None:
@@ -71,10 +69,8 @@ class Strangers:
 
     async def _look(self, lane: Lane, begin: int) -> None:
         found = await self._producers(lane, begin)
-        if found and not found.keys() <= self._ours:
-            read = await self.registry.read_on()
-            self._ours |= {each.producer_id for each in read if isinstance(each, ProducerEntry)}
-        ours = self._ours | {lane.producer[0]}  # -1, without a producer id, is in no registry
+        await self.registry.look_up(found)
+        ours = {*self.registry.origins.entries, lane.writer.producer[0]}  # -1 is in no registry
         strangers = {who: offset for who, offset in found.items() if who not in ours}
         if strangers:
             self._tell(lane, strangers)

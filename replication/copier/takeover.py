@@ -17,27 +17,24 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from replication.copier.claims import begin, begin_at, claim_of, is_committed, is_mine
 from replication.copier.counting import (
     count_own,
     may_append,
     transactional_ids,
     unfenced_ids,
 )
-from replication.copier.delays import Delays
-from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.copier.repeating import back_to_anchors, cannot_count, ends_of
 from replication.copier.searching import settle, without_anchor_range
-from replication.course import Course
 from replication.errors import ClusterRejected, FlowTaken
-from replication.model import Mode, PartitionState, TopicPartition
+from replication.model import PartitionState, TopicPartition
 from replication.progress import (
     Claimant,
-    Position,
     claim,
     missing_appenders,
     outranks,
 )
-from replication.provenance import BORN_HERE, Origins
+from replication.provenance import Origins
 from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
@@ -49,10 +46,6 @@ if TYPE_CHECKING:
     from replication.provenance import Via
     from replication.state import ProducerEntry
 
-_COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
-_POSITION = (
-    "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
-)  # fmt: skip
 _MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
 
@@ -122,7 +115,7 @@ class Takeover:
             lane.own = len(lane.claimed.appenders)  # until it has begun, all of them stand
         unclean |= await self._claim(lanes, me)
         for lane in lanes:
-            _begin(lane, me, exact=lane not in unclean)
+            begin(lane, me, exact=lane not in unclean)
         if unclean and me.fences:
             await self._fence_and_count(sorted(unclean, key=lambda each: each.target), me)
             await self._claim(lanes, me, again=False)  # in case a late anchor covered a claim
@@ -150,7 +143,7 @@ class Takeover:
         met: set[Lane] = set()
         to_write = set(lanes) if again else set()
         for _ in range(_MOST_CLAIMS):
-            await self.anchors.append([_to_write(each) for each in to_write])
+            await self.anchors.append([claim_of(each) for each in to_write])
             to_write = await self.heed(lanes, me)
             met |= to_write
             if not to_write:
@@ -170,7 +163,7 @@ class Takeover:
         met: set[Lane] = set()
         for theirs in await self.read_anchors():
             lane = by_key.get(TopicPartition(theirs.topic, theirs.partition))
-            if lane is None or _is_mine(theirs, me):
+            if lane is None or is_mine(theirs, me):
                 continue
             if outranks(theirs, me):
                 raise FlowTaken(
@@ -192,12 +185,9 @@ class Takeover:
             # Reads what was committed before our marker, and who else may append: a former owner
             # may have named another producer of its own, to pass copies on, before it was fenced.
             await self._claim(lanes, me, again=False)
-        committed = [each for each in lanes if self._is_committed(each)]
+        committed = [each for each in lanes if is_committed(each, self.seen.get(each.source))]
         for lane in committed:
-            lane.claimed = replace(
-                lane.claimed, **{name: getattr(self.seen[lane.source], name) for name in _POSITION}
-            )
-            _begin(lane, me, exact=True)
+            begin_at(lane, self.seen[lane.source], me)
         counted = [each for each in lanes if each not in committed]
         gone = await without_anchor_range(self.source, counted)
         tails = await count_own(self.target, counted, producers, gone)
@@ -230,65 +220,3 @@ class Takeover:
             await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
         await self.anchors.wait_for_markers(dict(producers.values()))
         return producers
-
-    def _is_committed(self, lane: Lane) -> bool:
-        """Say whether the last anchor was committed with the records before it (T).
-
-        Not if it is of another topic, because one of the two was made anew.
-        """
-        seen = self.seen.get(lane.source)
-        if seen is None or seen.source is None or seen.mode != Mode.TRANSACTIONAL:
-            return False
-        return seen.source_topic_id in {"", lane.topic_id.hex()} and (
-            seen.target_topic_id in {"", lane.claimed.target_topic_id}
-        )
-
-
-def _begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
-    """Set a lane to its anchor; ``exact`` when nothing has to be counted (G).
-
-    Otherwise it is held back until that is done: fetching now would repeat what is there.
-    """
-    anchor = lane.claimed
-    lane.forget()
-    lane.acked = Position(anchor.source or 0, anchor.target or 0)
-    lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
-    lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
-    lane.producer, lane.sequence = me.producer, 0
-    lane.proven = lane.unsure = False
-    lane.via, lane.own = BORN_HERE, 1
-    lane.resting.clear()
-    lane.counted, lane.found = 0, (0, 0)
-    lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
-    lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
-    lane.state, lane.reason = PartitionState.RUNNING, ""
-    lane.stuck = stuck_as(anchor)
-    lane.course = Course.of(anchor)
-    lane.trouble = None if exact else _COUNTING
-
-
-def _to_write(lane: Lane) -> Anchor | Claim:
-    """Return the record of a lane's claim.
-
-    Where transactions are at work it must not hold a position: what it is based on may be older
-    than what a former appender commits in this moment. A lagging anchor is right only where the
-    rest is counted (D).
-    """
-    claimed = lane.claimed
-    if Mode.TRANSACTIONAL not in (claimed.mode, lane.mode):
-        return claimed
-    return Claim(
-        claimed.flow,
-        claimed.topic,
-        claimed.partition,
-        claimed.appenders,
-        claimed.generation,
-        claimed.epoch,
-    )
-
-
-def _is_mine(anchor: Anchor, me: Claimant) -> bool:
-    last = anchor.appenders[-1:]
-    return last == ((me.transactional_id, me.producer_id),) and (
-        (anchor.generation, anchor.epoch) == me.rank
-    )

@@ -56,7 +56,7 @@ class TransactionalLane(Lane):
     @property
     def turns(self) -> bool:
         """Whether what it sends next is another producer's, so part of another transaction."""
-        return bool(self.waiting) and self.waiting[0].via != self.via
+        return bool(self.waiting) and self.waiting[0].via != self.writer.via
 
     @property
     def in_doubt(self) -> bool:
@@ -73,10 +73,10 @@ class TransactionalLane(Lane):
 
     def join(self, via: Via, producer: tuple[int, int]) -> None:
         """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
-        if via != self.via:
-            self.switch(via)
-        if self.producer != producer:  # sequences begin anew with every epoch
-            self.producer, self.sequence, self.proven = producer, 0, False
+        if via != self.writer.via:
+            self.writer.switch(via)
+        if self.writer.producer != producer:
+            self.writer.renew(producer)
         self.committed = Committed(
             self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
         )

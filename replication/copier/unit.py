@@ -12,6 +12,7 @@ from replication.copier.judging import Judge
 from replication.copier.keeping import Keeping
 from replication.copier.letters import DeadLetters
 from replication.copier.logs import StateLog
+from replication.copier.registry import SourceRegistry
 from replication.copier.starting import start
 from replication.copier.strangers import Strangers
 from replication.copier.tending import Tending
@@ -19,7 +20,7 @@ from replication.copier.term import Term
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Mode, PartitionState
-from replication.state import PRODUCERS_TOPIC, letters_topic, status_topic
+from replication.state import letters_topic, status_topic
 
 if TYPE_CHECKING:
     from replication.copier.ends import Clusters
@@ -103,7 +104,7 @@ class Unit:
                 raise problem
         for lane in self.lanes:
             if not lane.on_wire:
-                lane.proven = False  # a broker forgets a producer that was idle for long
+                lane.writer.proven = False  # a broker forgets a producer that was idle for long
         self.given = spec
         return True
 
@@ -168,7 +169,7 @@ class Unit:
         self._changing = Changing(tending, keeping)
         keeping.keep(self.lanes)
         appending.on_trouble = tending.on_trouble
-        registry = StateLog(self.ends.target, PRODUCERS_TOPIC)
+        registry = SourceRegistry(self.ends.target)
         strangers = Strangers(self._spec, self.ends.target, registry, appending.settle)
         appending.on_gap = strangers.note
         work = [tending.run(), keeping.run(), strangers.run(), self.term.ended.wait()]

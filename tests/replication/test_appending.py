@@ -28,7 +28,7 @@ class Wire:
         self.troubled: list = []
         self.appending = Appending(self, self.troubled.append)
         for lane in lanes:
-            lane.proven = proven
+            lane.writer.proven = proven
             self.appending.lead[lane] = 0
             self.appending.offer(lane)
         self.appending.pump()

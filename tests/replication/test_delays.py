@@ -8,6 +8,7 @@ from lanes import a_lane, a_start, fetch
 
 from replication.copier.appending import Appending
 from replication.copier.delays import Delay, Delays
+from replication.copier.intake import take
 from replication.copier.network import Ack, Frame
 from replication.state import parse
 
@@ -46,7 +47,7 @@ def copied(made_ms: int):
     """Return a lane with a record that was fetched 10 ms after it was made, and appended."""
     lane = a_lane(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
-    lane.take(fetch(log, [], 0, 1), Frame(), made_ms + 10)
+    take(lane, fetch(log, [], 0, 1), Frame(), made_ms + 10)
     appending = Appending(AtOnce(), lead={lane: 0})
     appending.offer(lane)
     appending.pump()

@@ -12,6 +12,7 @@ from lanes import LARGE, a_lane, a_start
 
 from replication.copier.fetching import Fetching, Shared
 from replication.copier.frames import Frames, frames_for
+from replication.copier.locating import locate
 from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
@@ -329,7 +330,7 @@ def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(end
     async def all_of_it():
         source = Source(lane)
         source.start, source.ends = 0, ends
-        (found,) = await fetching(source, Frames(4))._locate([lane])
+        (found,) = await locate(source, [lane])
         assert found.remedy is remedy
         assert source.refreshed == ["t"] * asked
 

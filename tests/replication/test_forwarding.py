@@ -13,6 +13,7 @@ from memory_cluster import MemoryCluster
 from replication.batches import walk
 from replication.copier.ends import clusters
 from replication.copier.forwarding import Forwarding
+from replication.copier.intake import take
 from replication.copier.logs import StateLog
 from replication.copier.network import Frame, NotGranted
 from replication.copier.spec import UnitSpec
@@ -48,7 +49,7 @@ async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
     forwarding = Forwarding(spec.for_claimant(me), ends, lambda _: None)
     found = fetch(batches, [], 0, 9)
     await forwarding.prepare([(lane, found)])
-    lane.take(found, Frame())
+    take(lane, found, Frame())
     return lane
 
 
@@ -80,7 +81,7 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
         entry = ProducerEntry(old[0], "A->B", "c", "isthmus.A->B.0~c", via=("c", "former"))
         await StateLog(target, PRODUCERS_TOPIC).append([entry])
         lane = await begun("one", target)
-        return entry, lane.producer_for(FROM_C)[0], await told(target)
+        return entry, lane.writer.producer_for(FROM_C)[0], await told(target)
 
     entry, present, entries = asyncio.run(upgraded())
     assert entry in entries
@@ -96,9 +97,9 @@ def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(s
         return lane, anchors[-1].appenders, [each.producer_id for each in await told(target)]
 
     lane, appenders, registered = asyncio.run(claimed())
-    theirs = lane.producer_for(FROM_C)[0]
-    assert [number for _, number in appenders] == [theirs, lane.producer[0]]
-    assert registered == [lane.producer[0], theirs]
+    theirs = lane.writer.producer_for(FROM_C)[0]
+    assert [number for _, number in appenders] == [theirs, lane.writer.producer[0]]
+    assert registered == [lane.writer.producer[0], theirs]
     assert [each.via for each in lane.waiting] == [(), FROM_C]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry, fetch, fill
 
 from replication.batches import walk
+from replication.copier.intake import take
 from replication.copier.lane import Lane
 from replication.copier.network import Frame
 from replication.errors import CorruptBatch
@@ -83,7 +84,7 @@ def run(lane: Lane, target: Target, source, data, *, to_the_end: bool) -> Anchor
     for _ in range(steps):
         act = "all" if to_the_end else data.draw(st.sampled_from(ACTS))
         if act in {"fetch", "all"}:
-            lane.take(fetch(log, aborted, lane.position, 3), Frame())
+            take(lane, fetch(log, aborted, lane.position, 3), Frame())
         if act in {"append", "all"} and lane.sends:
             piece = lane.next_piece()
             lane.answers_due -= 1
@@ -138,7 +139,7 @@ def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(sou
     log, aborted, deliverable = source
     lane, target = by_registry(a_lane(a_start(), 1)), Target()
     for _ in range(60):
-        lane.take(fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
+        take(lane, fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
         while lane.sends:
             piece = lane.next_piece()
             lane.appended(piece, target.append(piece.batch, piece.count))
@@ -150,7 +151,7 @@ def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(sou
 def a_running_lane(batches: int = 4) -> Lane:
     lane = a_lane(a_start(), 1)
     log = b"".join(a_batch(2 * n, [b"a" * 3000, b"b" * 3000]) for n in range(batches))
-    lane.take(fetch(log, [], 0, batches), Frame())
+    take(lane, fetch(log, [], 0, batches), Frame())
     return lane
 
 
@@ -164,7 +165,7 @@ def test_the_first_append_of_an_epoch_goes_alone():
 
 def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
     lane = a_running_lane(6)
-    lane.proven = True
+    lane.writer.proven = True
     sent = [lane.next_piece() for _ in range(3)]
     before = [bytes(each.batch) for each in sent]
     lane.answers_due = 0
@@ -212,7 +213,7 @@ def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state)
     told = again.anchor(0)
     assert again.fetches  # it tries
     assert (told.state, told.reason) == (state, "because")
-    again.take(fetch(a_batch(0, [b"a"]), [], 0, 1), Frame())
+    take(again, fetch(a_batch(0, [b"a"]), [], 0, 1), Frame())
     again.appended(again.next_piece(), 0)
     assert (again.anchor(0).state, again.anchor(0).reason) == (PartitionState.RUNNING, "")
 
@@ -226,7 +227,7 @@ def test_a_state_that_passes_by_itself_is_not_kept():
 @given(st.permutations(range(4)), st.integers(0, 4))
 def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, answered):
     lane = fill(a_lane(a_start()), 4)
-    lane.proven = True
+    lane.writer.proven = True
     sent = [lane.next_piece() for _ in range(4)]
     for number in order[:answered]:
         lane.appended(sent[number], 100 + number)
@@ -242,11 +243,11 @@ def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_qu
     lane = a_lane(a_start())
     log = a_batch(0, [b"a"]) + a_batch(9, [b"b"])
     answer = replace(fetch(log, [], 0, 2), high_watermark=10)
-    assert lane.take(answer, Frame())
+    assert take(lane, answer, Frame())
     lane = a_lane(a_start())
     with pytest.raises(CorruptBatch, match=r"t-0 at offset 9: a batch up to 9 in a log .* at 9"):
-        lane.take(replace(answer, high_watermark=9), Frame())
+        take(lane, replace(answer, high_watermark=9), Frame())
     assert len(lane.waiting) == 1
     assert lane.position == 1
-    lane.take(replace(fetch(a_batch(1, [b"b"]), [], 0, 1), high_watermark=1), Frame())
+    take(lane, replace(fetch(a_batch(1, [b"b"]), [], 0, 1), high_watermark=1), Frame())
     assert lane.position == 2  # it came while the answer was made

@@ -10,6 +10,7 @@ from memory_cluster import Log
 from test_appending import Wire
 
 from replication.batches import walk
+from replication.copier.intake import take
 from replication.copier.mending import drop_refused, go_back, jump
 from replication.copier.network import Frame
 from replication.copier.outcomes import Remedy
@@ -63,7 +64,7 @@ def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
         bad += [offset + n for n, e in enumerate(content) if e == b"bad" or len(e) == 500]
         offset += len(content)
     lane, log, skipped = a_lane(a_start()), Picky(300), []
-    lane.take(fetch(source, [], 0, 99), Frame())
+    take(lane, fetch(source, [], 0, 99), Frame())
     wire = Wire(lane, proven=False)
     for _ in range(400):
         if wire.open:
@@ -80,7 +81,7 @@ def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
 def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
     lane, log = a_lane(a_start()), Picky(9000)
     source = b"".join(a_batch(2 * n, [LARGE] * 2) for n in range(3))
-    lane.take(fetch(source, [], 0, 9), Frame())
+    take(lane, fetch(source, [], 0, 9), Frame())
     wire, sent = Wire(lane, proven=False), 0
     while wire.open:
         serve(wire, log)
@@ -90,7 +91,7 @@ def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
 
 def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it():
     lane, log = a_lane(a_start()), Picky(9999)
-    lane.take(fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), Frame())
+    take(lane, fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), Frame())
     jump(lane, 10)
     assert (lane.position, lane.acked) == (10, (0, 0))
     wire = Wire(lane)
@@ -100,7 +101,7 @@ def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it()
 
 def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     lane = a_lane(a_start())
-    lane.take(fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
+    take(lane, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
     go_back(lane, 1)
     assert (lane.position, lane.acked, list(lane.waiting)) == (0, (0, 0), [])
     lane.moved_to(lane.acked._replace(source=7, target=9))
@@ -114,7 +115,7 @@ def test_records_on_the_target_that_lie_behind_a_hole_are_not_copied_again():
     lane.skip, lane.counted = 8, 8  # a crash: offsets 0 to 7 were appended, the anchor is at 0
     jump(lane, 5)  # and retention took 0 to 4
     assert (lane.skip, lane.acked) == (3, (0, 0))
-    lane.take(fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), Frame())
+    take(lane, fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), Frame())
     wire = Wire(lane)
     serve(wire, log)
     assert log.values() == [b"8", b"9"]

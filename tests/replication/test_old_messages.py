@@ -13,6 +13,7 @@ from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from lanes import a_lane, a_start, by_registry
 
 from replication.batches import producer_ids, walk
+from replication.copier.intake import take
 from replication.copier.network import Fetched, Frame
 from replication.errors import CorruptBatch
 from replication.records import decode, key_and_value, reshape
@@ -119,7 +120,7 @@ def test_they_become_batches_of_format_2_with_the_same_records(name):
 def test_a_lane_takes_old_and_new_batches_for_records_that_were_born_there(name):
     lane, data = by_registry(a_lane(a_start())), SEGMENTS[name]
     lane.position = 1
-    lane.take(Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, memoryview(bytearray(data))), Frame())
+    take(lane, Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, memoryview(bytearray(data))), Frame())
     wanted = [n for n, *_ in content(data) if n >= 1]
     assert [n for piece in lane.waiting for n in piece.offsets] == wanted
     assert lane.position == wanted[-1] + 1

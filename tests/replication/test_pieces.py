@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanes import Target, a_lane, a_start, fetch
 
+from replication.copier.intake import take
 from replication.copier.network import Frame
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def a_queue(kinds) -> tuple[Lane, list[tuple[int, int]]]:
         log += a_batch(offset, values, codec=codec)
         spans.append((offset, offset + 1))
     lane = a_lane(a_start(), 1)
-    lane.take(fetch(log, [], 0, len(kinds) + 1), Frame())
+    take(lane, fetch(log, [], 0, len(kinds) + 1), Frame())
     return lane, spans
 
 
@@ -40,7 +41,7 @@ def codec_of(piece) -> int:
 @given(smalls)
 def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_kept(kinds):
     lane, spans = a_queue(kinds)
-    lane.proven = True
+    lane.writer.proven = True
     target, covered, merged = Target(), [], []
     while lane.sends:
         piece = lane.next_piece()
@@ -60,13 +61,13 @@ def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_k
 
 def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
     lane, _ = a_queue([(PLAIN, 1)] * 6)
-    lane.largest, lane.proven = 1 << 20, True
+    lane.largest, lane.writer.proven = 1 << 20, True
     sent = [bytes(lane.next_piece().batch) for _ in range(2)]
     lane.answers_due = 0
     lane.back_off(0.0)
     lane.largest = lane.retry_at = None
     log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))
-    lane.take(fetch(log, [], lane.position, 9), Frame())
+    take(lane, fetch(log, [], lane.position, 9), Frame())
     again = [lane.next_piece() for _ in range(3)]
     assert [bytes(each.batch) for each in again[:2]] == sent
     assert (again[2].before, again[2].after, again[2].count) == (2, 6, 4)
@@ -77,7 +78,7 @@ def test_merging_gives_back_the_buffers_of_all_but_the_last():
     for number, frame in enumerate(frames):
         frame.hold()
         log = b"".join(a_batch(2 * number + each, [b"x"]) for each in range(2))
-        lane.take(fetch(log, [], 2 * number, 2), frame)
+        take(lane, fetch(log, [], 2 * number, 2), frame)
         frame.release()
     assert [each.holders for each in frames] == [2, 2, 2]
     piece = lane.next_piece()

@@ -9,11 +9,11 @@ from batch_bytes import a_batch
 from lanes import LOCAL, OURS, PASSES, PASSING_ON, a_lane, a_start, by_registry, fetch
 from memory_cluster import MemoryCluster
 
+from replication.copier.intake import take
 from replication.copier.keeping import Keeping
 from replication.copier.logs import StateLog
 from replication.copier.network import Frame
 from replication.copier.transactional import TransactionalLane
-from replication.progress import Position
 from replication.state import anchors_topic
 
 BORN, FROM_C = (), ("c",)
@@ -21,13 +21,10 @@ BORN, FROM_C = (), ("c",)
 
 def a_transactional_lane(*born: int) -> TransactionalLane:
     """Return a lane with a record of each producer id of its source waiting."""
-    plain = by_registry(a_lane(a_start()))
-    lane = TransactionalLane(plain.flow, plain.plan, plain.topic_id, plain.claimed)
-    lane.acked, lane.exact, lane.state = Position(0, 0), True, plain.state
-    lane.producer, lane.passage = plain.producer, plain.passage
-    lane.resting = dict(plain.resting)
+    lane = by_registry(a_lane(a_start(), kind=TransactionalLane))
+    lane.exact = True
     log = b"".join(a_batch(n, [b"%d" % n], (each, 0, 0)) for n, each in enumerate(born))
-    lane.take(fetch(log, [], 0, len(born)), Frame())
+    take(lane, fetch(log, [], 0, len(born)), Frame())
     return lane
 
 
@@ -36,7 +33,7 @@ def send(lane: TransactionalLane) -> list[int]:
     sent = []
     while lane.sends:
         piece = lane.next_piece()
-        sent.append(lane.producer[0])
+        sent.append(lane.writer.producer[0])
         lane.answers_due -= 1
         lane.appended(piece, lane.acked.target)
     return sent
@@ -62,7 +59,7 @@ def test_a_new_epoch_of_a_producer_that_rested_begins_its_sequences_anew():
     lane = a_transactional_lane(PASSES)
     lane.join(FROM_C, (PASSING_ON, 5))
     piece = lane.next_piece()
-    assert (lane.producer, piece.sequence) == ((PASSING_ON, 5), 0)
+    assert (lane.writer.producer, piece.sequence) == ((PASSING_ON, 5), 0)
 
 
 def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_committed():

@@ -1,0 +1,70 @@
+"""As whom a lane appends: one of our producers at a time, the others of its partition rest. No I/O.
+
+A producer for each way that records came by, so that the next flow can tell (P3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.batches import next_sequence, restamp
+from replication.provenance import BORN_HERE
+
+if TYPE_CHECKING:
+    from replication.copier.pieces import Piece
+    from replication.provenance import Via
+
+
+class _Stamp(NamedTuple):
+    """Where a producer that rests stands in the target partition."""
+
+    producer: tuple[int, int]
+    sequence: int
+
+
+@dataclass(slots=True, eq=False)
+class Writer:
+    """Numbers what a lane appends (A)."""
+
+    producer: tuple[int, int] = (-1, -1)  # id and epoch
+    sequence: int = 0  # of the next record
+    proven: bool = False  # the target has acked an append of this producer epoch
+    via: Via = BORN_HERE  # of what ``producer`` appends
+    _resting: dict[Via, _Stamp] = field(default_factory=dict)
+
+    def begin(self, producer: tuple[int, int]) -> None:
+        """Append as ``producer`` what was born at the source, and as nobody else."""
+        self.via = BORN_HERE
+        self._resting.clear()
+        self.renew(producer)
+
+    def renew(self, producer: tuple[int, int]) -> None:
+        """Go on as ``producer``: sequences begin anew with every epoch."""
+        self.producer, self.sequence, self.proven = producer, 0, False
+
+    def producer_for(self, via: Via) -> tuple[int, int] | None:
+        """Return the producer that appends what came by ``via``; None: there is none yet."""
+        if via == self.via:
+            return self.producer
+        stamp = self._resting.get(via)
+        return None if stamp is None else stamp.producer
+
+    def admit(self, via: Via, producer: tuple[int, int]) -> None:
+        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
+        if via != self.via:
+            self._resting[via] = _Stamp(producer, 0)
+
+    def stamp(self, piece: Piece, bits: int) -> None:
+        """Make ``piece`` the next append of the one who may append it."""
+        piece.sequence = self.sequence
+        restamp(piece.batch, *self.producer, self.sequence, bits)
+        self.sequence = next_sequence(self.sequence, piece.count)
+        piece.stamped = True
+
+    def switch(self, via: Via) -> None:
+        """Append as the producer for ``via`` from now on; nothing is on the wire."""
+        self._resting[self.via] = _Stamp(self.producer, self.sequence)
+        self.via = via
+        self.producer, self.sequence = self._resting.pop(via)
+        self.proven = False  # it may have rested for so long that the broker has forgotten it
