@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
+from replication.kept import Kept
 from replication.namer import Namer
 from replication.naming_conflicts import find_conflicts, refusals
 from replication.rights import plan_rights
 from replication.same_cluster import refuse_same_cluster
 from replication.selection import TopicSelector
-from replication.state import Applied, OwnRights, status_topic
 from replication.target_names import read_names
 from replication.topics import MIN_INSYNC, AlterConfigs, Keep, Refuse, TargetTopics, plan_topics
 from replication.wanted import SourceSnapshot, read_source, wanted_topics
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from replication.config.model import Config, Flow
     from replication.naming_conflicts import Conflict
     from replication.ports import Clients, Cluster
+    from replication.state import Applied, OwnRights
     from replication.topics import TopicAction, WantedTopic
 
 
@@ -99,7 +100,8 @@ class Planner:
             if (names is None or set(each.flows) & set(names))
             and (only is None or each.name in only)
         )
-        topics = self._target(flows, [each.name for each in about])
+        kept = Kept(flows, self.clients)
+        topics = self._target(kept, [each.name for each in about])
         actions = plan_topics(self._certain(about, problems), topics)
         found = TargetPlan(
             target,
@@ -113,9 +115,11 @@ class Planner:
             problems,
             conflicts,
         )
-        return self._with_rights(found, names)
+        return self._with_rights(found, names, kept)
 
-    def _with_rights(self, plan: TargetPlan, names: Collection[str] | None) -> TargetPlan:
+    def _with_rights(
+        self, plan: TargetPlan, names: Collection[str] | None, kept: Kept
+    ) -> TargetPlan:
         if Part.ACLS not in self.parts:
             return plan
 
@@ -124,7 +128,7 @@ class Planner:
 
         # All of them have a say: what one flow has lost another one may still want.
         first = sorted(plan.sources, key=lambda each: not is_asked(each.flow.name))
-        rights, made = plan_rights(first, self.clients, complete=not plan.problems)
+        rights, made = plan_rights(first, self.clients, kept, complete=not plan.problems)
         rights = tuple(each for each in rights if not each.flow or is_asked(each.flow))
         return replace(plan, actions=(*plan.actions, *rights), made=made)
 
@@ -165,11 +169,12 @@ class Planner:
                 problems.append(f"{flow.name}: {error}")
         return tuple(found), tuple(problems)
 
-    def _target(self, flows: Sequence[Flow], names: Sequence[str]) -> TargetTopics:
-        found = read_target(self.clients.target(flows[0]), flows[0].target, names)
+    def _target(self, kept: Kept, names: Sequence[str]) -> TargetTopics:
+        flow = kept.flows[0]
+        found = read_target(self.clients.target(flow), flow.target, names)
         if Part.CONFIGS not in self.parts:
             return found
-        return replace(found, applied=remembered(flows, self.clients), again=self.again)
+        return replace(found, applied=kept.applied(), again=self.again)
 
     def _is_asked_for(self, action: TopicAction) -> bool:
         if isinstance(action, Keep):
@@ -200,16 +205,3 @@ def read_target(target: Cluster, name: str, topics: Iterable[str]) -> TargetTopi
     default = target.broker_default(MIN_INSYNC)
     least = int(default) if default is not None and default.isdigit() else None
     return TargetTopics(there, target.broker_count(), name, settings, least)
-
-
-def remembered(flows: Iterable[Flow], clients: Clients) -> Mapping[str, Applied]:
-    """Return what was last applied to each topic of these flows."""
-    flows = tuple(flows)
-    names = {each.name for each in flows}
-    topics = {each.source: each for each in flows}
-    return {
-        record.topic: record
-        for source, flow in topics.items()
-        for record in clients.store(flow).read(status_topic(source)).values()
-        if isinstance(record, Applied) and record.flow in names
-    }

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 from replication.acls import Skip, TargetRights, plan_acls, translate
 from replication.errors import ClusterRejected, NoAuthorizer
-from replication.state import OwnRights, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from replication.acls import Acl, AclAction, Translated
-    from replication.config.model import Flow
+    from replication.kept import Kept
     from replication.ports import Clients, Cluster
+    from replication.state import OwnRights
     from replication.wanted import SourceSnapshot
 
 _NONE = "nothing to copy: {} shows no ACLs; it has no authorizer, or there are none"
 
 
 def plan_rights(
-    sources: Sequence[SourceSnapshot], clients: Clients, *, complete: bool
+    sources: Sequence[SourceSnapshot], clients: Clients, kept: Kept, *, complete: bool
 ) -> tuple[tuple[AclAction, ...], tuple[OwnRights, ...]]:
     """Return what gives the target the rights that these flows want, and which of them we made.
 
@@ -55,7 +55,8 @@ def plan_rights(
         return (*skips, there), ()
     whole = complete and not skips  # whose rights are not seen may want what another lost
     deleting = frozenset(each.name for each in flows if each.acls.delete and whole)
-    rights = TargetRights(target, frozenset(there), tuple(_made(flows, clients)))
+    made = kept.rights({each.name for each in flows})
+    rights = TargetRights(target, frozenset(there), made)
     return (*skips, *plan_acls(wanted, deleting, rights)), rights.made
 
 
@@ -66,14 +67,3 @@ def _acls(cluster: Cluster, subject: str, right: str) -> Collection[Acl] | Skip:
         return Skip(subject, f"nothing to copy: {error}")
     except ClusterRejected as error:
         return Skip(subject, f"not copied: {error}; our user needs {right} on the cluster")
-
-
-def _made(flows: Sequence[Flow], clients: Clients) -> list[OwnRights]:
-    names = {each.name for each in flows}
-    topics = {each.source: each for each in flows}
-    return [
-        record
-        for source, flow in topics.items()
-        for record in clients.store(flow).read(status_topic(source)).values()
-        if isinstance(record, OwnRights) and record.flow in names
-    ]

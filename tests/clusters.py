@@ -134,8 +134,10 @@ class MemoryRecords:
 
     def __init__(self) -> None:
         self.topics: dict[str, dict[bytes, Stored]] = {}
+        self.reads: list[str] = []  # topics, in order
 
     def read(self, topic: str) -> Mapping[bytes, Stored]:
+        self.reads.append(topic)
         return self.topics.get(topic, {})
 
     def write(self, topic: str, *records: Stored) -> None:

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages import Stage, flow, one_topic
 
+from replication.acls import Acl, Resource
 from replication.config.model import ConfigSync, Naming, TopicCreation
 from replication.explain import as_data, explain
 from replication.model import Mode
 from replication.naming_conflicts import Kind
 from replication.overview import overview
 from replication.planning import Part
+from replication.state import status_topic
 from replication.topics import CreateTopic, Keep, Refuse
 
 
@@ -30,6 +32,18 @@ def test_a_new_topic_is_made_with_its_sources_configs_but_not_those_of_its_broke
     assert action == CreateTopic(
         "A.orders", 3, 1, {"retention.ms": "1000"}, "A has it and B does not"
     )
+
+
+READ_ORDERS = Acl(Resource("topic", "orders"), "User:alice", "*", "READ")
+
+
+def test_what_is_kept_of_flows_is_read_once_a_plan_and_not_for_topics_alone():
+    source = MemoryCluster({"orders": 1}, rights={READ_ORDERS})
+    stage = Stage(flow(), flow("C"), A=source, C=MemoryCluster({"orders": 1}))
+    stage.plan()
+    assert stage.clients.records.reads == [status_topic("A"), status_topic("C")]
+    stage.plan(parts={Part.TOPICS})
+    assert len(stage.clients.records.reads) == 2
 
 
 def test_a_source_that_does_not_answer_is_said_and_the_others_are_planned():
