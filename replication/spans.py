@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.network import FetchOptions, Reading
 from replication.errors import ClusterUnavailable
 from replication.records import decode
 
@@ -39,7 +39,10 @@ class CountedLog:
     committed: bool = True  # skip aborted transactions, and read no further than is decided
     left_out: Sequence[tuple[int, int]] = ()
     end: int = 0
-    _frame: Frame = field(default_factory=Frame)
+    _reading: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reading = Reading(self.network, self.partition, _LINE)
 
     async def start(self) -> int:
         """Return the first offset that is left."""
@@ -108,13 +111,8 @@ class CountedLog:
         """Fetch once, also while leaders move. What retention takes meanwhile is passed over."""
         where, said = self.partition, "it has no leader"
         for _ in range(_TRIES):
-            leader = self.network.leader(where)
-            topic_id = self.network.topic_id(where.topic)
-            if leader is not None and topic_id is not None:
-                entry = FetchEntry(topic_id, where.partition, at, leader.epoch)
-                (found,) = await self.network.fetch(
-                    leader.node, [entry], options, self._frame, _LINE
-                )
+            found = await self._reading.fetch(at, options)
+            if found is not None:
                 if found.error == 0:
                     return found
                 said = f"error {found.error}"
@@ -126,7 +124,7 @@ class CountedLog:
                     continue
             await asyncio.sleep(_PAUSE_S)
             await self.network.refresh([where.topic])
-        if said == f"error {_OUT_OF_RANGE}":
+        if found is not None and found.error == _OUT_OF_RANGE:
             end = await self.network.offset_at(where, -1)
             return replace(found, error=0, high_watermark=end, stable=end, records=memoryview(b""))
         raise ClusterUnavailable(f"reading {where}: {said}")

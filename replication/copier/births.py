@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.network import FetchOptions, Reading
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.registry import SourceRegistry
 from replication.errors import ClusterUnavailable
@@ -21,7 +21,7 @@ from replication.errors import ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from replication.copier.network import Fetched, Network
+    from replication.copier.network import Network
     from replication.model import TopicPartition
     from replication.provenance import Rule
     from replication.state import ProducerEntry
@@ -68,7 +68,6 @@ class Births:
 
     network: Network
     registry: SourceRegistry = field(init=False)
-    _frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
         self.registry = SourceRegistry(self.network)
@@ -83,9 +82,9 @@ class Births:
             return found
         await self.network.refresh([partition.topic])
         position = await self.network.offset_at(partition, -2)
-        heard = time.monotonic()
+        heard, reading = time.monotonic(), Reading(self.network, partition, "fetch")
         while position < end:
-            answer = await self._fetch(partition, position)
+            answer = await reading.fetch(position, FetchOptions())
             if answer is None or not answer.records:
                 if time.monotonic() > heard + _PATIENCE_S:
                     raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
@@ -102,12 +101,3 @@ class Births:
                     found.add(each.base, each.last + 1)
                 position = each.last + 1
         return found
-
-    async def _fetch(self, partition: TopicPartition, position: int) -> Fetched | None:
-        leader = self.network.leader(partition)
-        topic_id = self.network.topic_id(partition.topic)
-        if leader is None or topic_id is None:
-            return None
-        entry = FetchEntry(topic_id, partition.partition, position, leader.epoch)
-        (answer,) = await self.network.fetch(leader.node, [entry], FetchOptions(), self._frame)
-        return answer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
-from replication.copier.network import Fenced, FetchEntry, FetchOptions, Frame, NotGranted
+from replication.copier.network import Fenced, FetchOptions, NotGranted, Reading
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
 from replication.model import TopicPartition
@@ -52,9 +52,12 @@ class StateLog:
     appended: list[Span] = field(default_factory=list)  # where the last ``append`` stands
     _deciding: Deciding = field(default_factory=Deciding)
     _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
-    _frame: Frame = field(default_factory=Frame)
+    _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
+
+    def __post_init__(self) -> None:
+        self._reading = Reading(self.network, self.partition, self.topic)
 
     @property
     def partition(self) -> TopicPartition:
@@ -176,25 +179,18 @@ class StateLog:
 
     async def _poll(self, options: FetchOptions) -> tuple[list[Stored], int]:
         """Fetch once; return the records and the end of the log."""
-        leader, topic_id = self.network.leader(self.partition), self.network.topic_id(self.topic)
-        if leader is None or topic_id is None:
-            await asyncio.sleep(0.1)
-            await self.network.refresh([self.topic])
-            return [], self.position + 1
-        entry = FetchEntry(topic_id, 0, self.position, leader.epoch)
         try:
-            (found,) = await self.network.fetch(
-                leader.node, [entry], options, self._frame, line=self.topic
-            )
+            found = await self._reading.fetch(self.position, options)
         except ClusterUnavailable:  # its leader may have moved with the broker's end
             await self.network.refresh([self.topic])
             raise
-        if found.error == 1:  # compaction or retention took the position: go on with what is left
+        error = 0 if found is None else found.error
+        if found and error == 1:  # compaction or retention took the position: what is left counts
             self.position = max(found.log_start, 0)
             return [], self.position + 1
-        if found.error in _NOT_ALLOWED:
+        if error in _NOT_ALLOWED:
             raise ClusterRejected(f"reading {self.topic}: our user needs READ on it")
-        if found.error:
+        if found is None or error:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])
             return [], self.position + 1

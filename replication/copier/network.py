@@ -211,3 +211,23 @@ class Network(Protocol):
 
     async def close(self) -> None:
         """Close all connections."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """One partition, read from its leader a Fetch at a time; an answer is good until the next."""
+
+    network: Network
+    partition: TopicPartition
+    line: str  # of its connections
+    _frame: Frame = field(default_factory=Frame)
+
+    async def fetch(self, at: int, options: FetchOptions) -> Fetched | None:
+        """Fetch once; None: it has no leader, or there is no such topic."""
+        leader = self.network.leader(self.partition)
+        topic_id = self.network.topic_id(self.partition.topic)
+        if leader is None or topic_id is None:
+            return None
+        entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch)
+        (found,) = await self.network.fetch(leader.node, [entry], options, self._frame, self.line)
+        return found

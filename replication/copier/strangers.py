@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.network import FetchOptions, Reading
 from replication.copier.outcomes import Remedy, Trouble
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
@@ -43,7 +43,6 @@ class Strangers:
     settle: Callable[[Lane], None]
     _gaps: dict[Lane, int] = field(default_factory=dict)  # where the gap begins
     _looked: dict[Lane, float] = field(default_factory=dict)
-    _frame: Frame = field(default_factory=Frame)
 
     def note(self, lane: Lane, gap_from: int) -> None:
         """Say that something stands at ``gap_from`` of the target that is not the lane's.
@@ -77,16 +76,10 @@ class Strangers:
 
     async def _producers(self, lane: Lane, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
-        leader, topic_id = self.target.leader(lane.target), self.target.topic_id(lane.target.topic)
-        if leader is None or topic_id is None:
-            return {}
-        entry = FetchEntry(topic_id, lane.target.partition, begin, leader.epoch)
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
-        (answer,) = await self.target.fetch(
-            leader.node, [entry], options, self._frame, line="strangers"
-        )
+        answer = await Reading(self.target, lane.target, "strangers").fetch(begin, options)
         found: dict[int, int] = {}
-        for batch in walk(answer.records, lane.target):
+        for batch in walk(answer.records, lane.target) if answer is not None else ():
             if not batch.is_control and batch.last >= begin:
                 found.setdefault(batch.producer_id, batch.base)
         return found
