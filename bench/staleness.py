@@ -20,6 +20,7 @@ import typer
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from bench.brokers import running
+from bench.figures import percentile
 from bench.running import copy_of, started
 from bench.tools import ISTHMUS, MM2, SOURCE, TARGET, Tool
 
@@ -153,11 +154,11 @@ def _print(tool: Tool, judged: list[tuple[float, int]]) -> None:
     if not judged:
         typer.echo(f"{tool.title}: the group had no position on the target in time")
         return
-    ages, behind = sorted(age for age, _ in judged), sorted(count for _, count in judged)
-    half, most = len(judged) // 2, int(len(judged) * 0.99)
+    ages, behind = zip(*judged, strict=True)
     typer.echo(
-        f"{tool.title}: {ages[half]:.1f} s old, p99 {ages[most]:.1f} s; "
-        f"{behind[half]:,} records to read again, p99 {behind[most]:,}; {len(judged)} looks"
+        f"{tool.title}: {percentile(ages, 50):.1f} s old, p99 {percentile(ages, 99):.1f} s; "
+        f"{percentile(behind, 50):,.0f} records to read again, p99 {percentile(behind, 99):,.0f}; "
+        f"{len(judged)} looks"
     )
 
 

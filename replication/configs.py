@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from replication.java_regex import Rule, compile_rules
-from replication.ports import SetBy
+from replication.ports import SetBy, set_on_topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ def changes(
     ``before`` is what was set when we last applied: a value that is another one now was changed
     on the target since.
     """
-    is_set = {name: each.value for name, each in ours.items() if each.set_by is SetBy.TOPIC}
+    is_set = set_on_topic(ours)
     keys = {*wanted.values, *(is_set.keys() & wanted.free)}
     return tuple(
         Change(key, is_set.get(key), wanted.values.get(key), _reason(key, wanted, is_set, before,

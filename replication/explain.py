@@ -18,16 +18,11 @@ from replication.topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from replication.acls import AclAction
     from replication.apply import Action
     from replication.topics import TopicAction
-
-
-def explain(plan: Iterable[Action]) -> str:
-    """Return a line an action, or a sentence when there is nothing to do."""
-    return "\n".join(map(explain_action, plan)) or "nothing to do: the target is as its flows say"
 
 
 def explain_action(action: Action) -> str:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from replication.gaps import gap
 from replication.modes import mode_for
-from replication.ports import SetBy
+from replication.ports import set_on_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from replication.planning import TargetPlan
-    from replication.ports import ConfigValue
     from replication.selection import Judgement
     from replication.wanted import SourceSnapshot
 
@@ -61,11 +60,7 @@ def _rows(plan: TargetPlan, source: SourceSnapshot) -> Iterator[TopicRow]:
     for topic in source.chosen:
         name = source.selector.remote_topic(topic)
         is_there = name in there
-        target = _set(ours.get(name, {})) if is_there else wanted[name].configs
+        target = set_on_topic(ours.get(name, {})) if is_there else wanted[name].configs
         delivery = source.flow.copying.delivery
-        mode = mode_for(_set(source.settings.get(topic, {})), target, delivery)
+        mode = mode_for(set_on_topic(source.settings.get(topic, {})), target, delivery)
         yield TopicRow(topic, name, source.topics[topic].partitions, mode, is_there)
-
-
-def _set(settings: Mapping[str, ConfigValue]) -> Mapping[str, str]:
-    return {name: each.value for name, each in settings.items() if each.set_by is SetBy.TOPIC}

@@ -41,6 +41,11 @@ class ConfigValue(NamedTuple):
     set_by: SetBy
 
 
+def set_on_topic(settings: Mapping[str, ConfigValue]) -> dict[str, str]:
+    """Return the values that were set on the topic itself."""
+    return {name: each.value for name, each in settings.items() if each.set_by is SetBy.TOPIC}
+
+
 class Cluster(Protocol):
     """What planning and status need to know of a cluster; see adapters.kafka_admin."""
 

@@ -24,7 +24,7 @@ from replication.adapters.topic_info import info
 from replication.adapters.topic_settings import alterations, settings
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
-from replication.ports import SetBy
+from replication.ports import set_on_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -104,10 +104,7 @@ class KafkaAdmin:
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the configs that were set on each topic; a topic that is gone is left out."""
-        return {
-            topic: {name: each.value for name, each in found.items() if each.set_by is SetBy.TOPIC}
-            for topic, found in self.topic_settings(topics).items()
-        }
+        return {topic: set_on_topic(found) for topic, found in self.topic_settings(topics).items()}
 
     def topic_settings(self, topics: Iterable[str]) -> dict[str, dict[str, ConfigValue]]:
         """Return what may be altered of each topic; a topic that is gone is left out."""
