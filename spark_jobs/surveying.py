@@ -101,7 +101,7 @@ class Survey:
         self._ends: _Question[Offsets] = _Question(pool, f"{flow}: where the source ends")
         self._caught_up: dict[TopicPartition, int] = {}
         self._turn = threading.Lock()
-        self._last = Copied(0)
+        self._last = Copied(0, is_known=False)
 
     def look(self, plan: Collection[TopicPartition] | None) -> Copied:
         """Look at the partitions of ``plan``; None: at all that were copied before."""
@@ -121,7 +121,15 @@ class Survey:
             there = [each for where, each in anchors.items() if where in ends]
             lag = flow_lag(there, ends, now_ms, self._caught_up)
             self._caught_up = caught_up(self._caught_up, lag, now_ms)
-        return Copied(now_ms, anchors, losses, lag, ends is not None, told is not None)
+        return Copied(
+            now_ms,
+            told is not None or self._last.is_known,
+            anchors,
+            losses,
+            lag,
+            source_answers=ends is not None,
+            target_answers=told is not None,
+        )
 
     def _ask_ends(self, wanted: Collection[TopicPartition]) -> Offsets:
         if not wanted:

@@ -80,10 +80,10 @@ OF_RECORDS = tuple(
         ("lag_seconds", _GAUGE, "Age of the oldest record that is not copied yet; the worst."),
         ("record_age_seconds", _SUMMARY, "Age of records when they were read."),
         ("record_age_last_seconds", _GAUGE, "The same of the last batch; the worst partition."),
-        ("record_age_max_seconds", _GAUGE, "The longest of the last 30 to 60 seconds."),
+        ("record_age_max_seconds", _GAUGE, "The longest of about the last minute."),
         ("replication_latency_seconds", _SUMMARY, "Age of records when the target had them."),
         ("replication_latency_last_seconds", _GAUGE, "The same of the last batch; the worst."),
-        ("replication_latency_max_seconds", _GAUGE, "The longest of the last 30 to 60 seconds."),
+        ("replication_latency_max_seconds", _GAUGE, "The longest of about the last minute."),
     )
 )
 

@@ -54,9 +54,13 @@ class DutyFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What one look at both clusters showed; of a cluster that is silent, what was known before."""
+    """What one look at both clusters showed; of a cluster that is silent, what was known before.
+
+    ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
+    """
 
     now_ms: int
+    is_known: bool = True
     anchors: Mapping[TopicPartition, Anchor] = field(default_factory=dict)
     losses: tuple[Loss, ...] = ()
     lag: FlowLag = field(default_factory=FlowLag)

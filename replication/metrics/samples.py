@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from replication.lag import PartitionLag
     from replication.metrics.figures import FlowFigures
-    from replication.state import Anchor
+    from replication.state import Anchor, Loss
 
     Value = float | tuple[float, float]
     Named = tuple[str, tuple[str, ...], Value]
 
-OF_LATE_MS = 60_000  # an anchor that is older says nothing of the last minute
+OF_LATE_MS = 30_000  # an anchor that is older says nothing of the last minute
 _NO_LOSS = {
     PartitionState.WAITING,
     PartitionState.RUNNING,
@@ -39,11 +39,12 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """One partition that is to be copied, and what is known of it."""
+    """One partition, and what is known of it. Not ``planned``: it was copied once."""
 
     names: tuple[str, str, str]
     anchor: Anchor | None
     lag: PartitionLag | None
+    planned: bool
 
     @property
     def state(self) -> str:
@@ -51,34 +52,56 @@ class _Partition:
 
 
 def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
-    """Yield all samples of one flow, told apart as ``detail`` says: flow, topic or partition."""
+    """Yield all samples of one flow, told apart as ``detail`` says: flow, topic or partition.
+
+    Before it is known what was copied nothing is told of it: counters that begin at 0 and then
+    are where they were would look like a flood.
+    """
     flow = (seen.source, seen.target)
-    partitions = _partitions(seen)
-    for name, more, value in (*_health(seen), *_work(seen), *_states(partitions)):
+    for name, more, value in (*_health(seen), *_work(seen)):
         yield Sample(f"isthmus_{name}", (*flow, *more), value)
-    groups: dict[tuple[str, ...], list[_Partition]] = defaultdict(list)
-    for each in partitions:
-        groups[each.names[: _DETAIL[detail]]].append(each)
-    for names, those in groups.items():
+    if not seen.copied.is_known:
+        return
+    partitions = _partitions(seen)
+    planned = [each for each in partitions if each.planned]
+    for name, more, value in (*_losses(seen.copied.losses), *_states(planned)):
+        yield Sample(f"isthmus_{name}", (*flow, *more), value)
+    since_ms = seen.copied.now_ms - OF_LATE_MS
+    for names, those in _groups(partitions, _DETAIL[detail]):
         anchors = [each.anchor for each in those if each.anchor]
-        figures = (*_copied(anchors), *_lag(those), *_delays(anchors, seen.copied.now_ms))
-        for metric, figure in figures:
+        for metric, figure in (*_copied(anchors), *_lag(those), *_delays(anchors, since_ms)):
             yield Sample(f"isthmus_{metric}", (*flow, *names), figure)
 
 
+def _groups(
+    partitions: Iterable[_Partition], detail: int
+) -> Iterator[tuple[tuple[str, ...], list[_Partition]]]:
+    """Yield partitions that are told as one, if there is one that is to be copied.
+
+    What was copied once belongs to its group: a sum that goes back would look like a new start.
+    """
+    groups: dict[tuple[str, ...], list[_Partition]] = defaultdict(list)
+    for each in partitions:
+        groups[each.names[:detail]].append(each)
+    for names, those in groups.items():
+        if any(each.planned for each in those):
+            yield names, those
+
+
 def _partitions(seen: FlowFigures) -> list[_Partition]:
-    """Return what is to be copied; while that is not known, what was copied before."""
-    anchors, lags = (
-        seen.copied.anchors,
-        {each.partition: each for each in seen.copied.lag.partitions},
-    )
-    if seen.plan is None:
-        pairs = [(where, each.target_topic) for where, each in anchors.items()]
-    else:
-        pairs = [(each.source, each.target.topic) for each in seen.plan]
+    """Return what is to be copied and what was copied before; without a plan that is the same."""
+    anchors = seen.copied.anchors
+    lags = {each.partition: each for each in seen.copied.lag.partitions}
+    before = {where: each.target_topic for where, each in anchors.items()}
+    plan = before if seen.plan is None else {e.source: e.target.topic for e in seen.plan}
     return [
-        _Partition((where.topic, target, str(where.partition)), anchors.get(where), lags.get(where))
-        for where, target in sorted(pairs)
+        _Partition(
+            (where.topic, target, str(where.partition)),
+            anchors.get(where),
+            lags.get(where),
+            where in plan,
+        )
+        for where, target in sorted((before | plan).items())
     ]
 
 
@@ -103,19 +126,21 @@ def _work(seen: FlowFigures) -> Iterator[Named]:
     yield "epochs_total", (), seen.tally.epochs
     yield "takeovers_total", (), seen.tally.takeovers
     yield "copy_cpu_seconds_total", (), seen.tally.cpu_s
-    losses = seen.copied.losses
-    found = Counter(each.state for each in losses)
-    for state in PartitionState:  # also those of which there is none: else no increase is seen
-        if state not in _NO_LOSS:
-            yield "losses_total", (state,), found[state]
-    if losses:
-        yield "loss_timestamp_seconds", (), max(each.at_ms for each in losses) / 1000
     for duty in seen.duties:
         yield "duty_ok", (duty.name,), duty.ok
         yield "duty_seconds", (duty.name,), duty.took_ms / 1000
         yield "duty_timestamp_seconds", (duty.name,), duty.ended_ms / 1000
         yield "duty_runs_total", (duty.name,), duty.runs
         yield "duty_failures_total", (duty.name,), duty.failures
+
+
+def _losses(losses: Sequence[Loss]) -> Iterator[Named]:
+    found = Counter(each.state for each in losses)
+    for state in PartitionState:  # also those of which there is none: else no increase is seen
+        if state not in _NO_LOSS:
+            yield "losses_total", (state,), found[state]
+    if losses:
+        yield "loss_timestamp_seconds", (), max(each.at_ms for each in losses) / 1000
 
 
 def _states(partitions: Sequence[_Partition]) -> Iterator[Named]:
@@ -137,16 +162,17 @@ def _copied(anchors: Sequence[Anchor]) -> Iterator[tuple[str, Value]]:
 
 def _lag(partitions: Iterable[_Partition]) -> Iterator[tuple[str, Value]]:
     """Yield nothing where no position is known: 0 would say that all is copied."""
-    known = [each.lag for each in partitions if each.lag and each.lag.records is not None]
+    lags = [each.lag for each in partitions if each.planned and each.lag]
+    known = [each for each in lags if each.records is not None]
     if known:
         yield "lag_records", sum(each.records or 0 for each in known)
         yield "lag_seconds", max(each.seconds or 0 for each in known)
 
 
-def _delays(anchors: Iterable[Anchor], now_ms: int) -> Iterator[tuple[str, Value]]:
+def _delays(anchors: Iterable[Anchor], since_ms: int) -> Iterator[tuple[str, Value]]:
     timed = [each for each in anchors if each.timed]
     count = sum(each.timed for each in timed)
-    fresh = [now_ms - each.at_ms < OF_LATE_MS for each in timed]
+    fresh = [each.at_ms > since_ms for each in timed]
     for name, delays in (
         ("record_age", [each.age_ms for each in timed]),
         ("replication_latency", [each.latency_ms for each in timed]),

@@ -43,7 +43,7 @@ def seen(**more) -> FlowFigures:
         "tally": Tally(query_starts=1),
         "duties": (),
         "plan": plan(*ORDERS, USERS),
-        "copied": Copied(NOW, anchors, (), lag),
+        "copied": Copied(NOW, anchors=anchors, lag=lag),
     }
     return FlowFigures(**(given | more))
 
@@ -124,12 +124,26 @@ def test_what_is_copied_no_more_is_not_told():
     found = told(seen(plan=plan(USERS)))
     assert found["records_total"].keys() == {("users", "A.users")}
     assert found["flow_partitions"] == {(): 1}
+    assert sum(found["partitions"].values()) == 1
+
+
+def test_a_sum_does_not_go_back_when_a_topic_is_copied_no_more():
+    found = told(seen(plan=plan(USERS)), "flow")
+    assert found["records_total"] == {(): 20}
+    assert found["partitions_without_position"] == {(): 1}
+    assert "lag_records" not in found
 
 
 def test_before_there_is_a_plan_what_was_copied_is_told():
     found = told(seen(plan=None))
     assert found["records_total"].keys() == {("orders", "A.orders")}
     assert "flow_partitions" not in found
+
+
+def test_before_the_target_has_answered_counters_do_not_begin_at_0():
+    found = told(seen(copied=Copied(NOW, is_known=False)))
+    assert found.keys() & {"flow_state", "query_starts_total", "cluster_answers"}
+    assert not found.keys() & {"records_total", "losses_total", "partitions", "lag_records"}
 
 
 def test_a_flow_is_in_one_state():

@@ -85,6 +85,16 @@ def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(survey, s
     assert survey.look([HERE]).target_answers
 
 
+def test_a_target_that_has_never_answered_says_nothing_of_what_was_copied(survey, sides):
+    target, _ = sides
+    target.may.clear()
+    assert not survey.look([HERE]).is_known
+    target.may.set()
+    assert survey.look([HERE]).is_known
+    target.may.clear()
+    assert survey.look([HERE]).is_known, "it was heard before"
+
+
 def test_of_a_source_that_does_not_answer_no_lag_is_told_and_the_reason_is_logged_once(
     survey, sides
 ):
