@@ -160,6 +160,7 @@ class FlowDriver:
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
+            self._running, self._moved_at = None, time.monotonic()
             log.info("query started", flow=self.flow.name, attempt=attempt)
 
     def _watch(self) -> None:

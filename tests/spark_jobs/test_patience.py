@@ -113,6 +113,20 @@ def test_bl_122_an_epoch_that_does_not_end_shows_that_a_process_hangs(flow):
     assert flow.hopeless == "an epoch of A->B does not end: a process that copies hangs"
 
 
+def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
+    flow.hold = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
+    flow._lookout.tell = lambda **_: None
+    flow._starter = lambda *_: AnEpoch()
+    flow.query = None
+    flow.clock[0] += 1000
+    flow._start()
+    assert flow.hopeless == ""
+    flow.query.running = None
+    flow.clock[0] += 121
+    flow._watch()
+    assert flow.hopeless != "", "it never began one"
+
+
 def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
     flow._lookout.partitions = ()
     for _ in range(3):
