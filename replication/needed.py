@@ -21,19 +21,23 @@ from replication.acls import (
     TRANSACTIONAL_ID,
     Resource,
 )
+from replication.heartbeat_names import heartbeat_names
 from replication.java_replacement import template_of
 from replication.policy import policy_for
 from replication.state import PROBE_TOPIC, PRODUCERS_TOPIC, flow_topics, letters_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.config.model import Config, Flow
+    from replication.policy import ReplicationPolicy
 
 _CLUSTER = Resource(CLUSTER, "kafka-cluster")
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_.-]|\\[.-])*")
-_HEARTBEATS = Resource(TOPIC, "heartbeats")
+_COORDINATION = Resource(TOPIC, "__consumer_offsets")
+_CLIENT_GROUPS = Resource(GROUP, "isthmus-", PREFIXED)
 _OWN = ("READ", "WRITE", "CREATE")
+_STATE = (*_OWN, "DESCRIBE_CONFIGS")  # one that is not compacted would lose state
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,75 +53,96 @@ class Need:
 
 def needed(config: Config) -> tuple[Need, ...]:
     """Return what all flows of a file need, by cluster and resource."""
-    found = (need for flow in config.flows for need in _needs(flow, config.clusters))
+    beats = heartbeat_names(config)
+    found = (need for flow in config.flows for need in _needs(flow, config.clusters, beats))
     return tuple(sorted(found, key=lambda each: (each.cluster, each.resource, each.flow)))
 
 
-def _needs(flow: Flow, aliases: Collection[str]) -> Iterator[Need]:
-    for resource, operations, why in (*_source(flow), *_source_duties(flow, aliases)):
+def _needs(
+    flow: Flow, aliases: Collection[str], beats: Mapping[str, frozenset[str]]
+) -> Iterator[Need]:
+    policy = policy_for(flow, aliases)
+    for resource, operations, why in (
+        *_source(flow, beats[flow.source]),
+        *_source_duties(flow, policy),
+    ):
         yield Need(flow.source, resource, operations, why, flow.name)
-    for resource, operations, why in (*_target(flow, aliases), *_target_duties(flow, aliases)):
+    for resource, operations, why in (
+        *_target(flow, policy, beats[flow.source]),
+        *_target_duties(flow, policy),
+    ):
         yield Need(flow.target, resource, operations, why, flow.name)
 
 
 Wanted = tuple[Resource, tuple[str, ...], str]
 
 
-def _source(flow: Flow) -> Iterator[Wanted]:
+def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Wanted]:
+    """Yield what is read; ``beats`` are the topics of heartbeats there."""
     operations = ("READ", "DESCRIBE_CONFIGS")
     for each in resources(flow.selection.topics):
         yield each, operations, "topics that are copied, and their configs"
-    if flow.selection.heartbeats:
-        yield _HEARTBEATS, operations, "heartbeats are copied too"
+    for name in beats if flow.selection.heartbeats else ():
+        yield Resource(TOPIC, name), operations, "heartbeats are copied too"
     registry = Resource(TOPIC, PRODUCERS_TOPIC)
     yield registry, ("READ",), "to tell copies from records that were born there"
+    yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its client asks who coordinates it"
 
 
-def _source_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+def _source_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
     if flow.acls.enabled:
         yield _CLUSTER, ("DESCRIBE",), "to see rights (sync.topic.acls.enabled)"
     if flow.groups.sync or flow.mm2.checkpoints.enabled:
         for each in resources(flow.selection.groups, GROUP):
             yield each, ("DESCRIBE",), "to see how far groups are"
+        yield _COORDINATION, ("DESCRIBE",), "to see whether all groups have a coordinator"
     if flow.mm2.heartbeats.back:
-        yield _HEARTBEATS, _OWN, "heartbeats of the way back are written there"
+        name = policy.heartbeats_topic()
+        yield Resource(TOPIC, name), _OWN, "heartbeats of the way back are written there"
     if flow.mm2.syncs.enabled and flow.mm2.syncs.location == "source":
-        name = policy_for(flow, aliases).offset_syncs_topic(flow.target)
+        name = policy.offset_syncs_topic(flow.target)
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
 
 
-def _target(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iterator[Wanted]:
+    """Yield what is written; ``beats`` are the topics of heartbeats on the source."""
     operations = ["READ", "WRITE"]
     if flow.creation.enabled:
         operations += ["CREATE", "ALTER"]
     operations += ["ALTER_CONFIGS" if flow.configs.enabled else "DESCRIBE_CONFIGS"]
     for each in _copies(flow):
         yield each, tuple(operations), "copies: written, made, grown, and counted after a crash"
+    if flow.creation.enabled:
+        yield _CLUSTER, ("DESCRIBE_CONFIGS",), "to make no topic that could not be written to"
     if flow.selection.heartbeats and flow.naming.kind in {"identity", "rename"}:
-        name = policy_for(flow, aliases).remote_topic(flow.source, "heartbeats")
-        yield Resource(TOPIC, name), tuple(operations), "heartbeats are copied too"
+        for name in beats:
+            copy = Resource(TOPIC, policy.remote_topic(flow.source, name))
+            yield copy, tuple(operations), "heartbeats are copied too"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
     states += [PROBE_TOPIC] if flow.copying.delivery in {"auto", "append"} else []
     states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
     for name in states:
-        yield Resource(TOPIC, name), _OWN, "Isthmus' own state"
+        yield Resource(TOPIC, name), _STATE, "Isthmus' own state"
     own = Resource(TRANSACTIONAL_ID, f"isthmus.{flow.name}", PREFIXED)
     yield own, ("WRITE",), "who appends is known after a crash: each record once"
+    yield _CLIENT_GROUPS, ("DESCRIBE",), "to read state: the client asks who coordinates it"
 
 
-def _target_duties(flow: Flow, aliases: Collection[str]) -> Iterator[Wanted]:
+def _target_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
     if flow.acls.enabled:
         yield _CLUSTER, ("ALTER",), "to set rights (sync.topic.acls.enabled)"
     if flow.groups.sync:
         for each in resources(flow.selection.groups, GROUP):
             yield each, ("READ",), "to commit offsets (sync.group.offsets.enabled)"
+        yield _COORDINATION, ("DESCRIBE",), "to see whether all groups have a coordinator"
     if flow.mm2.heartbeats.enabled:
-        yield _HEARTBEATS, _OWN, "heartbeats (emit.heartbeats.enabled)"
+        name = policy.heartbeats_topic()
+        yield Resource(TOPIC, name), _OWN, "heartbeats (emit.heartbeats.enabled)"
     if flow.mm2.syncs.enabled and flow.mm2.syncs.location == "target":
-        name = policy_for(flow, aliases).offset_syncs_topic(flow.source)
+        name = policy.offset_syncs_topic(flow.source)
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = target"
     if flow.mm2.checkpoints.enabled:
-        name = policy_for(flow, aliases).checkpoints_topic(flow.source)
+        name = policy.checkpoints_topic(flow.source)
         yield Resource(TOPIC, name), _OWN, "checkpoints (emit.checkpoints.enabled)"
 
 

@@ -7,6 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from guards import Guarded
 
 from replication.adapters.local_kafka import LocalCluster
 
@@ -48,6 +49,18 @@ def source_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
 def target_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
     """A second one, for copies."""
     return kafka_cluster("target")
+
+
+@pytest.fixture(scope="session")
+def guarded_clusters(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Guarded, Guarded]]:
+    """A source and a target with authorizers, shared; whoever uses them says who may do what."""
+    directory = tmp_path_factory.mktemp("guarded")
+    both = Guarded("guarded-a", directory), Guarded("guarded-b", directory)
+    yield both
+    for each in both:
+        each.cluster.destroy()
 
 
 @pytest.fixture

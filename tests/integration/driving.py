@@ -18,7 +18,7 @@ from replication.adapters.state_store import StateStore
 from replication.state import Anchor, FlowStatus, Intent, anchors_topic, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from replication.adapters.local_kafka import LocalCluster
     from replication.model import Desired
@@ -50,6 +50,7 @@ class Application:
     target: LocalCluster
     home: Path
     more: str = ""
+    logins: tuple[Mapping[str, str], ...] = ()  # Java properties for source and target
     alias: str = field(default_factory=lambda: f"s{uuid.uuid4().hex[:6]}")
     drivers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -58,12 +59,18 @@ class Application:
         self.store = StateStore({"bootstrap.servers": self.target.bootstrap_servers}, 1)
         self.config.write_text(
             f"clusters = {self.alias}, B\n"
-            f"{self.alias}.bootstrap.servers = {self.source.bootstrap_servers}\n"
-            f"B.bootstrap.servers = {self.target.bootstrap_servers}\n"
-            f"{self.flow}.enabled = true\n"
+            + "".join(
+                f"{name}.{key} = {value}\n"
+                for name, properties in zip((self.alias, "B"), self._logins(), strict=True)
+                for key, value in properties.items()
+            )
+            + f"{self.flow}.enabled = true\n"
             f"{self.flow}.topics = {self.alias}-.*\n"
             "tasks.max = 2\nreplication.factor = 1\n" + self.more.replace("SOURCE", self.alias)
         )
+
+    def _logins(self) -> Iterable[Mapping[str, str]]:
+        return self.logins or ({"bootstrap.servers": each} for each in self.both)
 
     @property
     def config(self) -> Path:

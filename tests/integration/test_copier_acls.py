@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import support
 from copying import Flow, kill, start_unit
-from guards import Guarded
 
 from replication.acls import PREFIXED, TRANSACTIONAL_ID, Resource
 from replication.adapters.kafka_admin import KafkaAdmin
@@ -14,13 +13,6 @@ from replication.model import Mode
 pytestmark = pytest.mark.integration
 
 SLOW = 60_000  # bytes a second: there is time to kill a unit while it copies
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    made = Guarded("guarded", tmp_path_factory.mktemp("guarded"))
-    yield made
-    made.cluster.destroy()
 
 
 def values(bootstrap, topic):
@@ -45,9 +37,10 @@ def copy_and_die(flow, tmp_path, generation, **more):
 
 
 def test_without_transactional_ids_only_what_followed_the_anchors_comes_again(
-    source_cluster, guarded, topic_name, tmp_path
+    source_cluster, guarded_clusters, topic_name, tmp_path
 ):
-    topic, target = topic_name(), {"target": guarded.as_mirror}
+    guarded = guarded_clusters[1]
+    topic, target = topic_name(), {"target": guarded.login()}
     for each in (source_cluster, guarded.cluster):
         support.create_topic(each.bootstrap_servers, topic, 2)
     topics = [(Resource("topic", "*"), "ALL")]

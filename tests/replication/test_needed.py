@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from builders import a_config, a_flow
 
@@ -14,6 +16,7 @@ from replication.config.model import (
     Mm2,
     Naming,
     OffsetSyncs,
+    OwnPolicyClass,
     RenameRule,
     Selection,
     TopicCreation,
@@ -21,14 +24,24 @@ from replication.config.model import (
 from replication.name_map import MappedName
 from replication.needed import needed, resources
 
+if TYPE_CHECKING:
+    from replication.config.model import Flow
+
+STATE = {"READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS"}
 QUIET = Mm2(heartbeats=Heartbeats(enabled=False))
 
 
 def rights(**sections: object) -> dict[str, set[str]]:
     """Return the operations by ``cluster: resource``."""
     ready = {"selection": Selection(topics=("orders",), heartbeats=False), "mm2": QUIET}
-    flow = a_flow().model_copy(update={**ready, **sections})
-    return {f"{e.cluster}: {e.resource}": set(e.operations) for e in needed(a_config(flow))}
+    return rights_of(a_flow().model_copy(update={**ready, **sections}))
+
+
+def rights_of(*flows: Flow) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for each in needed(a_config(*flows)):
+        found.setdefault(f"{each.cluster}: {each.resource}", set()).update(each.operations)
+    return found
 
 
 def test_a_source_is_only_read():
@@ -42,13 +55,15 @@ def test_on_the_target_copies_own_state_and_the_transactional_id():
     found = rights(acls=AclSync(enabled=False))
     assert {name: each for name, each in found.items() if name.startswith("B:")} == {
         "B: topic A.*": {"READ", "WRITE", "CREATE", "ALTER", "ALTER_CONFIGS"},
-        "B: topic isthmus-anchors.A.internal": {"READ", "WRITE", "CREATE"},
-        "B: topic isthmus-offsets.A.internal": {"READ", "WRITE", "CREATE"},
-        "B: topic isthmus-status.A.internal": {"READ", "WRITE", "CREATE"},
-        "B: topic isthmus-producers.internal": {"READ", "WRITE", "CREATE"},
-        "B: topic isthmus-probe.internal": {"READ", "WRITE", "CREATE"},
+        "B: topic isthmus-anchors.A.internal": STATE,
+        "B: topic isthmus-offsets.A.internal": STATE,
+        "B: topic isthmus-status.A.internal": STATE,
+        "B: topic isthmus-producers.internal": STATE,
+        "B: topic isthmus-probe.internal": STATE,
         "B: topic A.checkpoints.internal": {"READ", "WRITE", "CREATE"},
         "B: transactional id isthmus.A->B*": {"WRITE"},
+        "B: cluster kafka-cluster": {"DESCRIBE_CONFIGS"},
+        "B: group isthmus-*": {"DESCRIBE"},
     }
 
 
@@ -66,9 +81,11 @@ def test_rights_and_groups_are_asked_for_when_they_are_carried_over():
     chosen = Selection(topics=("orders",), groups=("bill-.*",), heartbeats=False)
     found = rights(groups=GroupSettings(sync=True), selection=chosen)
     assert found["A: cluster kafka-cluster"] == {"DESCRIBE"}
-    assert found["B: cluster kafka-cluster"] == {"ALTER"}
+    assert found["B: cluster kafka-cluster"] == {"ALTER", "DESCRIBE_CONFIGS"}
     assert found["A: group bill-*"] == {"DESCRIBE"}
     assert found["B: group bill-*"] == {"READ"}
+    for cluster in "AB":  # groups whose coordinator is away look like none
+        assert found[f"{cluster}: topic __consumer_offsets"] == {"DESCRIBE"}
 
 
 def test_a_source_is_written_to_only_if_the_file_asks_for_it():
@@ -76,6 +93,45 @@ def test_a_source_is_written_to_only_if_the_file_asks_for_it():
     found = rights(mm2=syncs)
     assert found["A: topic mm2-offset-syncs.B.internal"] == {"READ", "WRITE", "CREATE"}
     assert found["A: topic heartbeats"] == {"READ", "WRITE", "CREATE"}
+
+
+OWN = """
+from replication.own_policy import NamingPolicy
+
+class Pulses(NamingPolicy):
+    def format_remote_topic(self, source_cluster, topic):
+        return f"{source_cluster}-{topic}"
+
+    def topic_source(self, topic):
+        return None
+
+    def upstream_topic(self, topic):
+        return None
+
+    def heartbeats_topic(self):
+        return "pulses"
+"""
+
+
+def test_heartbeats_are_where_a_policy_of_ones_own_says(tmp_path):
+    (tmp_path / "pulsing.py").write_text(OWN)
+    own = OwnPolicyClass(written="python:pulsing:Pulses", folder=str(tmp_path), settings={})
+    found = rights(
+        naming=Naming(kind="own", own=own),
+        selection=Selection(topics=("orders",)),
+        mm2=Mm2(heartbeats=Heartbeats(back=True)),
+    )
+    assert found["A: topic pulses"] == {"READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS"}
+    assert found["B: topic pulses"] == {"READ", "WRITE", "CREATE"}
+    assert not any("heartbeats" in each for each in found)
+
+
+def test_heartbeats_that_come_from_further_away_are_copied_too():
+    chain = [a_flow("C", "A", ("c",)), a_flow("A", "B", ("a",))]
+    found = rights_of(*chain)
+    assert found["A: topic C.heartbeats"] >= {"READ", "DESCRIBE_CONFIGS"}
+    kept = [each.model_copy(update={"naming": Naming(kind="identity")}) for each in chain]
+    assert rights_of(*kept)["B: topic A.C.heartbeats"] >= {"WRITE", "CREATE"}
 
 
 @pytest.mark.parametrize(
