@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
 from replication.adapters.state_tail import Tail
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import (
     PROBE_TOPIC,
@@ -21,7 +21,7 @@ from replication.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
@@ -63,14 +63,28 @@ class StateStore:
         self.trouble: str | None = None  # why the last post did not arrive, until one does
 
     def ensure_topics(self, source: str) -> None:
-        """Create the topics of the flows from ``source`` that are not there; wait for leaders."""
+        """Create the topics of the flows from ``source`` that are not there; wait for leaders.
+
+        Raises ClusterRejected for one that somebody else made so that state would go lost.
+        """
         names = (*flow_topics(source), PRODUCERS_TOPIC)
         missing = sorted(set(names) - self._admin.topic_names())
+        self._check({*names} - {*missing})
         if missing:
             replicas = self._replicas()
             for name in missing:
                 self._admin.create_topic(name, 1, replicas, _CONFIGS)
         self._await_leaders({TopicPartition(name, 0) for name in names})
+
+    def _check(self, names: Iterable[str]) -> None:
+        """Look at topics that are there; where their configs may not be seen they are trusted."""
+        for name, settings in sorted(self._admin.topic_settings(names).items()):
+            policy = settings.get("cleanup.policy")
+            if policy is not None and policy.value != "compact":
+                raise ClusterRejected(
+                    f"topic {name} at {self._address} has cleanup.policy = {policy.value}, so it "
+                    "would lose state that is still needed: set it to compact"
+                )
 
     def ensure_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""
@@ -190,4 +204,4 @@ class StateStore:
                     f"preparing {first.topic} at {self._address}: it has no leader"
                 )
             time.sleep(_POLL_S)
-            self._admin.broker_count()  # asks for all metadata: the client would keep "no leader"
+            self._admin.topic_names()  # asks for all metadata: the client would keep "no leader"

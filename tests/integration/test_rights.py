@@ -6,16 +6,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import copying
 import pytest
 import support
-from guards import Guarded
 from support import consume_all
 
 from replication.acls import Acl, Resource
+from replication.adapters.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
+from replication.adapters.state_store import StateStore
 from replication.carrying import execute
 from replication.config.load import load_config
 from replication.errors import ClusterRejected
@@ -24,22 +24,12 @@ from replication.gaps import gap
 from replication.model import PartitionPlan, TopicPartition
 from replication.needed import needed
 from replication.planning import Planner
-from replication.state import anchors_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from replication.state import FlowStatus, anchors_topic, status_topic
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture(scope="module")
-def guards(tmp_path_factory) -> Iterator[tuple[Guarded, Guarded]]:
-    """Yield a source and a target with authorizers."""
-    directory = tmp_path_factory.mktemp("guards")
-    both = Guarded("guarded-a", directory), Guarded("guarded-b", directory)
-    yield both
-    for each in both:
-        each.cluster.destroy()
+SAID = ("not copied: ", "cannot be seen")  # of what is left as it is
 
 
 class Mirror:
@@ -51,7 +41,7 @@ class Mirror:
         self.file = folder / f"{alias}.properties"
         lines = [f"clusters = {alias}, B", f"{alias}->B.enabled = true"]
         for name, guard in ((alias, self.source), ("B", self.target)):
-            lines += [f"{name}.{key} = {value}" for key, value in guard.as_mirror.items()]
+            lines += [f"{name}.{key} = {value}" for key, value in guard.login().items()]
         lines += [f"{alias}->B.topics = {alias}-.*", "replication.factor = 1"]
         lines += ["emit.heartbeats.enabled = false"]
         self.file.write_text("\n".join(lines) + "\n")
@@ -87,7 +77,7 @@ class Mirror:
         told = [
             f"{explain_action(each.action)}: {each.problem}"
             for each in outcomes
-            if each.failed or "not copied: " in (each.problem or "")
+            if each.failed or any(word in (each.problem or "") for word in SAID)
         ]
         return [*plan.problems, *unseen, *told]
 
@@ -102,8 +92,8 @@ class Mirror:
             1,
             epoch_s=1,
             partitions=(PartitionPlan(source, target),),
-            source=self.source.as_mirror,
-            target=self.target.as_mirror,
+            source=self.source.login(),
+            target=self.target.login(),
             delivery="append",
         )
         told: list[str] = []
@@ -135,8 +125,8 @@ class Mirror:
 
 
 @pytest.fixture
-def mirror(guards, tmp_path, topic_name):
-    return Mirror(guards, tmp_path, topic_name("m").replace("-", ""))
+def mirror(guarded_clusters, tmp_path, topic_name):
+    return Mirror(guarded_clusters, tmp_path, topic_name("m").replace("-", ""))
 
 
 def test_the_needed_rights_are_enough(mirror):
@@ -159,7 +149,7 @@ def test_the_needed_rights_are_enough(mirror):
             id="READ of the source's topics",
         ),
         pytest.param(
-            "A", "topic", "DESCRIBE_CONFIGS", "reading topic configs at", id="their configs"
+            "A", "topic", "DESCRIBE_CONFIGS", "our user needs DESCRIBE_CONFIGS", id="their configs"
         ),
         pytest.param(
             "A",
@@ -202,6 +192,18 @@ def test_without_one_of_them_something_is_said(mirror, cluster, what, operation,
     told = mirror.everything()
     assert told
     assert said in told[0]
+
+
+def test_bl_082_who_may_not_create_topics_uses_those_that_are_there(mirror):
+    client = {"bootstrap.servers": mirror.target.everyone}
+    StateStore(client, 1).ensure_topics(mirror.alias)
+    mirror.grant(("B", "topic", "CREATE"))
+    ours = StateStore(to_librdkafka(mirror.target.login()), 1)
+    ours.ensure_topics(mirror.alias)
+    ours.write(status_topic(mirror.alias), FlowStatus("A->B"))
+    with pytest.raises(ClusterRejected, match=r"creating topic isthmus-anchors\.other\.internal"):
+        ours.ensure_topics("other")
+    ours.close()
 
 
 def test_rights_follow_on_real_brokers(mirror):

@@ -8,13 +8,14 @@ import pytest
 
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
-from replication.errors import ClusterUnavailable, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import Desired
 from replication.state import (
     PRODUCERS_TOPIC,
     FlowStatus,
     Intent,
     anchors_topic,
+    flow_topics,
     status_topic,
 )
 
@@ -53,6 +54,24 @@ def test_bl_047_no_broker_makes_a_topic_of_ours_by_itself(store, client, topic_n
     with pytest.raises(ReplicationError):
         store.write(gone, FlowStatus("A->B"))
     assert gone not in KafkaAdmin(client).topic_names()
+
+
+def test_bl_082_topics_that_somebody_else_made_are_used_unless_they_would_lose_state(
+    store, client, topic_name
+):
+    source, admin = topic_name("src"), KafkaAdmin(client)
+    for name in flow_topics(source):
+        admin.create_topic(name, 8, 1, {"cleanup.policy": "compact"})
+    store.ensure_topics(source)
+    store.write(status_topic(source), FlowStatus("A->B"))
+    assert [each.flow for each in store.read(status_topic(source)).values()] == ["A->B"]
+    admin.alter_configs(anchors_topic(source), {"cleanup.policy": "compact,delete"})
+    with pytest.raises(ClusterRejected) as caught:
+        store.ensure_topics(source)
+    assert str(caught.value) == (
+        f"topic {anchors_topic(source)} at {client['bootstrap.servers']} has cleanup.policy = "
+        "compact,delete, so it would lose state that is still needed: set it to compact"
+    )
 
 
 def test_the_newest_record_of_a_key_counts(store, source):
