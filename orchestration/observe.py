@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.errors import ReplicationError
 from replication.health import Health, Seen, flow_health
-from replication.lag import FlowLag, caught_up, flow_lag
+from replication.lag import FlowLag, caught_up, flow_lag, standing
 from replication.model import Desired, TopicPartition
 from replication.state import (
     Anchor,
@@ -125,6 +125,7 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
     anchors = _anchors(stored)
     try:
         ends = _read_source(flow, clusters, anchors)
+        anchors = standing(anchors, ends)
     except ReplicationError as error:
         source_silence = f"source {flow.source} gave no answer ({error})"
     seen = Seen(

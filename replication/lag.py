@@ -62,6 +62,25 @@ class SlaVerdict:
     reason: str
 
 
+def standing(anchors: Iterable[Anchor], ends: Mapping[TopicPartition, int]) -> tuple[Anchor, ...]:
+    """Leave out partitions that their topic has no longer: it was made anew with fewer.
+
+    Such an anchor knows an older topic than its siblings, and the source has no end for it; a
+    partition without a leader has no end either, but is of the same topic as they are.
+    """
+    anchors = tuple(anchors)
+    newest: dict[str, Anchor] = {}
+    for each in anchors:
+        if each.topic not in newest or each.at_ms > newest[each.topic].at_ms:
+            newest[each.topic] = each
+    return tuple(
+        each
+        for each in anchors
+        if each.source_topic_id in {"", newest[each.topic].source_topic_id}
+        or TopicPartition(each.topic, each.partition) in ends
+    )
+
+
 def flow_lag(
     anchors: Iterable[Anchor],
     ends: Mapping[TopicPartition, int],

@@ -18,6 +18,8 @@ from confluent_kafka.admin import (
 )
 from copying import Flow, copy, kill, start_unit
 
+from replication.adapters.kafka_admin import KafkaAdmin
+from replication.lag import standing
 from replication.model import Choice, PartitionPlan, TopicPartition
 from replication.policies import Policies
 from replication.state import Anchor, Loss, anchors_topic, letters_topic
@@ -306,6 +308,22 @@ def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, 
     assert losses(one) == [(0, "SOURCE_RECREATED", 2, 2)]
     wanted = [b"old 1", b"old 2", *(b"new %d" % each for each in range(5))]
     assert values(one.to, the(one)) == wanted
+
+
+def test_bl_092_a_source_topic_made_anew_with_fewer_partitions_is_copied_on(flow):
+    one = flow(3)
+    for partition in range(3):
+        feed(one, b"old", partition=partition)
+    one.copy_all()
+    before = one.partitions
+    recreate(one.here, the(one))
+    one.topics = {the(one): 1}
+    feed(one, b"new 1", b"new 2", b"new 3")
+    one.copy_all(epoch=1, policies=Policies(source_recreated="continue"))
+    wanted = [b"new 1", b"new 2", b"new 3", b"old", b"old", b"old"]
+    assert sorted(values(one.to, the(one))) == wanted
+    ends = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
+    assert [each.partition for each in standing(one.anchors().values(), ends)] == [0]
 
 
 @pytest.mark.parametrize(

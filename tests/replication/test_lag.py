@@ -1,10 +1,11 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.lag import FlowLag, PartitionLag, caught_up, evaluate_sla, flow_lag
+from replication.lag import FlowLag, PartitionLag, caught_up, evaluate_sla, flow_lag, standing
 from replication.model import TopicPartition
 from replication.state import Anchor
 
@@ -119,3 +120,14 @@ def test_lag_is_never_negative_and_has_seconds_only_with_records(
     assert lag.records >= 0
     assert lag.seconds >= 0
     assert lag.records > 0 or lag.seconds == 0
+
+
+def test_bl_092_partitions_that_a_topic_made_anew_has_no_longer_are_nobodys_lag():
+    old = replace(anchor(source=90, source_topic_id="old", at_ms=NOW - HOUR_MS), partition=1)
+    new = anchor(source_topic_id="new")
+    assert standing([old, new], {P0: 100}) == (new,)
+    leaderless = replace(old, source_topic_id="new")
+    unknown = replace(old, source_topic_id="")
+    for each in (leaderless, unknown):
+        assert standing([each, new], {P0: 100}) == (each, new)
+    assert standing([old], {}) == (old,), "a topic that is away may come back"
