@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import support
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replication.adapters.internal_topics import InternalTopics
 from replication.adapters.kafka_admin import KafkaAdmin
@@ -92,6 +92,28 @@ def test_positions_go_where_connect_looks_for_them(client, topic_name):
         len({each.partition for each in support.consume_all(client["bootstrap.servers"], topic)})
         == 1
     )
+
+
+def test_positions_that_were_stored_in_transactions_count_when_these_are_committed(
+    client, topic_name
+):
+    """So does MirrorMaker 2 with ``exactly.once.source.support``."""
+    topic = support.create_topic(client["bootstrap.servers"], topic_name("mm2-offsets"))
+    key = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]'
+    producer = Producer({**client, "transactional.id": topic})
+    producer.init_transactions(30)
+    ends = (producer.commit_transaction, producer.commit_transaction, producer.abort_transaction)
+    for offset, end in enumerate(ends, 1):
+        producer.begin_transaction()
+        producer.produce(topic, b'{"offset":%d}' % offset, key)
+        producer.flush(30)
+        end(30)
+    producer.begin_transaction()  # it was killed in the middle of the next one
+    producer.produce(topic, b'{"offset":4}', key)
+    producer.flush(30)
+    found = InternalTopics(client).read(topic)
+    producer.abort_transaction(30)
+    assert positions(newest(found).values(), "A") == {TopicPartition("t", 0): 2}
 
 
 def test_a_topic_that_is_not_there_reads_as_nothing(client, topic_name):

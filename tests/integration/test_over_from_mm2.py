@@ -146,6 +146,8 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
     both.app.await_state(FlowState.STOPPED)
     driver.terminate()
     driver.wait(20)
+    with both.app.config.open("a") as file:  # and now in transactions, its positions too
+        file.write("B.exactly.once.source.support = enabled\n")
     with both.load():
         back = both.command("handback", "--to-mm2", str(both.app.config), "--yes")
         assert re.search("[23] partitions are handed back", back.output), back
@@ -154,3 +156,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
     wait_for(both.is_complete)
     stop_mirrormaker(mirrormaker)
     assert both.repeated() == repeated
+
+    again = both.takeover("--yes")
+    assert "2 partitions are taken over" in again.output
+    assert again.output.count("(0 left)") == 2, again.output
