@@ -15,7 +15,6 @@ import structlog
 from replication.adapters.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
 from replication.adapters.offset_reader import GroupSyncs
-from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.namer import Namer
@@ -228,8 +227,8 @@ class Driver:
         return functools.partial(
             self._pool.submit,
             planner.plan,
-            PlannedCluster(flow.clients.source_admin),
-            PlannedCluster(flow.clients.target_admin),
+            self._clients.source(flow),
+            self._clients.target(flow),
             Planner(self._config, self._clients, {Part.TOPICS}),
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.adapters.client_config import to_librdkafka
-from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.planned_cluster import PlannedCluster
 from replication.adapters.state_store import StateStore
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ class KafkaClients:
     """Implements ``ports.Clients``."""
 
     def __init__(self) -> None:
-        self._admins: dict[Properties, KafkaAdmin] = {}
+        self._admins: dict[Properties, PlannedCluster] = {}
         self._stores: dict[Properties, StateStore] = {}
 
-    def source(self, flow: Flow) -> KafkaAdmin:
+    def source(self, flow: Flow) -> PlannedCluster:
         """Return the admin client of the flow's source."""
         return self._admin(flow.clients.source_admin)
 
-    def target(self, flow: Flow) -> KafkaAdmin:
+    def target(self, flow: Flow) -> PlannedCluster:
         """Return the admin client of the flow's target."""
         return self._admin(flow.clients.target_admin)
 
@@ -42,10 +42,10 @@ class KafkaClients:
             self._stores[key] = StateStore(client, flow.state_replication_factor)
         return self._stores[key]
 
-    def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:
+    def _admin(self, properties: Mapping[str, str]) -> PlannedCluster:
         key = _key(properties)
         if key not in self._admins:
-            self._admins[key] = KafkaAdmin(to_librdkafka(properties))
+            self._admins[key] = PlannedCluster(properties)
         return self._admins[key]
 
 

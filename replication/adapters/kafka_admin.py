@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from concurrent.futures import Future
 
-    from confluent_kafka.admin import ClusterMetadata
+    from confluent_kafka.admin import DescribeClusterResult
 
     from replication.acls import Acl
     from replication.ports import ConfigValue, TopicInfo
@@ -68,15 +68,15 @@ class KafkaAdmin:
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
-        return str(self._metadata("asking for the cluster id").cluster_id)
+        return str(self._cluster("asking for the cluster id").cluster_id)
 
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
-        return len(self._metadata("counting the brokers").brokers)
+        return len(self._cluster("counting the brokers").nodes)
 
     def broker_default(self, name: str) -> str | None:
         """Return a broker's value of a setting; None when the credentials may not see it."""
-        broker = min(self._metadata("listing the brokers").brokers)
+        broker = min(each.id for each in self._cluster("listing the brokers").nodes)
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         try:
             with self._doing("reading a broker's settings"):
@@ -88,7 +88,8 @@ class KafkaAdmin:
 
     def topic_names(self) -> set[str]:
         """Return the names of all topics: cheaper than all that is known of them."""
-        return set(self._metadata("listing the topics").topics)
+        with self._doing("listing the topics"):
+            return set(self._client.list_topics(timeout=self._timeout_s).topics)
 
     def topics(self) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too."""
@@ -103,17 +104,20 @@ class KafkaAdmin:
         return found
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Return the configs that were set on each topic; a topic that is gone is left out."""
+        """Return the configs that were set on each topic, of those as in ``topic_settings``."""
         return {topic: set_on_topic(found) for topic, found in self.topic_settings(topics).items()}
 
     def topic_settings(self, topics: Iterable[str]) -> dict[str, dict[str, ConfigValue]]:
-        """Return what may be altered of each topic; a topic that is gone is left out."""
-        found = {}
+        """Return what may be altered of each topic, nothing of one that our user may not see.
+
+        A topic that is gone is left out.
+        """
+        found: dict[str, dict[str, ConfigValue]] = {}
         for names in _slices(topics):
             resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
             with self._doing("reading topic configs"):
                 asked = self._client.describe_configs(resources, request_timeout=self._timeout_s)
-                for resource, entries in self._present(asked):
+                for resource, entries in self._present(asked, denied={}):
                     found[resource.name] = settings(entries.values())
         return found
 
@@ -208,9 +212,12 @@ class KafkaAdmin:
             for each, answer in self._present(asked)
         }
 
-    def _metadata(self, doing: str) -> ClusterMetadata:
+    def _cluster(self, doing: str) -> DescribeClusterResult:
         with self._doing(doing):
-            return self._client.list_topics(timeout=self._timeout_s)
+            asked: Future[DescribeClusterResult] = self._client.describe_cluster(
+                request_timeout=self._timeout_s
+            )
+            return self._wait(asked)
 
     @contextmanager
     def _doing(self, doing: str) -> Iterator[None]:
@@ -225,13 +232,21 @@ class KafkaAdmin:
     def _wait(self, answer: Future[Answer]) -> Answer:
         return answer.result(self._timeout_s + 1)  # the client's own limit comes first
 
-    def _present(self, asked: Mapping[Any, Future[Answer]]) -> Iterator[tuple[Any, Answer]]:
-        """Yield the answers, without those that say that the thing is not there (any more)."""
+    def _present(
+        self, asked: Mapping[Any, Future[Answer]], denied: Answer | None = None
+    ) -> Iterator[tuple[Any, Answer]]:
+        """Yield the answers, without those that say that the thing is not there (any more).
+
+        ``denied``: what stands for a topic that our user may not ask about; None: it is an error.
+        """
         for about, future in asked.items():
             try:
                 yield about, self._wait(future)
             except KafkaException as error:
-                if error.args[0].code() not in _ABSENT:
+                code = error.args[0].code()
+                if code == KafkaError.TOPIC_AUTHORIZATION_FAILED and denied is not None:
+                    yield about, denied
+                elif code not in _ABSENT:
                     raise
 
 

@@ -95,11 +95,15 @@ def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
         at += length - 1
         topic_id = frame[at : at + 16].hex()
         partitions, at = read_uvarint(frame, at + 16 + 1)  # past "is internal"
-        for _ in range(partitions - 1):
+        fewest = 0
+        for number in range(partitions - 1):
+            replicas = read_uvarint(frame, at + _PARTITION_HEAD)[0] - 1
+            fewest = min(fewest, replicas) if number else replicas
             at = _after_partition(frame, at)
         at = skip_tags(frame, at + _OPERATIONS)
         if not error:
-            found[name] = TopicInfo(name, topic_id if topic_id.strip("0") else "", partitions - 1)
+            known = topic_id if topic_id.strip("0") else ""
+            found[name] = TopicInfo(name, known, partitions - 1, fewest)
     return found
 
 
