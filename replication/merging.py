@@ -1,6 +1,5 @@
-"""The one target topic that topics of several sources merge into: its size and its settings. Pure.
+"""The one target topic that topics of several sources merge into: its settings. Pure.
 
-Records keep their partition numbers, so the target needs as many partitions as the largest source.
 Where the sources' settings differ, ``sync.topic.configs.strategy`` decides, and each difference is
 named: nobody should find out from a broker's disk which retention has won.
 """
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Values = Mapping[str, str | None]  # by source; None: not set there
 
@@ -40,11 +39,6 @@ class Merged:
 
     configs: Mapping[str, str]
     conflicts: tuple[Conflict, ...] = ()
-
-
-def merged_partitions(sources: Iterable[int], default: int | None = None) -> int:
-    """Return how many partitions the target topic needs; ``default``: at least so many."""
-    return max((*sources, default or 1))
 
 
 def merge_configs(sources: Mapping[str, Mapping[str, str]], strategy: str) -> Merged:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.gaps import gap
-from replication.modes import mode_for
-from replication.ports import set_on_topic
+from replication.modes import mode_for, policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +59,11 @@ def _rows(plan: TargetPlan, source: SourceSnapshot) -> Iterator[TopicRow]:
     for topic in source.chosen:
         name = source.selector.remote_topic(topic)
         is_there = name in there
-        target = set_on_topic(ours.get(name, {})) if is_there else wanted[name].configs
-        delivery = source.flow.copying.delivery
-        mode = mode_for(set_on_topic(source.settings.get(topic, {})), target, delivery)
+        theirs = policy_of(source.settings, topic)
+        made_with = wanted[name].configs.get("cleanup.policy", "")
+        mode = mode_for(
+            theirs,
+            policy_of(ours, name) if is_there else made_with,
+            source.flow.copying.delivery,
+        )
         yield TopicRow(topic, name, source.topics[topic].partitions, mode, is_there)

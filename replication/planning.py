@@ -198,10 +198,11 @@ def _may_meet(one: Flow, other: Flow) -> bool:
     return one.name == other.name or not prefixed or groups
 
 
-def read_target(target: Cluster, name: str, topics: Iterable[str]) -> TargetTopics:
+def read_target(target: Cluster, name: str, topics: Collection[str]) -> TargetTopics:
     """Ask a target about some topics. Raises ClusterUnavailable or ClusterRejected."""
     there = target.topics()
     settings = target.topic_settings([each for each in topics if each in there])
-    default = target.broker_default(MIN_INSYNC)
+    new = not all(each in there for each in topics)
+    default = target.broker_default(MIN_INSYNC) if new else None
     least = int(default) if default is not None and default.isdigit() else None
     return TargetTopics(there, target.broker_count(), name, settings, least)

@@ -62,10 +62,13 @@ class Cluster(Protocol):
         """Return all topics that the credentials may see, internal ones too."""
 
     def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
-        """Return all configs of each topic that may be altered and are no secrets."""
+        """Return all configs of each topic that may be altered and are no secrets.
+
+        Of a topic that our user may not ask about there are none; one that is gone is left out.
+        """
 
     def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-        """Return the configs that were set on each topic (not defaults)."""
+        """Return the configs that were set on each topic (not defaults), left out as above."""
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]

@@ -34,6 +34,8 @@ class WantedTopic:
     flows: tuple[str, ...] = ()
     may_make: bool = True  # False: what is missing is to be made by hand
     conflicts: tuple[str, ...] = ()  # what its sources do not agree on
+    unseen: tuple[str, ...] = ()  # of which sources' configs nothing is known
+    at_first: int = 1  # partitions that it is made with at least; it grows with its sources alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +107,13 @@ def plan_topics(wanted: Iterable[WantedTopic], target: TargetTopics) -> tuple[To
 
 def _plan(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]:
     existing = target.topics.get(wanted.name)
+    yield from (Keep(wanted.name, each) for each in wanted.unseen)
     if existing is None:
         yield _create(wanted, target)
         return
     if existing.partitions < wanted.partitions:
         yield _grow(wanted, existing, target)
-    elif existing.partitions > wanted.partitions:
+    elif existing.partitions > max(wanted.partitions, wanted.at_first):
         yield Keep(
             wanted.name,
             f"target has {existing.partitions} partitions, source {wanted.partitions}: "
@@ -127,7 +130,7 @@ def _create(wanted: WantedTopic, target: TargetTopics) -> CreateTopic | Refuse:
         return Refuse(wanted.name, reason)
     return CreateTopic(
         wanted.name,
-        wanted.partitions,
+        max(wanted.partitions, wanted.at_first),
         wanted.replication_factor,
         wanted.configs,
         f"{wanted.source} has it and {target.name} does not",
@@ -139,6 +142,11 @@ def _grow(wanted: WantedTopic, existing: TopicInfo, target: TargetTopics) -> Gro
     if not wanted.may_make:
         return Refuse(wanted.name, by_hand(f"partitions are missing ({why})", target))
     return GrowTopic(wanted.name, wanted.partitions, why)
+
+
+def unseen(what: str, topic: str, cluster: str) -> str:
+    """Return why configs are left alone: a cluster tells nothing of a topic that it lists."""
+    return f"{what} cannot be seen: our user needs DESCRIBE_CONFIGS on topic {topic} of {cluster}"
 
 
 def by_hand(what: str, target: TargetTopics) -> str:
@@ -177,6 +185,9 @@ def _configs(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]
     """Yield one alteration with all that may be changed, and a reason for what may not."""
     settings = target.settings.get(wanted.name)
     if wanted.wish is None or settings is None:
+        return
+    if not settings:
+        yield Keep(wanted.name, unseen("its configs", wanted.name, target.name))
         return
     applied = target.applied.get(wanted.name)
     before = None if applied is None else applied.configs

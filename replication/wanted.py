@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.configs import ConfigRules, Wish, wish
-from replication.merging import merge_configs, merged_partitions
-from replication.topics import MIN_INSYNC, WantedTopic
+from replication.merging import merge_configs
+from replication.topics import MIN_INSYNC, WantedTopic, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -58,6 +58,7 @@ class _Share(NamedTuple):
     topic: str  # on the source
     info: TopicInfo
     wish: Wish
+    seen: bool  # whether its configs are known
 
 
 def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[WantedTopic, ...]:
@@ -75,6 +76,7 @@ def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[WantedTopic, ...]:
                 topic,
                 each.topics[topic],
                 wish(topic, each.settings.get(topic, {}), rules),
+                each.settings.get(topic) != {},
             )
             shares.setdefault(each.selector.remote_topic(topic), []).append(found)
     return tuple(_merged(name, shares[name]) for name in sorted(shares))
@@ -84,20 +86,27 @@ def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
     first = shares[0].flow
     creation = first.creation
     merged, conflicts = _agreed(shares)
+    hidden = tuple(
+        unseen("the source's configs", each.topic, each.flow.source)
+        for each in shares
+        if not each.seen
+    )
     made_with = dict(merged.values)
     if creation.min_insync_replicas is not None:
         made_with.setdefault(MIN_INSYNC, str(creation.min_insync_replicas))
         merged = replace(merged, free=merged.free - {MIN_INSYNC})  # nobody's default undoes it
     return WantedTopic(
         name,
-        merged_partitions((each.info.partitions for each in shares), creation.default_partitions),
+        max(each.info.partitions for each in shares),  # records keep their partition numbers
         creation.replication_factor,
         made_with,
-        merged if first.configs.enabled else None,
+        merged if first.configs.enabled and not hidden else None,
         ", ".join(dict.fromkeys(each.flow.source for each in shares)),
         tuple(each.flow.name for each in shares),
         creation.enabled,
         conflicts,
+        hidden,
+        creation.default_partitions or 1,
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from replication.model import Mode
-from replication.modes import mode_for
+from replication.modes import mode_for, policy_of
+from replication.topics import unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from replication.model import PartitionPlan
+    from replication.modes import Settings
     from replication.ports import Cluster
 
 _BROKERS = "LogAppendTime"
@@ -29,6 +32,7 @@ class Modes:
     delivery: str = "auto"
     lacks: Callable[[], str] = str  # what the target does not do of what appends rely on
     retimed: tuple[str, ...] = ()  # topics of the target that give records another time
+    unseen: str = ""  # whose configs cannot be seen, and what follows from that
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
     _look_at: float = 0.0
 
@@ -42,24 +46,28 @@ class Modes:
         if self.lacks():
             return dict.fromkeys(wanted, Mode.TRANSACTIONAL)
         if wanted - self._known.keys() or time.monotonic() >= self._look_at:
-            theirs = source.topic_configs({here for here, _ in wanted})
-            ours = target.topic_configs({there for _, there in wanted})
+            theirs = source.topic_settings({here for here, _ in wanted})
+            ours = target.topic_settings({there for _, there in wanted})
             self._known = {
-                each: mode_for(theirs.get(each[0], {}), ours.get(each[1], {})) for each in wanted
+                each: mode_for(policy_of(theirs, each[0]), policy_of(ours, each[1]))
+                for each in wanted
             }
             self.retimed = tuple(
-                sorted(
-                    each[1] for each in wanted if _retimes(theirs.get(each[0]), ours.get(each[1]))
-                )
+                sorted(there for here, there in wanted if _retimes(theirs, here, ours, there))
             )
+            self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
             self._look_at = time.monotonic() + _LOOK_EVERY_S
         return self._known
 
 
-def _retimes(theirs: Mapping[str, str] | None, ours: Mapping[str, str] | None) -> bool:
+def _retimes(theirs: Settings, here: str, ours: Settings, there: str) -> bool:
     """Say whether the target puts its own time on records that have one at the source."""
-    stamped = [(each or {}).get("message.timestamp.type") == _BROKERS for each in (theirs, ours)]
-    return stamped == [False, True]
+    return not _stamps(theirs, here) and _stamps(ours, there)
+
+
+def _stamps(settings: Settings, topic: str) -> bool:
+    found = settings.get(topic, {}).get("message.timestamp.type")
+    return found is not None and found.value == _BROKERS
 
 
 def new_times(topics: Sequence[str]) -> str:
@@ -71,6 +79,15 @@ def new_times(topics: Sequence[str]) -> str:
         f"records of {topics[0]}{more} get the target's own time there "
         f"(message.timestamp.type={_BROKERS})"
     )
+
+
+def _unseen(settings: Settings, side: str) -> Iterator[str]:
+    if hidden := sorted(topic for topic, found in settings.items() if not found):
+        more = f" and {len(hidden) - 1} more" if hidden[1:] else ""
+        yield (
+            f"{unseen('configs', hidden[0], f'the {side}')}{more}; they may be compacted, so they "
+            "are copied in transactions"
+        )
 
 
 def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:

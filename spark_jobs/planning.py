@@ -93,7 +93,7 @@ class FlowPlanner:
             self._partitions(chosen, there, modes),
             (*silent, *(each.text for each in told)),
             self._gap(names),
-            new_times(self._modes.retimed),
+            "; ".join(filter(None, (new_times(self._modes.retimed), self._modes.unseen))),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in told if each.refused),
         )

@@ -30,6 +30,7 @@ class MemoryCluster:
     defaults: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULTS))
     refuses: set[tuple[str, str]] = field(default_factory=set)
     replicas: int = 1
+    hidden: set[str] = field(default_factory=set)  # topics whose configs may not be seen
     silent: bool = False
     ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
     rights: set[Acl] | None = field(default_factory=lambda: {UNRELATED})  # None: no authorizer
@@ -60,7 +61,9 @@ class MemoryCluster:
 
     def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
         return {
-            topic: {
+            topic: {}
+            if topic in self.hidden
+            else {
                 **{
                     name: ConfigValue(value, SetBy.DEFAULT) for name, value in self.defaults.items()
                 },

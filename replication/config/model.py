@@ -74,7 +74,7 @@ class TopicCreation(Section):
 
     enabled: bool = True
     replication_factor: int = Field(default=2, ge=-1)  # -1: the target broker's default
-    default_partitions: int | None = None  # at least so many, when merging
+    default_partitions: int | None = None  # a topic is made with at least so many
     min_insync_replicas: int | None = None
     configs_strategy: Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"] = "FIRST"
 

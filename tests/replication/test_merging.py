@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.merging import Conflict, merge_configs, merged_partitions
+from replication.merging import Conflict, merge_configs
 
 A, B, C = "a", "b", "c"
 AGREED = {A: {"retention.ms": "1"}, B: {"retention.ms": "1"}}
@@ -59,9 +59,3 @@ def test_the_intersection_is_within_every_other_strategy(sources):
     agreed = merge_configs(sources, "INTERSECTION").configs.items()
     for strategy in ("MAJORITY", "FIRST"):
         assert agreed <= merge_configs(sources, strategy).configs.items()
-
-
-def test_a_merged_topic_has_room_for_every_partition_number():
-    assert merged_partitions([3, 12, 6]) == 12
-    assert merged_partitions([3], default=12) == 12
-    assert merged_partitions([]) == 1

@@ -53,6 +53,52 @@ def test_a_source_that_does_not_answer_is_said_and_the_others_are_planned():
     assert [each.topic for each in found.actions] == ["C.orders"]
 
 
+def test_partitions_that_the_file_asks_for_are_made_and_growth_follows_the_source():
+    stage = Stage(
+        flow(creation=TopicCreation(replication_factor=1, default_partitions=12)),
+        A=MemoryCluster({"orders": 3, "old": 3}),
+        B=MemoryCluster({"A.old": 3}),
+    )
+    stage.apply()
+    assert stage.target.counts == {"A.orders": 12, "A.old": 3}
+    assert stage.plan().actions == ()
+    stage.clients.clusters["A"].counts.update(orders=13, old=4)
+    stage.apply()
+    assert stage.target.counts == {"A.orders": 13, "A.old": 4}
+
+
+def test_a_merged_topic_has_room_for_every_partition_number():
+    kept = {"naming": Naming(kind="identity")}
+    stage = Stage(
+        flow(**kept),
+        flow("C", **kept),
+        A=MemoryCluster({"orders": 3}),
+        C=MemoryCluster({"orders": 12}),
+    )
+    stage.apply()
+    assert stage.target.counts == {"orders": 12}
+
+
+def test_bl_083_configs_that_may_not_be_seen_hold_up_nothing_else():
+    source = MemoryCluster({"orders": 2, "stock": 1}, {"stock": {"retention.ms": "5"}})
+    stage = Stage(
+        flow(), A=source, B=MemoryCluster({"A.orders": 2}, {"A.orders": {"retention.ms": "9"}})
+    )
+    source.hidden.add("orders")
+    kept, made = stage.plan().actions
+    assert kept == Keep(
+        "A.orders",
+        "the source's configs cannot be seen: our user needs DESCRIBE_CONFIGS on topic orders of A",
+    )
+    assert made.configs == {"retention.ms": "5"}
+    source.hidden = set()
+    stage.target.hidden.add("A.orders")
+    assert stage.lines()[0] == (
+        "keep A.orders as it is: its configs cannot be seen: our user needs DESCRIBE_CONFIGS on "
+        "topic A.orders of B"
+    )
+
+
 @pytest.mark.parametrize(
     ("creation", "brokers", "default", "reason"),
     [

@@ -7,33 +7,49 @@ from clusters import MemoryCluster
 
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.modes import mode_for
+from replication.ports import ConfigValue, SetBy
 from spark_jobs import modes
 from spark_jobs.modes import Modes, new_times, notice, weaker
 
 
 class Configs:
-    """A cluster that only knows its topics' configs."""
+    """A cluster that only knows its topics' configs; ``hides`` those of some."""
 
-    def __init__(self, **policies: str) -> None:
+    def __init__(self, *hides: str, **policies: str) -> None:
         self.policies = policies
+        self.hides = hides
         self.asked = 0
 
-    def topic_configs(self, topics):
+    def topic_settings(self, topics):
         self.asked += 1
-        return {each: {"cleanup.policy": self.policies.get(each, "delete")} for each in topics}
+        return {each: {} if each in self.hides else self._of(each) for each in topics}
+
+    def _of(self, topic):
+        policy = self.policies.get(topic, "delete")
+        return {"cleanup.policy": ConfigValue(policy, SetBy.BROKERS)}
 
 
 @pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete,compact"])
 @pytest.mark.parametrize("end", ["theirs", "ours"])
 def test_a_topic_that_is_compacted_at_either_end_is_transactional(policy, end):
-    assert mode_for(**{"theirs": {}, "ours": {}, end: {"cleanup.policy": policy}}) == (
-        Mode.TRANSACTIONAL
+    assert mode_for(**{"theirs": "", "ours": "", end: policy}) == Mode.TRANSACTIONAL
+
+
+@pytest.mark.parametrize("policy", ["", "delete"])
+def test_any_other_topic_is_appended_to(policy):
+    assert mode_for(policy, policy) == Mode.APPEND
+
+
+def test_bl_083_a_topic_whose_configs_are_hidden_may_be_compacted():
+    pairs, modes = [("a", "A.a"), ("b", "A.b")], Modes()
+    assert modes.of(pairs, Configs("b"), Configs()) == {
+        ("a", "A.a"): Mode.APPEND,
+        ("b", "A.b"): Mode.TRANSACTIONAL,
+    }
+    assert modes.unseen == (
+        "configs cannot be seen: our user needs DESCRIBE_CONFIGS on topic b of the source; they "
+        "may be compacted, so they are copied in transactions"
     )
-
-
-@pytest.mark.parametrize("configs", [{}, {"cleanup.policy": "delete"}])
-def test_any_other_topic_is_appended_to(configs):
-    assert mode_for(configs, configs) == Mode.APPEND
 
 
 def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
