@@ -6,6 +6,7 @@ import dagster as dg
 
 from orchestration.assets import slug, stream_key
 from orchestration.reports import (
+    BEAT_CHECK,
     CHECKS,
     HEALTH_CHECK,
     LAG_CHECK,
@@ -21,7 +22,7 @@ from replication.supervision import applications
 
 
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
-    """Return the checks of one flow: within its lag limit, healthy, and complete."""
+    """Return the checks of one flow: within its lag limit, healthy, complete, alive."""
     key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
     specs = [
         dg.AssetCheckSpec(
@@ -32,6 +33,9 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
         ),
         dg.AssetCheckSpec(
             LOSS_CHECK, asset=key, description="No offset was passed over in the last hour."
+        ),
+        dg.AssetCheckSpec(
+            BEAT_CHECK, asset=key, description="Heartbeats are written, if the file asks for them."
         ),
     ]
 

@@ -13,8 +13,9 @@ import dagster as dg
 
 from orchestration.assets import stream_key
 from replication import losses
+from replication.beating import beating
 from replication.lag import FlowLag, SlaVerdict, evaluate_sla
-from replication.model import FlowState
+from replication.model import Desired, FlowState
 from replication.rates import Rate, Sample, rate, sample
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an ea
 LAG_CHECK = "lag_sla"
 HEALTH_CHECK = "healthy"
 LOSS_CHECK = "nothing_lost"
-CHECKS = (LAG_CHECK, HEALTH_CHECK, LOSS_CHECK)
+BEAT_CHECK = "heartbeat_age"
+CHECKS = (LAG_CHECK, HEALTH_CHECK, LOSS_CHECK, BEAT_CHECK)
 
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
@@ -41,6 +43,7 @@ class Told:
     in_time: bool | None = None  # last verdict on the lag
     healthy: bool | None = None
     complete: bool | None = None  # nothing was lost of late
+    beating: bool | None = None  # heartbeats are young
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
@@ -97,6 +100,7 @@ def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
         healthy=health.healthy,
         in_time=report.verdict.passed,
         complete=_answer(report, LOSS_CHECK)[0],
+        beating=_answer(report, BEAT_CHECK)[0],
         sampled_ms=now_ms if due else told.sampled_ms,
         moved_ms=now_ms if moved else told.moved_ms,
         moved_records=report.counters.records if moved else told.moved_records,
@@ -110,6 +114,7 @@ def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
         (due or moved or now.in_time != told.in_time, lambda: _evaluation(report, LAG_CHECK)),
         (due or moved or now.healthy != told.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
         (due or moved or now.complete != told.complete, lambda: _evaluation(report, LOSS_CHECK)),
+        (due or moved or now.beating != told.beating, lambda: _evaluation(report, BEAT_CHECK)),
     ]
     return [make() for is_wanted, make in wanted if is_wanted], now
 
@@ -142,6 +147,12 @@ def _answer(report: Report, check: str) -> tuple[bool, str]:
         return report.verdict.passed, report.verdict.reason
     if check == LOSS_CHECK:
         return losses.told(report.look.seen.losses, report.look.seen.now_ms)
+    if check == BEAT_CHECK:
+        look = report.look
+        settings, seen, wanted = look.flow.mm2.heartbeats, look.seen, look.seen.desired
+        return beating(
+            settings, look.duties, seen.now_ms, up_s=look.up_s, wanted=wanted is Desired.RUN
+        )
     health = report.look.health
     return health.healthy, f"{health.state}: {health.reason}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.clients import KafkaClients
 from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
+from replication.beating import HEARTBEATS_DUTY
 from replication.cadence import is_for_driver
 from replication.carrying import carry
 from replication.planning import Part, Planner
@@ -62,6 +63,6 @@ def _groups(flow: Flow, syncs: GroupSyncs) -> Duty:
 def _heartbeats(flow: Flow) -> Iterator[Duty]:
     beats = flow.mm2.heartbeats
     if beats.enabled:
-        yield Duty("heartbeats", beats.every, pulse(flow).beat)
+        yield Duty(HEARTBEATS_DUTY, beats.every, pulse(flow).beat)
     if beats.back:
         yield Duty("heartbeats on the source", beats.every, pulse_back(flow).beat)

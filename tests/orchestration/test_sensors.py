@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -13,8 +14,10 @@ from dagster._core.test_utils import create_run_for_test
 from orchestration import sensors
 from orchestration.assets import stream_key
 from orchestration.observe import now_ms
+from orchestration.reports import CHECKS
 from orchestration.sensors import APPLICATION_TAG, supervisor
-from replication.state import Intent, Loss, anchors_topic
+from replication.beating import HEARTBEATS_DUTY
+from replication.state import DutyReport, Intent, Loss, anchors_topic, status_topic
 from tests.builders import a_config, a_flow
 from tests.orchestration.fakes import FakePlant, World
 
@@ -110,9 +113,7 @@ def test_a_flow_that_is_up_is_reported_once_and_then_only_when_it_changes(world,
     assert kinds(first) == [
         "AssetObservation",
         "AssetMaterialization",
-        "AssetCheckEvaluation",
-        "AssetCheckEvaluation",
-        "AssetCheckEvaluation",
+        *["AssetCheckEvaluation"] * len(CHECKS),
     ]
     world.copy(records=150, end=150)
     second = tick(world, instance, first.cursor)
@@ -129,6 +130,18 @@ def test_a_loss_makes_its_check_red_at_once(world, instance):
     (event,) = tick(world, instance, first.cursor).asset_events
     assert (event.check_name, event.passed) == ("nothing_lost", False)
     assert "orders-0 offsets [3, 9) LOST_RANGE: gone" in event.description
+
+
+def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    beat = DutyReport("A->B", HEARTBEATS_DUTY, now_ms())
+    world.target.write(status_topic("A"), beat)
+    first = tick(world, instance)
+    world.target.write(status_topic("A"), replace(beat, ok=False, summary="no leader"))
+    (event,) = tick(world, instance, first.cursor).asset_events
+    assert (event.check_name, event.passed) == ("heartbeat_age", False)
+    assert "no leader" in event.description
 
 
 def test_an_idle_flow_is_not_materialized(world, instance):
