@@ -6,6 +6,8 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from replication.internal_topics import BROKER_TOPICS
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -31,13 +33,13 @@ def gap(selector: TopicSelector, topics: Collection[str]) -> str:
 def _nothing(selector: TopicSelector, topics: Collection[str], idle: Collection[str]) -> str:
     if not selector.topics.include:
         return "topics is empty, so nothing is selected"
-    if kept := selector.passed_over(topics):
-        return f"nothing is copied; {kept[0].name}: {kept[0].reason}"
-    if not topics:
+    if BROKER_TOPICS.issuperset(topics):  # those may be shown for the sake of groups
         return (
             f"{selector.source} shows no topics at all: it has none, or its user may not "
             "describe them"
         )
+    if kept := selector.passed_over(topics):
+        return f"nothing is copied; {kept[0].name}: {kept[0].reason}"
     return f"0 of {len(topics)} visible topics match {_listed(idle)}{_near(idle, topics)}"
 
 

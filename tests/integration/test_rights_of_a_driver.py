@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import support
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from driving import Application, wait_for
 
 from replication.adapters.internal_topics import InternalTopics
@@ -33,6 +34,7 @@ sync.topic.configs.interval.seconds = 2
 sync.topic.acls.interval.seconds = 2
 """
 DUTIES = {"heartbeats", "group offsets", "checkpoints", "offset syncs", "topic configs", "ACLs"}
+HEARTBEATS = {"heartbeats": "C", "C.heartbeats": "D"}  # topics of the source: from where
 TRANSACTIONAL = "1 partition is transactional: once for readers of committed records"
 
 
@@ -76,11 +78,15 @@ def guest(guarded_clusters, tmp_path):
     made = Guest(guarded_clusters, tmp_path / "app")
     yield made
     made.close()
+    for each in guarded_clusters:
+        each.allow_only((), "driver")
+    source = AdminClient({"bootstrap.servers": made.source.bootstrap_servers})
+    for each in source.delete_topics(list(HEARTBEATS)).values():
+        each.result(20)
 
 
 def beat(bootstrap: str, topic: str, source: str, target: str) -> None:
-    if topic not in KafkaAdmin({"bootstrap.servers": bootstrap}).topics():
-        support.create_topic(bootstrap, topic)
+    support.create_topic(bootstrap, topic)
     sign = Heartbeat(source, target, 1)
     support.produce(bootstrap, topic, [(0, sign.key(), sign.value())])
 
@@ -98,7 +104,7 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     support.produce(here, stock, [(0, b"%d" % each, b"v") for each in range(50)])
     guest.produce(topic, 200)
     commit(here, group, topic, 40)
-    for name, source in (("heartbeats", "C"), ("C.heartbeats", "D")):
+    for name, source in HEARTBEATS.items():
         beat(here, name, source, guest.alias)
     guest.grant()
     guest.start()

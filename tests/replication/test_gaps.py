@@ -34,6 +34,12 @@ def selector(*topics: str) -> TopicSelector:
             "A shows no topics at all: it has none, or its user may not describe them",
             id="nothing is visible",
         ),
+        pytest.param(
+            (".*",),
+            ["__consumer_offsets"],
+            "A shows no topics at all: it has none, or its user may not describe them",
+            id="nothing but a broker's own",
+        ),
         pytest.param((), ["orders"], "topics is empty, so nothing is selected", id="empty list"),
         pytest.param(
             ("B.sales",),
