@@ -64,7 +64,9 @@ class KafkaAdmin:
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
         self._complaints = Complaints()
-        self._client = AdminClient(quiet(client, self._complaints))
+        # Else a question about a topic that is not there would make the broker create it.
+        asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
+        self._client = AdminClient(asking)
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""

@@ -8,7 +8,7 @@ import pytest
 
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
-from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import Desired
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -47,13 +47,6 @@ def test_the_state_topics_are_compacted_and_fit_the_cluster(store, client, sourc
     assert {admin.topics()[each].partitions for each in names} == {1}
     assert {each["cleanup.policy"] for each in admin.topic_configs(names).values()} == {"compact"}
     store.ensure_topics(source)  # and a second time there is nothing to do
-
-
-def test_bl_047_no_broker_makes_a_topic_of_ours_by_itself(store, client, topic_name):
-    gone = status_topic(topic_name("gone"))
-    with pytest.raises(ReplicationError):
-        store.write(gone, FlowStatus("A->B"))
-    assert gone not in KafkaAdmin(client).topic_names()
 
 
 def test_bl_082_topics_that_somebody_else_made_are_used_unless_they_would_lose_state(
