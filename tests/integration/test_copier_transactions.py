@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -9,7 +10,10 @@ from dataclasses import replace
 
 import pytest
 import support
-from copying import Flow, feeding, kill, report_of, start_unit
+from copying import WAIT_S, Flow, feeding, kill, report_of, start_unit
+from kafka import KafkaAdminClient
+from kafka import TopicPartition as ClientPartition
+from kafka.admin import AbortTransactionSpec
 
 from replication.model import Mode, PartitionPlan
 
@@ -90,6 +94,34 @@ def test_nothing_of_a_transactional_unit_that_slept_is_committed(flow, tmp_path)
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
     one.assert_committed_equal()
+
+
+def test_records_of_a_transaction_that_an_admin_aborted_in_one_partition_are_copied_again(flow):
+    one = flow()
+    with feeding(one), one.copying(one.spec()) as reports:
+        one.wait_moved(50)
+        assert abort_open_transactions(one, one.partitions[0], 8) == 8
+        one.wait_moved(100)
+    assert reports[0].outcome == "clean"
+    assert one.copy_all(epoch=1).outcome == "clean"
+    one.assert_committed_equal()
+
+
+def abort_open_transactions(one: Flow, partition, times: int) -> int:
+    """Do as ``kafka-transactions.sh abort`` does, sooner and later within a transaction."""
+    where, done = ClientPartition(*partition), 0
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=one.to)) as admin:
+        deadline = time.monotonic() + WAIT_S
+        while done < times and time.monotonic() < deadline:
+            for each in admin.describe_producers([where])[where].active_producers:
+                if each.current_transaction_start_offset >= 0:
+                    time.sleep(0.01 * (done % 5))
+                    coordinator = max(each.coordinator_epoch, 0)  # as the tool does
+                    producer = each.producer_id, each.producer_epoch, coordinator
+                    admin.abort_transaction(AbortTransactionSpec(where, *producer))
+                    done += 1
+            time.sleep(0.05)
+    return done
 
 
 @pytest.mark.parametrize("crash", [False, True])
