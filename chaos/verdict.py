@@ -122,6 +122,6 @@ def _judge_compacted(
 def _seen(reader: RecordReader, partition: TopicPartition) -> list[Seen]:
     end = reader.bounds(partition)[1]
     return [
-        Seen(each.key, fingerprint(each.key, each.value, each.headers, each.time))
+        Seen(each.key, fingerprint(each.key, each.value, each.headers, each.time[0]))
         for each in reader.read(partition, end)
     ]

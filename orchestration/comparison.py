@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replication.adapters.record_reader import RecordReader
@@ -29,10 +30,11 @@ class TopicPair(NamedTuple):
     target: str
 
 
-def _print(record: Record) -> Print:
+def _print(record: Record, *, timed: bool) -> Print:
     """Return a record's fingerprint, without the header that a copy may have more."""
     headers = [each for each in record.headers if each[0] != ORIGIN]
-    return Print(record.offset, fingerprint(record.key, record.value, headers, record.time))
+    time_ms = record.time[0] if timed else None
+    return Print(record.offset, fingerprint(record.key, record.value, headers, time_ms))
 
 
 def _any(_: Record) -> bool:
@@ -65,6 +67,7 @@ class Result(NamedTuple):
 
     work: Work
     comparison: Comparison
+    timed: bool = True  # False: the target gives records its own time, so times do not count
 
 
 class TopicComparer:
@@ -119,13 +122,19 @@ class TopicComparer:
         appended = own.of_target(work.target, work.target_end) if own else _any
         source = self._records(self._source, work.source, work.source_end, progress)
         target = self._records(self._target, work.target, work.target_end, lambda _: None)
+        first = next(target, None)
+        timed = first is None or not first.retimed
         found = compare(
-            (_print(each) for each in source if copied(each)),
-            (_print(each) for each in target if appended(each)),
+            (_print(each, timed=timed) for each in source if copied(each)),
+            (
+                _print(e, timed=timed)
+                for e in chain([first] if first else [], target)
+                if appended(e)
+            ),
             foreign_ok=self._options.foreign_ok,
             limits=self._options.limits,
         )
-        return Result(work, found)
+        return Result(work, found, timed)
 
     def _records(
         self,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
 _AT_ONCE = 8  # partitions
-_LOG_APPEND_TIME = 2
 
 
 class Signs(NamedTuple):
@@ -173,7 +172,7 @@ class _BothPrints(NamedTuple):
 
 def _both_prints(record: Record) -> _BothPrints:
     return _BothPrints(
-        record.time[1] != _LOG_APPEND_TIME,
+        not record.retimed,
         _print(record, timed=True),
         _print(record, timed=False),
     )
@@ -181,5 +180,5 @@ def _both_prints(record: Record) -> _BothPrints:
 
 def _print(record: Record, *, timed: bool) -> Print:
     """Return the record's fingerprint; a target that stamps records itself keeps no time."""
-    time = (record.time[0] if timed else 0, 0)
-    return Print(record.offset, fingerprint(record.key, record.value, record.headers, time))
+    time_ms = record.time[0] if timed else None
+    return Print(record.offset, fingerprint(record.key, record.value, record.headers, time_ms))

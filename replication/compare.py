@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LENGTH = struct.Struct(">i")
-_TIME = struct.Struct(">qb")
+_TIME = struct.Struct(">q")
 
 
 class Kind(StrEnum):
@@ -93,10 +93,14 @@ def fingerprint(
     key: bytes | None,
     value: bytes | None,
     headers: Sequence[tuple[str, bytes | None]],
-    time: tuple[int, int],
+    time_ms: int | None,
 ) -> int:
-    """Return 64 bits that stand for a record's content; ``time`` is (milliseconds, type)."""
-    parts = [_TIME.pack(*time), *_sized(key), *_sized(value)]
+    """Return 64 bits that stand for a record's content; ``time_ms``: None where it is no matter.
+
+    The timestamp's type says what the topic is told to do, not what the record holds.
+    """
+    time = b"" if time_ms is None else _TIME.pack(time_ms)
+    parts = [time, *_sized(key), *_sized(value)]
     for name, content in headers:
         parts += (*_sized(name.encode()), *_sized(content))
     return int.from_bytes(blake2b(b"".join(parts), digest_size=8).digest(), "big")

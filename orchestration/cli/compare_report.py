@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from replication.compare import Example
 
 
+_OWN_TIME = "the target gives records its own (message.timestamp.type=LogAppendTime)"
+
+
 class Row(NamedTuple):
     """A partition's result and the flow that it belongs to."""
 
@@ -26,7 +29,8 @@ class Row(NamedTuple):
 def totals(rows: Iterable[Row]) -> dict[str, int]:
     """Return sums over all partitions, by name; a kind's name has underscores."""
     sums = dict.fromkeys(("records", "target_records", "same", *map(_name, Kind), "not_yet"), 0)
-    for _, (_, comparison) in rows:
+    for each in rows:
+        comparison = each.result.comparison
         sums["records"] += comparison.source_records
         sums["target_records"] += comparison.target_records
         sums["same"] += comparison.equal
@@ -67,8 +71,10 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def examples(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield a line a partition and kind: how many, and where the first are."""
-    for _, (work, comparison) in rows:
+    """Yield a line a partition and kind: how many, and where the first are; what did not count."""
+    for _, (work, comparison, timed) in rows:
+        if not timed:
+            yield f"{work.source} -> {work.target}: times do not count: {_OWN_TIME}"
         for kind, finding in comparison.found.items():
             if finding.count:
                 where = "; ".join(map(_where, finding.examples))
@@ -97,12 +103,13 @@ def _topic(row: Row) -> tuple[str, str, str]:
 
 
 def _partition(row: Row) -> dict[str, Any]:
-    work, comparison = row.result
+    work, comparison, timed = row.result
     return {
         "flow": row.flow,
         "source": str(work.source),
         "target": str(work.target),
         **totals([row]),
+        "timestamps_count": timed,
         "examples": {
             _name(kind): [each._asdict() for each in finding.examples]
             for kind, finding in comparison.found.items()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from confluent_kafka import (
     TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
     KafkaError,
@@ -49,6 +50,11 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     time: tuple[int, int]
+
+    @property
+    def retimed(self) -> bool:
+        """Say whether a broker put its own time on it (message.timestamp.type=LogAppendTime)."""
+        return self.time[1] == TIMESTAMP_LOG_APPEND_TIME
 
 
 class RecordReader:

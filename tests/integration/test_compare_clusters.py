@@ -6,9 +6,10 @@ import json
 
 import pytest
 from confluent_kafka import Producer
-from support import create_topic, produce, some_records
+from support import consume_all, create_topic, produce, some_records
 from typer.testing import CliRunner
 
+from orchestration.cli.compare_report import Row, examples
 from orchestration.cli.main import app
 from orchestration.comparison import Options, TopicPair, compare_topics
 from replication.compare import Kind
@@ -157,3 +158,23 @@ def test_the_command_says_when_nothing_is_selected(command):
     done = command("--topics", "none")
     assert done.exit_code == 2
     assert "no topic to compare" in done.stderr
+
+
+@pytest.mark.parametrize("stamping", ["source", "target"])
+def test_where_brokers_put_their_own_time_on_records_a_copy_is_equal_and_it_is_said(
+    source_cluster, target_cluster, topic_name, stamping
+):
+    topic, own = topic_name(), {"message.timestamp.type": "LogAppendTime"}
+    clients = []
+    for cluster, name in ((source_cluster, "source"), (target_cluster, "target")):
+        create_topic(cluster.bootstrap_servers, topic, 1, own if name == stamping else {})
+        clients.append({"bootstrap.servers": cluster.bootstrap_servers})
+    produce(source_cluster.bootstrap_servers, topic, [(0, b"k", b"%d" % n) for n in range(50)])
+    copied = consume_all(source_cluster.bootstrap_servers, topic)
+    records = [(0, each.key, each.value, (), each.timestamp) for each in copied]
+    produce(target_cluster.bootstrap_servers, topic, records)
+    [result] = compare_topics(*clients, [TopicPair(topic, topic)])
+    assert result.comparison.equal == 50
+    assert result.timed == (stamping == "source")
+    told = list(examples([Row("A->B", result)]))
+    assert ["times do not count" in each for each in told] == [True] * (stamping == "target")
