@@ -41,16 +41,17 @@ class Peers:
     def hear(
         self, flow: str, named: Collection[Named], fresh: Collection[Named]
     ) -> tuple[Named, ...]:
-        """Return what the others call their topics, told before what is ``fresh`` of ``flow``.
+        """Return what the others call their topics, told before what ``flow`` calls its own.
 
-        ``named`` is all that the flow selects: what it has told besides is taken back. Raises
-        ClusterUnavailable or ClusterRejected.
+        ``named`` is all that the flow selects: what it has told besides is taken back, and told
+        again should it come back. ``fresh`` is what waits for an answer. Raises ClusterUnavailable
+        or ClusterRejected.
         """
         if flow not in self._told:
             self._told[flow] = {each.topic: each for each in self._read({flow})}
         told = self._told[flow]
         gone = told.keys() - {each.topic for each in named}
-        news = [each for each in fresh if told.get(each.topic) != each]
+        news = [each for each in named if told.get(each.topic) != each]
         if news or gone:
             back = [Named(flow, topic, "") for topic in gone]
             self._store.write(status_topic(_source(flow)), *map(_record, (*back, *news)))

@@ -74,6 +74,14 @@ def test_who_waits_begins_when_the_other_one_gives_the_name_up(monkeypatch):
     assert restarted.refused(("z", "mine")) == []
 
 
+def test_a_topic_that_was_away_for_a_while_is_told_again_when_it_is_back():
+    one, other = two()
+    one.refused(("x", "all"))
+    one.refused()  # one listing of the source is without it
+    one.refused(("x", "all"))
+    assert other.refused(("z", "all")) == ["z"]
+
+
 def test_while_nothing_is_new_nobody_is_asked():
     records = StoredRecords()
     one, _ = two(records)
