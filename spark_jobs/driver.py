@@ -144,15 +144,17 @@ class Driver:
         pulse.start()
         while not all(each.done for each in self._flows):
             begin = time.monotonic()
-            self._drive(jvm)
-            pulse.beat()
+            self._drive(jvm, pulse.beat)
             time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
         pulse.stop()
         for each in self._flows:
             each.hold.close()
 
-    def _drive(self, jvm: SparkJvm) -> None:
-        """Let every flow do what is due; end at once when the JVM has gone."""
+    def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
+        """Let every flow do what is due; end at once when the JVM has gone.
+
+        ``beat`` is called after each flow: to start the queries of many takes its time.
+        """
         if self._exposition is not None:
             self._exposition.serve()
         try:
@@ -161,8 +163,11 @@ class Driver:
             for each in self._flows:
                 each.ending = self._ending
                 each.tick()
+                beat()
                 if why := each.hopeless:
                     _die(why)
+                if each.stalls(has_slots=self._has_slots):
+                    _die(f"an epoch of {each.flow.name} does not end: a process that copies hangs")
         except Exception:
             if not self._gone(jvm):
                 raise
@@ -188,13 +193,18 @@ class Driver:
         self._slots_at = time.monotonic() + _RETRY_S
         if is_stopped(self._spark):
             _die("Spark has given the application up (its cluster's log says why)")
-        free = slots(self._spark) - sum(
-            each.flow.copying.units for each in self._flows if each.query is not None
-        )
+        free = slots(self._spark) - self._taken()
         for each in waiting:
             needed = each.flow.copying.units
             each.lacking = "" if needed <= free else self._lack(needed, free)
             free -= 0 if each.lacking else needed
+
+    def _taken(self) -> int:
+        return sum(each.flow.copying.units for each in self._flows if each.query is not None)
+
+    def _has_slots(self) -> bool:
+        """Say whether all units that should run can."""
+        return self._spark is None or slots(self._spark) >= self._taken()
 
     def _lack(self, needed: int, free: int) -> str:
         return (

@@ -14,6 +14,7 @@ from replication.model import Desired, FlowState
 from replication.remembering import Last
 from spark_jobs.modes import notice, weaker
 from spark_jobs.query import first_line
+from spark_jobs.standstill import Standstill
 from spark_jobs.states import Situation, Step, decide_step, flow_state
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 _DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
-_STALL_S = 90.0  # beyond an epoch's length: a takeover at its begin may take a minute
+_STALL_EPOCHS = 2  # a task whose worker dies is tried again, for a whole epoch
+_STALL_S = 90.0  # beyond these: a takeover at an epoch's begin may take a minute
 _HEALED_S = 60.0  # a query that ran for so long starts again at once
 
 log = structlog.get_logger()
@@ -62,8 +64,7 @@ class FlowDriver:
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
-        self._running: tuple[int, int] | None = None  # epoch and plan, as last seen
-        self._moved_at = 0.0  # when that was last another one
+        self._still = Standstill()
         self._begun_at: float | None = None  # when the query was first seen to copy
 
     def tick(self) -> None:
@@ -140,10 +141,20 @@ class FlowDriver:
         """Return what only a new driver can mend; empty: nothing."""
         if gone := self._lookout.stateless:  # only a start makes them, and knows whose copies are
             return f"{gone} is gone from the target of {self.flow.name}"
-        late_s = time.monotonic() - self._moved_at - self.flow.copying.epoch / timedelta(seconds=1)
-        if self.query is not None and self._drained_at is None and late_s > _STALL_S:
-            return f"an epoch of {self.flow.name} does not end: a process that copies hangs"
         return ""
+
+    def stalls(self, *, has_slots: Callable[[], bool]) -> bool:
+        """Say whether a process that copies hangs, as an epoch does not end.
+
+        Without slots it only waits. ``has_slots`` is asked when all else speaks for it.
+        """
+        epoch_s = self.flow.copying.epoch / timedelta(seconds=1)
+        if self.query is None or self._still.seconds <= _STALL_EPOCHS * epoch_s + _STALL_S:
+            return False
+        if has_slots():
+            return True
+        self._still.begin()
+        return False
 
     @property
     def done(self) -> bool:
@@ -160,7 +171,7 @@ class FlowDriver:
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
-            self._running, self._moved_at = None, time.monotonic()
+            self._still.begin()
             log.info("query started", flow=self.flow.name, attempt=attempt)
 
     def _watch(self) -> None:
@@ -173,8 +184,9 @@ class FlowDriver:
             self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
-        if running != self._running or not self._lookout.partitions:
-            self._running, self._moved_at = running, time.monotonic()
+        self._still.see(running)
+        if not self._lookout.partitions:
+            self._still.begin()
         if running is None:
             return
         if self._begun_at is None:

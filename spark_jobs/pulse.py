@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LOOKS = 40  # Spark's calls take a moment; writing its class archive stops the JVM for some seconds
+_LOOKS = 90  # writing its class archive stops the JVM: for seconds, on a busy machine for longer
 _LOOK_S = 1.0
 
 

@@ -60,10 +60,10 @@ def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again
     conf = {"spark.local.dir": str(tmp_path)}
     (tmp_path / "blockmgr-1").mkdir()
     driving._blocks = block_places(conf)
-    driving._drive(SimpleNamespace(alive=True))
+    driving._drive(SimpleNamespace(alive=True), list)
     assert driving.said == []
     shutil.rmtree(tmp_path)
-    driving._drive(SimpleNamespace(alive=True))
+    driving._drive(SimpleNamespace(alive=True), list)
     assert driving.said == [f"somebody has deleted Spark's files in {tmp_path}"]
 
 
@@ -99,46 +99,78 @@ def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
     assert flow.hopeless == "x is gone from the target of A->B"
 
 
+def pass_time(flow, seconds: int) -> None:
+    for _ in range(seconds):
+        flow.clock[0] += 1
+        flow._watch()
+
+
+def stalls(flow) -> bool:
+    return flow.stalls(has_slots=lambda: True)
+
+
 def test_bl_122_an_epoch_that_does_not_end_shows_that_a_process_hangs(flow):
     for _ in range(4):
-        flow.clock[0] += 100
+        pass_time(flow, 100)
         flow.query.running = (flow.query.running[0] + 1, 1)
         flow._watch()
-        assert flow.hopeless == ""
-    flow.clock[0] += 119
+        assert not stalls(flow)
+    pass_time(flow, 150)  # two epochs, as of a task that is tried again, and a takeover
+    assert not stalls(flow)
+    pass_time(flow, 1)
+    assert stalls(flow)
+
+
+def test_who_was_frozen_for_an_hour_has_not_waited_for_an_hour(flow):
+    flow.clock[0] += 3600
     flow._watch()
-    assert flow.hopeless == ""
-    flow.clock[0] += 2
-    flow._watch()
-    assert flow.hopeless == "an epoch of A->B does not end: a process that copies hangs"
+    assert not stalls(flow)
+
+
+def test_without_slots_an_epoch_only_waits(flow):
+    pass_time(flow, 151)
+    assert not flow.stalls(has_slots=lambda: False)
+    assert not stalls(flow), "it is given all of its time from then on"
+    pass_time(flow, 152)
+    assert stalls(flow)
 
 
 def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
     flow.hold = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
     flow._lookout.tell = lambda **_: None
     flow._starter = lambda *_: AnEpoch()
-    flow.query = None
-    flow.clock[0] += 1000
+    pass_time(flow, 151)
     flow._start()
-    assert flow.hopeless == ""
+    assert not stalls(flow)
     flow.query.running = None
-    flow.clock[0] += 121
-    flow._watch()
-    assert flow.hopeless != "", "it never began one"
+    pass_time(flow, 151)
+    assert stalls(flow), "it never began one"
 
 
 def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
     flow._lookout.partitions = ()
-    for _ in range(3):
-        flow.clock[0] += 1000
-        flow._watch()
-        assert flow.hopeless == ""
+    pass_time(flow, 200)
+    assert not stalls(flow)
     flow._lookout.partitions = ("some",)
     flow._watch()
-    assert flow.hopeless == ""
+    assert not stalls(flow)
 
 
 def test_a_driver_ends_when_one_of_its_flows_is_hopeless(driving):
-    driving._flows = [SimpleNamespace(tick=list, hopeless=each) for each in ("", "x is gone")]
-    driving._drive(SimpleNamespace(alive=True))
+    driving._flows = [a_driven_flow(), a_driven_flow(hopeless="x is gone")]
+    driving._drive(SimpleNamespace(alive=True), list)
     assert driving.said == ["x is gone"]
+
+
+def test_a_driver_ends_when_one_of_its_flows_stalls_and_beats_for_each(driving):
+    driving._flows = [a_driven_flow(), a_driven_flow(stalls=True)]
+    beats = []
+    driving._drive(SimpleNamespace(alive=True), lambda: beats.append(1))
+    assert driving.said == ["an epoch of A->B does not end: a process that copies hangs"]
+    assert len(beats) == 2
+
+
+def a_driven_flow(hopeless="", *, stalls=False):
+    return SimpleNamespace(
+        tick=list, hopeless=hopeless, stalls=lambda **_: stalls, flow=SimpleNamespace(name="A->B")
+    )
