@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from contextlib import contextmanager
 
@@ -22,7 +21,8 @@ class Both:
     """A file that both read, one topic, and whoever copies it at the moment."""
 
     def __init__(self, source, target, home) -> None:
-        self.app = Application(source, target, home, SETTINGS)
+        alone = "heartbeats.replication.enabled = false\n"  # the source may hold other tests' ones
+        self.app = Application(source, target, home, SETTINGS + alone)
         self.topic = self.app.topic()
         self.mirrormakers = []
         self._batch = 0
@@ -127,8 +127,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
         assert "nobody is in group" in plan.output
         assert "more are there already" in plan.output
         assert "is taken over" not in plan.output
-        done = both.takeover("--yes").output  # other tests' heartbeats may be a third one
-        assert re.search("[23] partitions are taken over", done), done
+        assert "2 partitions are taken over" in both.takeover("--yes").output
         repeated = both.repeated()
         driver = both.app.start()
         both.await_more()
@@ -150,7 +149,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
         file.write("B.exactly.once.source.support = enabled\n")
     with both.load():
         back = both.command("handback", "--to-mm2", str(both.app.config), "--yes")
-        assert re.search("[23] partitions are handed back", back.output), back
+        assert "2 partitions are handed back" in back.output, back
         mirrormaker = both.mirrormaker()
         both.await_more()
     wait_for(both.is_complete)
