@@ -24,10 +24,17 @@ from replication.acls import (
 from replication.heartbeat_names import heartbeat_names
 from replication.java_replacement import template_of
 from replication.policy import policy_for
-from replication.state import PROBE_TOPIC, PRODUCERS_TOPIC, flow_topics, letters_topic
+from replication.state import (
+    PROBE_TOPIC,
+    PRODUCERS_TOPIC,
+    anchors_topic,
+    flow_topics,
+    letters_topic,
+    status_topic,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from replication.config.model import Config, Flow
     from replication.policy import ReplicationPolicy
@@ -54,14 +61,12 @@ class Need:
 def needed(config: Config) -> tuple[Need, ...]:
     """Return what all flows of a file need, by cluster and resource."""
     beats = heartbeat_names(config)
-    found = (need for flow in config.flows for need in _needs(flow, config.clusters, beats))
+    found = (need for flow in config.flows for need in _needs(flow, config, beats))
     return tuple(sorted(found, key=lambda each: (each.cluster, each.resource, each.flow)))
 
 
-def _needs(
-    flow: Flow, aliases: Collection[str], beats: Mapping[str, frozenset[str]]
-) -> Iterator[Need]:
-    policy = policy_for(flow, aliases)
+def _needs(flow: Flow, config: Config, beats: Mapping[str, frozenset[str]]) -> Iterator[Need]:
+    policy = policy_for(flow, config.clusters)
     for resource, operations, why in (
         *_source(flow, beats[flow.source]),
         *_source_duties(flow, policy),
@@ -70,6 +75,7 @@ def _needs(
     for resource, operations, why in (
         *_target(flow, policy, beats[flow.source]),
         *_target_duties(flow, policy),
+        *_peers(flow, config),
     ):
         yield Need(flow.target, resource, operations, why, flow.name)
 
@@ -144,6 +150,15 @@ def _target_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
     if flow.mm2.checkpoints.enabled:
         name = policy.checkpoints_topic(flow.source)
         yield Resource(TOPIC, name), _OWN, "checkpoints (emit.checkpoints.enabled)"
+
+
+def _peers(flow: Flow, config: Config) -> Iterator[Wanted]:
+    """Yield what applications of other flows say on the target; in one of its own all is known."""
+    if config.spark.application == "per-target":
+        return
+    for source in sorted({each.source for each in config.flows_into(flow.target)} - {flow.source}):
+        for name in (status_topic(source), anchors_topic(source)):
+            yield Resource(TOPIC, name), ("READ",), "names that other flows give (per-flow)"
 
 
 def _copies(flow: Flow) -> Iterator[Resource]:

@@ -77,6 +77,11 @@ class NamingGuard:
                     self._changes += 1
             return mine
 
+    @property
+    def unheard(self) -> str:
+        """Which flows' names were not looked at, and why; empty: all were."""
+        return self._peers.unheard if self._peers else ""
+
     def _judged(
         self, flow: str, names: TargetNames, ours: frozenset[str], others: tuple[Named, ...]
     ) -> tuple[Conflict, ...]:

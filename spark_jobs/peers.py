@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from replication.errors import ClusterRejected
 from replication.naming_conflicts import Named
 from replication.state import NewName, status_topic
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from replication.state import Stored
 
-_AGAIN_S = 30.0  # between two looks while a topic is refused
+_AGAIN_S = 30.0  # between two looks while a topic is refused, or somebody cannot be heard
 
 
 class Said(Protocol):
@@ -35,8 +36,9 @@ class Peers:
         self._store = store
         self._others = frozenset(others)
         self._told: dict[str, dict[str, Named]] = {}  # by flow and topic of the source
-        self._heard: tuple[Named, ...] = ()
+        self._heard: dict[str, tuple[Named, ...]] = {}  # by flow
         self._look_at = 0.0
+        self.unheard = ""  # whose names cannot be read, and what follows from that
 
     def hear(
         self, flow: str, named: Collection[Named], fresh: Collection[Named]
@@ -44,11 +46,11 @@ class Peers:
         """Return what the others call their topics, told before what ``flow`` calls its own.
 
         ``named`` is all that the flow selects: what it has told besides is taken back, and told
-        again should it come back. ``fresh`` is what waits for an answer. Raises ClusterUnavailable
-        or ClusterRejected.
+        again should it come back. ``fresh`` is what waits for an answer. Raises ClusterUnavailable,
+        and ClusterRejected about the topic of ``flow`` itself.
         """
         if flow not in self._told:
-            self._told[flow] = {each.topic: each for each in self._read({flow})}
+            self._told[flow] = {each.topic: each for each in self._read(flow)}
         told = self._told[flow]
         gone = told.keys() - {each.topic for each in named}
         news = [each for each in named if told.get(each.topic) != each]
@@ -58,19 +60,41 @@ class Peers:
             told |= {each.topic: each for each in news}
             for topic in gone:
                 del told[topic]
-        if news or (fresh and time.monotonic() >= self._look_at):
-            self._heard = self._read(self._others)
+        if news:
+            self._look_at = 0.0  # and it stays due until the others have been heard
+        if (news or fresh or self.unheard) and time.monotonic() >= self._look_at:
+            self._listen()
             self._look_at = time.monotonic() + _AGAIN_S
-        return self._heard
+        return tuple(each for flow in sorted(self._heard) for each in self._heard[flow])
 
-    def _read(self, flows: Collection[str]) -> tuple[Named, ...]:
-        topics = sorted({status_topic(_source(each)) for each in flows})
-        records = [each for topic in topics for each in self._store.read(topic).values()]
+    def _listen(self) -> None:
+        """Hear the others; of one that we may not hear what was heard last is taken to hold."""
+        refusals = {}
+        for flow in sorted(self._others):
+            try:
+                self._heard[flow] = self._read(flow)
+            except ClusterRejected as error:
+                refusals[flow] = error
+        self.unheard = _unheard(refusals)
+
+    def _read(self, flow: str) -> tuple[Named, ...]:
         return tuple(
             Named(e.flow, e.topic, e.target, e.rule, e.merges, e.may_join)
-            for e in records
-            if isinstance(e, NewName) and e.flow in flows and e.target
+            for e in self._store.read(status_topic(_source(flow))).values()
+            if isinstance(e, NewName) and e.flow == flow and e.target
         )
+
+
+def _unheard(refusals: Mapping[str, ClusterRejected]) -> str:
+    """Return what to say of flows whose names we may not read; empty: there are none. Pure."""
+    if not refusals:
+        return ""
+    flow, error = next(iter(refusals.items()))
+    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
+    return (
+        f"names that {flow}{more} begins to use are not seen before it copies: our user needs "
+        f"READ on topic {status_topic(_source(flow))} of the target ({error})"
+    )
 
 
 def _source(flow: str) -> str:

@@ -91,12 +91,15 @@ class FlowPlanner:
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         return FlowPlan(
             self._partitions(chosen, there, modes),
-            (*silent, *(each.text for each in told)),
+            tuple(filter(None, (self._guard.unheard, *silent, *(each.text for each in told)))),
             self._gap(names),
-            "; ".join(filter(None, (new_times(self._modes.retimed), self._modes.unseen))),
+            "; ".join(filter(None, self._remarks())),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in told if each.refused),
         )
+
+    def _remarks(self) -> tuple[str, ...]:
+        return new_times(self._modes.retimed), self._modes.unseen, self._guard.unheard
 
     def _unnamed(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
         """Yield a sentence for each partition whose topic is named with other partitions alone."""

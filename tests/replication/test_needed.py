@@ -126,6 +126,19 @@ def test_heartbeats_are_where_a_policy_of_ones_own_says(tmp_path):
     assert not any("heartbeats" in each for each in found)
 
 
+def test_with_an_application_a_flow_each_may_read_what_the_others_call_their_topics():
+    flows = a_flow("A", "T"), a_flow("B", "T"), a_flow("A", "B")
+    for application, others in (
+        ("per-target", set()),
+        ("per-flow", {"isthmus-anchors.B.internal", "isthmus-status.B.internal"}),
+    ):
+        every = needed(a_config(*flows, application=application))
+        mine = [each for each in every if (each.flow, each.cluster) == ("A->T", "T")]
+        of_others = [each for each in mine if ".B." in each.resource.name]
+        assert {each.resource.name for each in of_others} == others
+        assert {each.operations for each in of_others} <= {("READ",)}
+
+
 def test_heartbeats_that_come_from_further_away_are_copied_too():
     chain = [a_flow("C", "A", ("c",)), a_flow("A", "B", ("a",))]
     found = rights_of(*chain)

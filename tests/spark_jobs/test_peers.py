@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from topic_cluster import StoredRecords, TopicCluster
 
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming_conflicts import Named
 from replication.state import status_topic
 from spark_jobs import peers
@@ -80,6 +82,48 @@ def test_a_topic_that_was_away_for_a_while_is_told_again_when_it_is_back():
     one.refused()  # one listing of the source is without it
     one.refused(("x", "all"))
     assert other.refused(("z", "all")) == ["z"]
+
+
+class Closed(StoredRecords):
+    """Lets nobody read the status of flows from B, for a while."""
+
+    why: Exception | None = ClusterRejected("topic authorization failed")
+
+    def read(self, topic):
+        if self.why is not None and topic == status_topic("B"):
+            raise self.why
+        return super().read(topic)
+
+
+def test_who_may_not_hear_another_one_goes_on_and_says_so_until_it_may():
+    records = Closed()
+    one, _ = two(records)
+    _, other = two(StoredRecords(records.topics))
+    assert one.refused(("x", "x")) == []
+    assert "READ on topic isthmus-status.B.internal" in one.guard.unheard
+    other.refused(("z", "all"))
+    records.why = None
+    assert one.refused(("x", "x")) == []
+    assert one.guard.unheard  # it is not asked at every look
+    one.guard._peers._look_at = 0.0
+    assert one.refused(("x", "x")) == []
+    assert one.guard.unheard == ""
+    assert one.refused(("x", "x"), ("y", "all")) == ["y"]
+
+
+def test_what_a_silent_target_did_not_tell_is_asked_at_the_next_look():
+    records = Closed()
+    one, _ = two(records)
+    _, other = two(StoredRecords(records.topics))
+    other.refused(("z", "all"))
+    records.why = None
+    one.refused(("x", "x"))
+    records.why = ClusterUnavailable("no answer")
+    two(StoredRecords(records.topics))[1].refused(("z", "all"), ("v", "both"))
+    with pytest.raises(ClusterUnavailable):
+        one.refused(("x", "x"), ("w", "both"))
+    records.why = None
+    assert one.refused(("x", "x"), ("w", "both")) == ["w"]
 
 
 def test_while_nothing_is_new_nobody_is_asked():

@@ -4,18 +4,26 @@ from clusters import MemoryClients
 from topic_cluster import StoredRecords, TopicCluster
 
 from replication.config.model import CopySettings, TopicCreation
+from replication.errors import ClusterRejected
 from replication.namer import Namer
 from replication.planning import Part, Planner
-from replication.state import PRODUCERS_TOPIC, flow_topics
+from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
+from spark_jobs.peers import Peers
 from spark_jobs.planning import FlowPlanner
 
 
 class Looking:
     """The planner of a driver, which looks at the same two clusters again and again."""
 
-    def __init__(self, copying: CopySettings | None = None, **creation: object) -> None:
+    def __init__(
+        self,
+        copying: CopySettings | None = None,
+        store: StoredRecords | None = None,
+        elsewhere: frozenset[str] = frozenset(),
+        **creation: object,
+    ) -> None:
         flow = a_flow(topics=("orders", "clicks")).model_copy(
             update={
                 "creation": TopicCreation(**{"replication_factor": 1, **creation}),
@@ -24,7 +32,9 @@ class Looking:
         )
         self._config = a_config(flow)
         namer = Namer.for_flow(flow, self._config)
-        self._planner = FlowPlanner(namer, NamingGuard(StoredRecords()), Modes())
+        store = store or StoredRecords()
+        guard = NamingGuard(store, Peers(store, elsewhere) if elsewhere else None)
+        self._planner = FlowPlanner(namer, guard, Modes())
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})
@@ -122,3 +132,19 @@ def test_bl_059_that_one_of_our_own_topics_is_gone_from_the_target_is_seen():
     assert plan(TopicCluster(orders=1, clicks=1), target).missing == ""
     del target.counts["isthmus-anchors.A.internal"]
     assert plan(TopicCluster(orders=1, clicks=1), target).missing == "isthmus-anchors.A.internal"
+
+
+def test_a_flow_that_may_not_hear_another_application_is_planned_and_says_so():
+    class Closed(StoredRecords):
+        def read(self, topic):
+            if topic == status_topic("C"):
+                raise ClusterRejected("topic authorization failed")
+            return super().read(topic)
+
+    made = Looking(store=Closed(), elsewhere=frozenset({"C->B"})).plan(
+        TopicCluster(orders=1, clicks=1), TopicCluster()
+    )
+    assert len(made.partitions) == 2
+    assert made.remark.startswith("names that C->B begins to use are not seen before it copies")
+    assert made.remark in made.notes
+    assert made.refused == ""
