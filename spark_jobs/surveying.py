@@ -1,14 +1,22 @@
 """Looks at a flow's two clusters for whoever asks for metrics, and only then.
 
 A scrape must not wait for a silent cluster: what is not answered in time goes on in its thread,
-the next scrape waits for the same answer, and meanwhile what is known is told.
+meanwhile what is known is told. Later scrapes tell a late answer, as of when it was asked for:
+
+    scrape 1   anchors 5    "where does the source end?"   no answer in time: no lag
+               (it answers: 9)
+    scrape 2   anchors 9    "where does the source end?"   no answer in time: lag 4, of scrape 1
+
+So ends meet no anchors that are newer than they, which would make a lag of 0 out of any, and a
+source that is always late has its lag told one scrape late, but by each of them.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -30,10 +38,12 @@ if TYPE_CHECKING:
     from spark_jobs.flow import FlowDriver
 
     Offsets = Mapping[TopicPartition, int]
-    Told = tuple[Mapping[TopicPartition, Anchor], tuple[Loss, ...]]
+    Anchored = Mapping[TopicPartition, Anchor]
+    Told = tuple[Anchored, tuple[Loss, ...]]
 
 PATIENCE_S = 3.0  # for each cluster; Prometheus waits ten seconds
 FRESH_S = 1.0  # anchors come about once a second: whoever asks sooner gets the same answer
+VALID_S = 90.0  # an answer, from its question on: a scrape a minute, and what both clusters take
 
 Found = TypeVar("Found")
 log = structlog.get_logger()
@@ -53,32 +63,51 @@ class Source(Protocol):
     def end_offsets(self, partitions: Collection[TopicPartition]) -> Offsets: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer(Generic[Found]):
+    """``found`` is from ``asked_ms``, when the question was put, or later."""
+
+    asked_ms: int
+    found: Found
+
+
 class _Question(Generic[Found]):
-    """Asked again when the answer before has come."""
+    """Put again when the answer before has come; never twice at once."""
 
     def __init__(self, pool: Executor, about: str) -> None:
         self._pool = pool
         self._about = about
-        self._asked: Future[Found] | None = None
+        self._open: tuple[int, Future[Found]] | None = None  # and when it was put
+        self._newest: _Answer[Found] | None = None
         self._said = ""
 
-    def ask(self, work: Callable[[], Found]) -> Found | None:
-        """Return the answer; None: none in time, or a problem, which is logged once."""
-        if self._asked is None:
-            self._asked = self._pool.submit(work)
+    def ask(self, work: Callable[[], Found]) -> _Answer[Found] | None:
+        """Return the newest answer; None: none of late, or a problem, which is logged once.
+
+        What came while nobody waited is an answer to the question of then, so it is put anew.
+        """
+        self._hear(0)
+        if self._open is None:
+            self._open = _now_ms(), self._pool.submit(work)
+        self._hear(PATIENCE_S)
+        if self._newest is None or not _is_since(self._newest.asked_ms, VALID_S):
+            return None
+        return self._newest
+
+    def _hear(self, patience_s: float) -> None:
+        """Take in the answer to the open question, if there is one in time."""
+        if self._open is None:
+            return
+        asked_ms, answer = self._open
+        if not wait([answer], patience_s).done:
+            return
+        self._open = self._newest = None
         try:
-            found = self._asked.result(PATIENCE_S)
-        except TimeoutError:
-            return None
+            self._newest = _Answer(asked_ms, answer.result())
         except ReplicationError as problem:
-            self._asked = None
             self._say(str(problem))
-            return None
-        except Exception:
-            self._asked = None
-            raise
-        self._asked, self._said = None, ""
-        return found
+        else:
+            self._said = ""
 
     def _say(self, problem: str) -> None:
         if problem != self._said:
@@ -98,7 +127,9 @@ class Survey:
         self._target = target
         self._source = source
         self._told: _Question[Told] = _Question(pool, f"{flow}: what the target says")
-        self._ends: _Question[Offsets] = _Question(pool, f"{flow}: where the source ends")
+        self._ends: _Question[tuple[Anchored, Offsets]] = _Question(
+            pool, f"{flow}: where the source ends"
+        )
         self._caught_up: dict[TopicPartition, int] = {}
         self._turn = threading.Lock()
         self._last = Copied(0, is_known=False)
@@ -106,30 +137,33 @@ class Survey:
     def look(self, plan: Collection[TopicPartition] | None) -> Copied:
         """Look at the partitions of ``plan``; None: at all that were copied before."""
         with self._turn:
-            if _now_ms() - self._last.now_ms > FRESH_S * 1000:
+            if not _is_since(self._last.now_ms, FRESH_S):
                 self._last = self._look(plan)
             return self._last
 
     def _look(self, plan: Collection[TopicPartition] | None) -> Copied:
         told = self._told.ask(self._target.look)
-        anchors, losses = told or (self._last.anchors, self._last.losses)
+        anchors, losses = told.found if told else (self._last.anchors, self._last.losses)
         wanted = anchors.keys() if plan is None else plan
-        # After the anchors, so that lag is not negative.
-        ends = self._ends.ask(lambda: self._ask_ends(wanted))
-        now_ms, lag = _now_ms(), FlowLag()
-        if ends is not None:
-            there = [each for where, each in anchors.items() if where in ends]
-            lag = flow_lag(there, ends, now_ms, self._caught_up)
-            self._caught_up = caught_up(self._caught_up, lag, now_ms)
+        # After the anchors, and with them, so that lag is not negative.
+        ends = self._ends.ask(lambda: (anchors, self._ask_ends(wanted)))
         return Copied(
-            now_ms,
+            _now_ms(),
             told is not None or self._last.is_known,
             anchors,
             losses,
-            lag,
+            self._lag(ends) if ends else FlowLag(),
             source_answers=ends is not None,
             target_answers=told is not None,
         )
+
+    def _lag(self, answer: _Answer[tuple[Anchored, Offsets]]) -> FlowLag:
+        """Return the lag as it was when the source was asked; of one answer always the same."""
+        anchors, ends = answer.found
+        there = [each for where, each in anchors.items() if where in ends]
+        lag = flow_lag(there, ends, answer.asked_ms, self._caught_up)
+        self._caught_up = caught_up(self._caught_up, lag, answer.asked_ms)
+        return lag
 
     def _ask_ends(self, wanted: Collection[TopicPartition]) -> Offsets:
         if not wanted:
@@ -154,6 +188,11 @@ class Surveys:
 
 def _survey(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> Survey:
     return Survey(flow.name, AnchorReader(flow), partial(source_of, flow), pool)
+
+
+def _is_since(moment_ms: int, limit_s: float) -> bool:
+    """Say whether ``moment_ms`` is at most ``limit_s`` ago; not so where the clock was set back."""
+    return 0 <= _now_ms() - moment_ms <= limit_s * 1000
 
 
 def _now_ms() -> int:

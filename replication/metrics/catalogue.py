@@ -55,7 +55,7 @@ OF_FLOWS = tuple(
             "1 for each partition that is in another state than RUNNING, whatever metrics.detail.",
             [*DETAIL, "state"],
         ),
-        ("cluster_answers", _GAUGE, "0 if a cluster did not answer this scrape.", ["cluster"]),
+        ("cluster_answers", _GAUGE, "0 if a cluster refuses, or is silent for 90 s.", ["cluster"]),
         ("query_starts_total", _COUNTER, "Streaming queries started by this driver.", ()),
         ("epochs_total", _COUNTER, "Epochs that ended under this driver.", ()),
         ("takeovers_total", _COUNTER, "Partitions that were fenced and counted.", ()),

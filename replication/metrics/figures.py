@@ -57,6 +57,7 @@ class Copied:
     """What one look at both clusters showed; of a cluster that is silent, what was known before.
 
     ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
+    ``lag`` is as of when the source was asked, which is a while ago where it is slow.
     """
 
     now_ms: int
