@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import os
 import signal
 import sys
 import threading
@@ -62,15 +63,28 @@ class Launcher:
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:
         """Show, as long as this process lives and the block runs, that it acts on ``app``."""
-        directory = self.home.app(app.name)
-        directory.mkdir(parents=True, exist_ok=True)
-        with (directory / "acting.lock").open("ab") as handle:
+        lock = self._acting_lock(app)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_SH)  # shared: that two act is for others to prevent
-            yield
+            try:
+                yield
+            finally:
+                os.utime(handle.fileno())
 
     def is_acted_on(self, app: Application) -> bool:
         """Say whether a process on this host is starting or stopping ``app``."""
-        return is_locked(self.home.app(app.name) / "acting.lock", fcntl.LOCK_EX)
+        return is_locked(self._acting_lock(app), fcntl.LOCK_EX)
+
+    def acted_at(self, app: Application) -> float:
+        """Return when a process last ended acting on ``app``, in s since 1970; 0: never.
+
+        One that was killed did not.
+        """
+        try:
+            return self._acting_lock(app).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
 
     def start(self, app: Application) -> Process:
         """Start the watcher unless it lives, and return it."""
@@ -105,6 +119,9 @@ class Launcher:
             arguments += ["--flow", app.flows[0]]
         state = ["--state-dir", str(self.home.root)]
         return [sys.executable, "-m", "spark_jobs.watch", *arguments, *state]
+
+    def _acting_lock(self, app: Application) -> Path:
+        return self.home.app(app.name) / "acting.lock"
 
     def _pid_file(self, app: Application) -> Path:
         return self.home.app(app.name) / "watcher.pid"

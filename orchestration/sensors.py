@@ -10,6 +10,7 @@ import dagster as dg
 
 from orchestration.assets import slug
 from orchestration.jobs import launch_flow, stop_application
+from orchestration.launcher import Launcher
 from orchestration.observe import FlowLook, Processes, now_ms
 from orchestration.reports import Event, Report, Told, build_report, tell
 from orchestration.resources import Plant
@@ -60,22 +61,37 @@ def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
     application, and all that waits for its turn, for minutes.
     """
     apps = {slug(each.name): each for each in applications(plant.config())}
-    acts, busy = plant.launcher().is_acted_on, set()
+    here, busy = plant.launcher(), set()
     active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
     since = time.time() - FORGOTTEN_S
     for each in active:
         tag = each.dagster_run.tags.get(APPLICATION_TAG)
-        if tag in apps and _may_be_dead(each) and not acts(apps[tag]):
+        if tag in apps and _is_dead(each, apps[tag], here, instance):
             instance.report_run_failed(each.dagster_run, "Its process is gone.")
         elif tag is not None and each.create_timestamp.timestamp() > since:
             busy.add(tag)
     return frozenset(busy)
 
 
-def _may_be_dead(record: dg.RunRecord) -> bool:
-    """Say whether a run is in its state for so long that its process would show that it acts."""
-    limit_s = SHOWS_S.get(record.dagster_run.status)
-    return limit_s is not None and time.time() - record.update_timestamp.timestamp() > limit_s
+def _is_dead(
+    record: dg.RunRecord, app: Application, here: Launcher, instance: dg.DagsterInstance
+) -> bool:
+    """Say whether a run is in its state for so long that its process would show that it acts.
+
+    A run that has acted takes a while to say that it has ended.
+    """
+    run = record.dagster_run
+    limit_s = SHOWS_S.get(run.status)
+    if limit_s is None or _is_younger(record.update_timestamp.timestamp(), limit_s):
+        return False
+    if here.is_acted_on(app) or _is_younger(here.acted_at(app), limit_s):  # in this order
+        return False
+    again = instance.get_run_by_id(run.run_id)
+    return again is not None and again.status == run.status
+
+
+def _is_younger(at: float, limit_s: float) -> bool:
+    return time.time() - at <= limit_s
 
 
 def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:

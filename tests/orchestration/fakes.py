@@ -64,6 +64,7 @@ class World:
         self.watched: set[str] = set()
         self.driven: set[str] = set()
         self.acted_on: set[str] = set()
+        self.acted_until = 0.0
         self.started: list[str] = []
         self.stopped: list[str] = []
         self.home = Home(Path("/nowhere"))
@@ -83,6 +84,9 @@ class World:
 
     def is_acted_on(self, app: Application) -> bool:
         return app.name in self.acted_on
+
+    def acted_at(self, app: Application) -> float:
+        return self.acted_until
 
     @contextmanager
     def acting(self, app: Application) -> Iterator[None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 
@@ -47,3 +49,16 @@ def test_two_that_act_at_a_time_do_not_wait_for_each_other(launcher):
             assert launcher.is_acted_on(APP)
         assert launcher.is_acted_on(APP)
     assert not launcher.is_acted_on(APP)
+
+
+def test_when_a_process_has_acted_is_seen_unless_it_was_killed(launcher):
+    assert launcher.acted_at(APP) == 0
+    with launcher.acting(APP):
+        lock = launcher.home.app(APP.name) / "acting.lock"
+        os.utime(lock, (7, 7))
+    assert launcher.acted_at(APP) > 7
+    os.utime(lock, (7, 7))
+    with contextlib.suppress(KeyError), launcher.acting(APP):
+        assert launcher.acted_at(APP) == 7  # as it stays if nothing but a kill ends it
+        raise KeyError
+    assert launcher.acted_at(APP) > 7

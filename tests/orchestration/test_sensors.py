@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
+import time
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import dagster as dg
 import pytest
+from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 
 from orchestration import sensors
@@ -83,6 +85,32 @@ def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another
     (request,) = tick(world, instance, held_up.cursor).run_requests
     assert request.job_name == "launch_flow"
     assert instance.get_run_by_id(dead.run_id).status == dg.DagsterRunStatus.FAILURE
+
+
+def test_a_run_that_has_acted_is_given_time_to_say_that_it_has_ended(world, instance, monkeypatch):
+    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)  # as if begun long ago
+    run = create_run_for_test(
+        instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
+    )
+    world.acted_until = time.time() + 600  # as if it had ended to act a moment ago
+    assert not tick(world, instance).run_requests
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.STARTED
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_no_failure(world, instance, monkeypatch):
+    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)
+    run = create_run_for_test(
+        instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
+    )
+
+    def ends(_: object) -> bool:
+        ended = DagsterEvent(DagsterEventType.RUN_SUCCESS.value, run.job_name)
+        instance.report_dagster_event(ended, run.run_id)
+        return False
+
+    monkeypatch.setattr(world, "is_acted_on", ends)
+    tick(world, instance)
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.SUCCESS
 
 
 def test_a_tick_that_died_before_its_cursor_was_saved_asks_for_the_same_run(world, instance):
