@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -52,18 +53,31 @@ class Exposition:
         self._driver = driver
         self._jvm = jvm
         self._try_at = 0.0
+        self._trying: threading.Thread | None = None
         self._said = ""
 
     def serve(self) -> None:
-        """Begin to listen if that is wanted and not done yet; where it cannot be, try again."""
+        """Begin to listen if that is wanted and not done yet; where it cannot be, try again.
+
+        Returns at once: names are looked up, for tens of seconds where the resolver is silent.
+        """
         if self._wanted is None or self.port is not None or time.monotonic() < self._try_at:
             return
+        if self._trying is not None and self._trying.is_alive():
+            return
         self._try_at = time.monotonic() + _RETRY_S
-        where = f"{self._settings.host}:{self._wanted}"
+        # A daemon: a driver that ends does not wait for it.
+        self._trying = threading.Thread(
+            target=self._listen, args=[self._wanted], name="metrics endpoint", daemon=True
+        )
+        self._trying.start()
+
+    def _listen(self, port: int) -> None:
+        where = f"{self._settings.host}:{port}"
         try:
             from prometheus_client import start_http_server  # noqa: PLC0415 - only where asked for
 
-            server, _ = start_http_server(self._wanted, self._settings.host, self._registry())
+            server, _ = start_http_server(port, self._settings.host, self._registry())
         except (OSError, OverflowError) as error:
             said = f"{where}: {getattr(error, 'strerror', None) or error}"
             self._complain(f"{said}; free it, or choose another metrics.port or metrics.host")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -26,6 +27,15 @@ def exposition(port: int | None, host: str = "127.0.0.1") -> Exposition:
     return Exposition(MetricsSettings(host=host), port, lambda: [FIGURES], driver, os.getpid())
 
 
+def serve(made: Exposition) -> None:
+    """Let it try, and wait until it has."""
+    made.serve()
+    for each in threading.enumerate():
+        if each.name == "metrics endpoint":
+            each.join(20)
+            assert not each.is_alive()
+
+
 @pytest.fixture
 def clock(monkeypatch):
     moment = [1000.0]
@@ -37,7 +47,7 @@ def test_it_serves_what_is_the_case_when_it_is_asked(clock):
     made = exposition(0)
     with capture_logs() as logs:
         for _ in range(2):
-            made.serve()
+            serve(made)
             clock[0] += 60
     address = f"http://127.0.0.1:{made.port}/metrics"
     assert [each["address"] for each in logs] == [address]
@@ -53,7 +63,7 @@ def test_it_serves_what_is_the_case_when_it_is_asked(clock):
 
 def test_without_a_port_nobody_listens():
     made = exposition(None)
-    made.serve()
+    serve(made)
     assert made.port is None
 
 
@@ -62,19 +72,19 @@ def test_a_port_that_is_taken_is_said_once_and_tried_again(clock):
         port = taken.getsockname()[1]
         made = exposition(port)
         for _ in range(2):
-            made.serve()
+            serve(made)
             clock[0] += 31
-        made.serve()
+        serve(made)
     (log,) = logs
     assert log["log_level"] == "warning"
     assert log["reason"] == (
         f"127.0.0.1:{port}: Address already in use; "
         "free it, or choose another metrics.port or metrics.host"
     )
-    made.serve()
+    serve(made)
     assert made.port is None, "it is too soon"
     clock[0] += 31
-    made.serve()
+    serve(made)
     assert made.port == port
 
 
@@ -88,6 +98,26 @@ def test_a_port_that_is_taken_is_said_once_and_tried_again(clock):
 def test_what_cannot_be_listened_on_holds_nothing_up(port, host, why):
     with capture_logs() as logs:
         made = exposition(port, host)
-        made.serve()
+        serve(made)
     assert logs[0]["reason"].startswith(why)
     assert made.port is None
+
+
+def test_a_resolver_that_is_silent_holds_no_driver_up(clock, monkeypatch):
+    asked, may, look_up = [], threading.Event(), socket.getaddrinfo
+
+    def silent(*about, **more):
+        asked.append(about)
+        assert may.wait(10)
+        return look_up(*about, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    made = exposition(0)
+    for _ in range(3):
+        made.serve()
+        clock[0] += 31
+        assert made.port is None
+    may.set()
+    serve(made)
+    assert made.port is not None
+    assert len(asked) == 1, "one attempt is open, no more"
