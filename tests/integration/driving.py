@@ -106,6 +106,20 @@ class Application:
         """Return what the driver's metrics say, if it serves any."""
         return scrape(re.findall(r"metrics are served +address=(\S+)", self.log())[-1])
 
+    def await_scrape(self, check: Callable[[Scrape], None], limit_s: float = 60) -> None:
+        """Scrape until one scrape has all that ``check`` asserts; else its last word is raised."""
+        deadline = time.monotonic() + limit_s
+        while True:
+            found = self.scrape()
+            try:
+                check(found)
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
     def status(self, flow: str = "") -> FlowStatus:
         name = flow or self.flow
         found = self.store.read(status_topic(name.partition("->")[0]))

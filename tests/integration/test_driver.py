@@ -128,22 +128,24 @@ def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
     wait_for(lambda: running.is_copied(topic), 20)
     labels = {"source": running.alias, "target": "B", "topic": topic}
     labels["target_topic"] = f"{running.alias}.{topic}"
-    wait_for(lambda: running.scrape().of("isthmus_records_total", **labels) == 300, 20)
-    found = running.scrape()
-    for number in ("0", "1"):
-        ours = {**labels, "partition": number}
-        count = sum(str(each[0]) == number for each in truth)
-        assert found.of("isthmus_records_total", **ours) == count
-        assert found.of("isthmus_replication_latency_seconds_count", **ours) == count
-        assert found.of("isthmus_lag_records", **ours) == 0
-        assert found.of("isthmus_lag_seconds", **ours) == 0
-        age = found.of("isthmus_record_age_seconds_sum", **ours)
-        assert 0 <= age <= found.of("isthmus_replication_latency_seconds_sum", **ours)
-    assert found.of("isthmus_flow_state", source=running.alias, state="RUNNING") == 1
-    assert found.of("isthmus_flow_state", source="down", state="FAILED") == 1
-    assert found.of("isthmus_cluster_answers", source="down", cluster="down") == 0
-    assert found.of("isthmus_copy_cpu_seconds_total", source=running.alias) > 0
-    assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
+
+    def all_is_told(found):
+        for number in ("0", "1"):
+            ours = {**labels, "partition": number}
+            count = sum(str(each[0]) == number for each in truth)
+            assert found.of("isthmus_records_total", **ours) == count
+            assert found.of("isthmus_replication_latency_seconds_count", **ours) == count
+            assert found.of("isthmus_lag_records", **ours) == 0
+            assert found.of("isthmus_lag_seconds", **ours) == 0
+            age = found.of("isthmus_record_age_seconds_sum", **ours)
+            assert 0 <= age <= found.of("isthmus_replication_latency_seconds_sum", **ours)
+        assert found.of("isthmus_flow_state", source=running.alias, state="RUNNING") == 1
+        assert found.of("isthmus_flow_state", source="down", state="FAILED") == 1
+        assert found.of("isthmus_cluster_answers", source="down", cluster="down") == 0
+        assert found.of("isthmus_copy_cpu_seconds_total", source=running.alias) > 0
+        assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
+
+    running.await_scrape(all_is_told)
 
 
 def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(running):
@@ -173,9 +175,12 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     running.produce(topic, 10, seed=2)
     time.sleep(3)
     assert not running.is_copied(topic)
-    found = running.scrape()
-    assert found.of("isthmus_lag_records", source=running.alias, topic=topic) == 10
-    assert found.of("isthmus_flow_wanted", source=running.alias) == 0
+
+    def it_is_told(found):
+        assert found.of("isthmus_lag_records", source=running.alias, topic=topic) == 10
+        assert found.of("isthmus_flow_wanted", source=running.alias) == 0
+
+    running.await_scrape(it_is_told)
     running.ask(Desired.RUN)
     wait_for(lambda: running.is_copied(topic), 30)
 
