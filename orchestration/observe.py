@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from replication.config.model import Flow
     from replication.supervision import Application
 
-_RUN = Desired.RUN
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -93,6 +92,11 @@ class FlowLook:
         status = self.seen.status
         return max(0, self.seen.now_ms - status.started_ms) / 1000 if status else 0.0
 
+    @property
+    def due_s(self) -> float:
+        """Seconds since the driver could do its duties: since it is up and the flow is to run."""
+        return min(self.up_s, max(0, self.seen.now_ms - self.seen.desired_ms) / 1000)
+
     def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
         return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms)
 
@@ -128,11 +132,13 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
         anchors = standing(anchors, ends)
     except ReplicationError as error:
         source_silence = f"source {flow.source} gave no answer ({error})"
+    intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     seen = Seen(
         flow=flow.name,
         host=socket.gethostname(),
         now_ms=now_ms(),
-        desired=next((Desired(each.desired) for each in stored if isinstance(each, Intent)), _RUN),
+        desired=Desired(intent.desired),
+        desired_ms=intent.at_ms,
         status=next((each for each in stored if isinstance(each, FlowStatus)), None),
         anchors=anchors,
         losses=_losses(stored),

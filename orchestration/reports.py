@@ -13,9 +13,9 @@ import dagster as dg
 
 from orchestration.assets import stream_key
 from replication import losses
-from replication.beating import beating
+from replication.beating import beating, resting
 from replication.lag import FlowLag, SlaVerdict, evaluate_sla
-from replication.model import Desired, FlowState
+from replication.model import FlowState
 from replication.rates import Rate, Sample, rate, sample
 
 if TYPE_CHECKING:
@@ -148,11 +148,10 @@ def _answer(report: Report, check: str) -> tuple[bool, str]:
     if check == LOSS_CHECK:
         return losses.told(report.look.seen.losses, report.look.seen.now_ms)
     if check == BEAT_CHECK:
-        look = report.look
-        settings, seen, wanted = look.flow.mm2.heartbeats, look.seen, look.seen.desired
-        return beating(
-            settings, look.duties, seen.now_ms, up_s=look.up_s, wanted=wanted is Desired.RUN
-        )
+        look, status = report.look, report.look.seen.status
+        rests = resting(look.seen.desired, status.state if status else None)
+        settings, now_ms = look.flow.mm2.heartbeats, look.seen.now_ms
+        return beating(settings, look.duties, now_ms, due_s=look.due_s, rests=rests)
     health = report.look.health
     return health.healthy, f"{health.state}: {health.reason}"
 

@@ -38,6 +38,7 @@ class Seen:
     host: str  # of the observer
     now_ms: int
     desired: Desired = Desired.RUN
+    desired_ms: int = 0  # when a person last said so
     status: FlowStatus | None = None
     anchors: tuple[Anchor, ...] = ()
     losses: tuple[Loss, ...] = ()  # of all times, the newest last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 import warnings
@@ -170,6 +171,20 @@ def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
     (event,) = tick(world, instance, first.cursor).asset_events
     assert (event.check_name, event.passed) == ("heartbeat_age", False)
     assert "no leader" in event.description
+
+
+def test_heartbeats_from_before_a_pause_make_no_check_red(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100, started_ms=1)
+    world.target.write(status_topic("A"), DutyReport("A->B", HEARTBEATS_DUTY, now_ms() - 900_000))
+    world.target.write(status_topic("A"), Intent("A->B", "run", at_ms=now_ms()))
+    resumed = tick(world, instance)
+    assert json.loads(resumed.cursor)["told"]["A->B"]["beating"]
+    world.target.write(status_topic("A"), Intent("A->B", "run", at_ms=now_ms() - 900_000))
+    still = tick(world, instance, resumed.cursor)
+    assert not json.loads(still.cursor)["told"]["A->B"]["beating"]
+    world.copy(records=100, end=100, started_ms=1, state="PAUSED")
+    assert json.loads(tick(world, instance).cursor)["told"]["A->B"]["beating"]
 
 
 def test_an_idle_flow_is_not_materialized(world, instance):

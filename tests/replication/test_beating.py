@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from replication.beating import beating
+from replication.beating import beating, resting
 from replication.config.model import Heartbeats
+from replication.model import Desired
 from replication.state import DutyReport
 
 NOW = 1_000_000
@@ -19,25 +20,37 @@ def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> DutyRe
 
 
 @pytest.mark.parametrize(
-    ("reports", "up_s", "passed", "why"),
+    ("reports", "due_s", "passed", "why"),
     [
         ([report(69)], 500, True, "the newest is 69 s old, limit 70s"),
         ([report(71)], 500, False, "the newest is 71 s old, limit 70s"),
         ([report(1, ok=False)], 500, False, "1 s ago: no leader"),
         ([report(1, name="checkpoints")], 71, False, "none was written in 71 s"),
         ([], 69, True, "none was written in 69 s"),
+        # These are of a time before the flow was stopped, or paused.
+        ([report(900)], 69, True, "none was written in 69 s"),
+        ([report(900)], 71, False, "none was written in 71 s"),
+        ([report(900, ok=False)], 2, True, "none was written in 2 s"),
     ],
 )
-def test_heartbeats_are_late_a_minute_after_they_were_due(reports, up_s, passed, why):
-    assert beating(EVERY, reports, NOW, up_s=up_s, wanted=True) == (passed, why)
+def test_heartbeats_are_late_a_minute_after_they_were_due(reports, due_s, passed, why):
+    assert beating(EVERY, reports, NOW, due_s=due_s, rests="") == (passed, why)
 
 
 @pytest.mark.parametrize(
-    ("settings", "wanted", "why"),
+    ("settings", "desired", "state", "why"),
     [
-        (EVERY, False, "the flow is not to run"),
-        (Heartbeats(enabled=False), True, "switched off in the file"),
+        (EVERY, Desired.PAUSE, "RUNNING", "the flow is not to run"),
+        (EVERY, Desired.RUN, "PAUSED", "the flow is still PAUSED"),
+        (EVERY, Desired.RUN, "STOPPED", "the flow is still STOPPED"),
+        (Heartbeats(enabled=False), Desired.RUN, "RUNNING", "switched off in the file"),
     ],
 )
-def test_heartbeats_that_nobody_wants_are_not_missed(settings, wanted, why):
-    assert beating(settings, [], NOW, up_s=500, wanted=wanted) == (True, why)
+def test_heartbeats_that_nobody_expects_are_not_missed(settings, desired, state, why):
+    rests = resting(desired, state)
+    assert beating(settings, [report(900)], NOW, due_s=900, rests=rests) == (True, why)
+
+
+@pytest.mark.parametrize("state", [None, "STARTING", "RUNNING", "DEGRADED", "FAILED"])
+def test_a_flow_that_is_to_run_is_expected_to_beat(state):
+    assert resting(Desired.RUN, state) == ""
