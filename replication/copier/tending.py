@@ -91,11 +91,17 @@ class Tending:
         """Ask for leaders, then apply each troubled lane's remedy."""
         await self._refresh(self._troubled)
         await self.arrange(list(self._troubled))
-        async with self.ends.takeover.turn:
-            await self._judge(self._asking_for(Remedy.JUDGE))
+        # First those that only had to wait: a transaction that needs them holds the turn meanwhile.
+        self._go_on()
+        if self._asking_for(Remedy.JUDGE):
+            async with self.ends.takeover.turn:
+                await self._judge(self._asking_for(Remedy.JUDGE))
         target = self.ends.target
         uncounted = self._asking_for(Remedy.TAKE_OVER)
         await self._take_over([each for each in uncounted if target.leader(each.target)])
+        self._go_on()
+
+    def _go_on(self) -> None:
         now = time.monotonic()
         for lane in [each for each in self._troubled if _may_go_on(each, now)]:
             lane.retry_at = None

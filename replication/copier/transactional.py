@@ -47,6 +47,7 @@ class TransactionalLane(Lane):
     committed: Committed | None = None  # while it takes part
     spans: list[Span] = field(default_factory=list)  # of the target, in the transaction
     failed: bool = False  # the transaction it takes part in must be aborted
+    unconfirmed: bool = False  # its last transaction's markers have not been seen
 
     @property
     def sends(self) -> bool:
@@ -60,7 +61,7 @@ class TransactionalLane(Lane):
 
     @property
     def in_doubt(self) -> bool:
-        return self.committed is not None
+        return self.committed is not None or self.unconfirmed
 
     @property
     def drained(self) -> bool:
@@ -91,8 +92,13 @@ class TransactionalLane(Lane):
         return self.committed is not None and self.acked != self.committed.acked
 
     def commit(self) -> None:
-        """Note that the transaction is committed."""
-        self.committed, self.sending = None, False
+        """Note that the commit is decided: its markers are still to be seen."""
+        self.committed, self.sending, self.unconfirmed = None, False, True
+
+    def confirm(self) -> None:
+        """Note that the commit's marker stands in the partition."""
+        self.unconfirmed = False
+        self.news.add(self)
 
     def suffer(self, trouble: Trouble) -> None:
         super().suffer(trouble)
@@ -116,7 +122,7 @@ class TransactionalLane(Lane):
         """Go back to ``before`` a transaction that was aborted although we committed it."""
         self.committed = before
         self.forget()
-        self.unsure = False
+        self.unsure = self.unconfirmed = False
         self.news.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:

@@ -88,7 +88,7 @@ class Transactions:
             while not self._closing:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._asking and not self._closing:
+                while (self._asking or self._decided) and not self._closing:
                     async with self.ends.takeover.turn:
                         await self._transact()
         finally:
@@ -216,7 +216,9 @@ class Transactions:
         aborted = await self._confirming.aborted(decided.producer, decided.ends)
         again = dict(decided.anchors) if log.partition in aborted else {}
         for lane, before in decided.before.items():
-            if lane.target in aborted:
+            if lane.target not in aborted:
+                lane.confirm()
+            else:
                 lane.undo(before)
                 lane.reason = _ABORTED
                 again[lane] = lane.course.note(lane.anchor(now))

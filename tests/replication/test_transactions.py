@@ -5,22 +5,35 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
 from lanes import OURS, a_lane, a_start, fill
 from memory_cluster import MemoryCluster
 
 from replication.copier.appending import Appending
+from replication.copier.confirming import Confirming
 from replication.copier.ends import Clusters, clusters
 from replication.copier.logs import StateLog
 from replication.copier.spec import UnitSpec
 from replication.copier.tending import Tending
 from replication.copier.transactional import TransactionalLane
 from replication.copier.transactions import Transactions
+from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.progress import Claimant
 from replication.state import anchors_topic
 
 ANCHORS = TopicPartition(anchors_topic("A"), 0)
 ME = Claimant("isthmus.A->B.0.txn", OURS, 1, 1)
+
+
+@pytest.fixture(autouse=True)
+def unread(monkeypatch) -> None:
+    """Let nothing be fetched: what is to be copied was."""
+
+    async def arrange(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(Tending, "arrange", arrange)
 
 
 class Stage:
@@ -44,7 +57,8 @@ class Stage:
         ended: list[object] = []
         transactions = Transactions(self.ends, tending, appending, ended.append)
         appending.on_held = transactions.ask
-        running = asyncio.create_task(transactions.run())
+        appending.on_trouble = tending.on_trouble
+        running = [asyncio.create_task(each.run()) for each in (transactions, tending)]
         for lane in self.lanes:
             appending.lead[lane] = 0
             appending.offer(lane)
@@ -53,7 +67,8 @@ class Stage:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
         await transactions.end()
-        running.cancel()
+        for each in running:
+            each.cancel()
 
     def committed(self) -> dict[int, int]:
         """Return the source offset in each partition's newest anchor."""
@@ -81,3 +96,29 @@ def test_anchors_that_somebody_aborted_are_written_again():
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 3}
     assert [each.position for each in stage.lanes] == [3, 3]
+
+
+def test_invariant_a_what_is_refused_for_now_is_sent_again_within_its_transaction():
+    stage = Stage()
+    refusals = [6]  # another broker leads it
+    stage.target.refuse = lambda topic, _: refusals.pop() if topic == "t" and refusals else 0
+    asyncio.run(stage.copy())
+    assert not refusals
+    assert min(stage.committed().values()) > 0  # the rest is the next transaction's
+    assert not [each for each in stage.target.events if each[0] == "init"], "it was aborted"
+
+
+def test_how_a_transaction_ended_is_asked_until_it_is_known_and_no_anchor_is_ahead(monkeypatch):
+    stage, doubts = Stage(), []
+    real = Confirming.aborted
+
+    async def aborted(self, producer, stretches):
+        doubts.append(all(each.in_doubt for each in stage.lanes))
+        if len(doubts) == 1:
+            raise ClusterUnavailable("B: no leader")
+        return await real(self, producer, stretches)
+
+    monkeypatch.setattr(Confirming, "aborted", aborted)
+    asyncio.run(stage.copy())
+    assert doubts == [True, True]
+    assert not any(each.in_doubt for each in stage.lanes)
