@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.state import Anchor
 
-_PATIENCE_S = 15.0
+_PATIENCE_S = 15.0  # without getting on
 _PAUSE_S = 0.1
-# Markers are small. Where others append beside us the first partition's batch is answered whole.
-_OPTIONS = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10)
+_GONE_LOOKS = 10  # so many without its topic: a broker that lags shows it by then
+# Markers are small, and mostly they are what comes first. Where others append beside us much may.
+_FIRST = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10)
+_MORE = FetchOptions(max_wait_ms=50, max_bytes=4 << 20, partition_bytes=1 << 20)
 
 
 class Stretch(NamedTuple):
@@ -82,10 +85,11 @@ class Confirming:
         that must come does not come in time.
         """
         left = dict(stretches)
+        unseen: Counter[TopicPartition] = Counter()  # looks in a row that did not see the topic
         aborted: set[TopicPartition] = set()
-        deadline = time.monotonic() + _PATIENCE_S
+        options, deadline = _FIRST, time.monotonic() + _PATIENCE_S
         while left:
-            for partition, found in await self._read_some(left):
+            for partition, found in await self._read_some(left, options):
                 begin, end = left[partition]
                 committed, at = find_marker(found.records, producer, begin, partition)
                 if committed is False:
@@ -93,20 +97,26 @@ class Confirming:
                 is_over = found.error or (end is not None and at >= end)
                 if committed is not None or is_over:
                     del left[partition]
-                else:
+                elif at > begin:
                     left[partition] = Stretch(at, end)
-            if time.monotonic() > deadline:
-                self._require_gone(left)
-                break
+                    options, deadline = _MORE, time.monotonic() + _PATIENCE_S
+            self._drop_gone(left, unseen)
+            if left and time.monotonic() > deadline:
+                raise ClusterUnavailable(f"waiting for the end of our transaction in {min(left)}")
         return aborted
 
-    def _require_gone(self, left: Iterable[TopicPartition]) -> None:
-        there = [each for each in left if self.target.topic_id(each.topic)]
-        if there:
-            raise ClusterUnavailable(f"waiting for the end of our transaction in {min(there)}")
+    def _drop_gone(
+        self, left: dict[TopicPartition, Stretch], unseen: Counter[TopicPartition]
+    ) -> None:
+        for partition in list(left):
+            unseen[partition] += 1
+            if self.target.topic_id(partition.topic):
+                unseen[partition] = 0
+            elif unseen[partition] >= _GONE_LOOKS:
+                del left[partition]
 
     async def _read_some(
-        self, wanted: Mapping[TopicPartition, Stretch]
+        self, wanted: Mapping[TopicPartition, Stretch], options: FetchOptions
     ) -> Iterable[tuple[TopicPartition, Fetched]]:
         """Fetch once from one leader; return the answers that can be used.
 
@@ -123,9 +133,9 @@ class Confirming:
                 asked[topic_id, partition.partition] = partition
         found: list[Fetched] = []
         if lead is not None and entries:
-            found = await target.fetch(lead.node, entries, _OPTIONS, self._frame, line="markers")
+            found = await target.fetch(lead.node, entries, options, self._frame, line="markers")
         good = [each for each in found if each.error in {0, OFFSET_OUT_OF_RANGE}]
-        if not found or len(good) < len(found):
+        if not found or len(good) < len(found) or any(not target.topic_id(e.topic) for e in wanted):
             await asyncio.sleep(_PAUSE_S)
             await target.refresh({each.topic for each in wanted})
         return [(asked[each.topic_id, each.partition], each) for each in good]

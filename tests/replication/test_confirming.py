@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 from batch_bytes import a_batch, a_marker
@@ -10,7 +11,9 @@ from lanes import OURS, a_lane, a_start, fill
 from memory_cluster import MemoryCluster
 
 from replication.batches import ABORT, COMMIT
+from replication.copier import confirming
 from replication.copier.confirming import Confirming, Stretch, between
+from replication.copier.network import FetchOptions
 from replication.copier.transactional import TransactionalLane
 from replication.model import TopicPartition
 from replication.progress import Position
@@ -68,6 +71,24 @@ def test_a_marker_that_is_on_its_way_is_waited_for():
         return await looking
 
     assert asyncio.run(play()) == {HERE}
+
+
+def test_of_a_topic_that_is_gone_nothing_is_waited_for(monkeypatch):
+    monkeypatch.setattr(confirming, "_PATIENCE_S", 3600.0)
+    cluster = a_target(t0=[(US, None)])
+    cluster.hidden = {"t"}
+    assert aborted(cluster, t0=Stretch(1)) == set()
+
+
+def test_much_that_others_append_is_read_however_long_it_takes(monkeypatch):
+    clock = itertools.count(0, 10)
+    monkeypatch.setattr(confirming.time, "monotonic", lambda: next(clock))
+    little = FetchOptions(max_wait_ms=1, partition_bytes=200)
+    monkeypatch.setattr(confirming, "_FIRST", little)
+    monkeypatch.setattr(confirming, "_MORE", little)
+    cluster = a_target(t0=[(US, None), *[(OTHERS, None)] * 20, (US, ABORT)])
+    assert aborted(cluster, t0=Stretch(1)) == {HERE}
+    assert len(cluster.asked) > 5
 
 
 def test_between_our_appends_no_marker_needs_to_be():
