@@ -134,8 +134,9 @@ def may_append(lane: Lane, transactional_id: str) -> bool:
     return any(name == transactional_id for name, _ in lane.claimed.appenders)
 
 
-def transactional_ids(lanes: Iterable[Lane]) -> list[str]:
-    return sorted({name for lane in lanes for name, _ in lane.claimed.appenders if name})
+def appenders_of(lanes: Iterable[Lane]) -> set[tuple[str, Lane]]:
+    """Return who may append, by transactional id and lane."""
+    return {(name, lane) for lane in lanes for name, _ in lane.claimed.appenders if name}
 
 
 def unfenced_ids(

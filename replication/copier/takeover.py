@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 
 from replication.copier.claims import begin, begin_at, claim_of, is_committed, is_mine
 from replication.copier.counting import (
+    appenders_of,
     count_own,
-    may_append,
-    transactional_ids,
     unfenced_ids,
 )
 from replication.copier.repeating import back_to_anchors, cannot_count, ends_of
@@ -39,6 +38,7 @@ from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from replication.copier.lane import Lane
     from replication.copier.logs import StateLog
@@ -180,8 +180,10 @@ class Takeover:
     async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
         producers: dict[str, tuple[int, int]] = {}
-        while missing := [each for each in transactional_ids(lanes) if each not in producers]:
-            producers |= await self._fence(missing, lanes, me)
+        fenced: set[tuple[str, Lane]] = set()
+        while missing := appenders_of(lanes) - fenced:
+            await self._fence(missing, producers, me)
+            fenced |= missing
             # Reads what was committed before our marker, and who else may append: a former owner
             # may have named another producer of its own, to pass copies on, before it was fenced.
             await self._claim(lanes, me, again=False)
@@ -201,22 +203,30 @@ class Takeover:
         await back_to_anchors(again, self.anchors)
 
     async def _fence(
-        self, transactional_ids: Sequence[str], lanes: Sequence[Lane], me: Claimant
-    ) -> dict[str, tuple[int, int]]:
-        """Bar the producers with these names; return producer ids and epochs of our markers."""
-        producers = {
+        self,
+        missing: AbstractSet[tuple[str, Lane]],
+        producers: dict[str, tuple[int, int]],
+        me: Claimant,
+    ) -> None:
+        """Bar the producers with these names in these partitions.
+
+        ``producers`` has the ids and epochs of our markers, new ones too afterwards.
+        """
+        names = sorted({name for name, _ in missing})
+        new = {
             each: me.producer
             if each == me.transactional_id
             else await self.target.init_producer_id(each)
-            for each in transactional_ids
+            for each in names
+            if each not in producers
         }
-        if unfenced_ids(lanes, producers):
+        producers |= new
+        if unfenced_ids([lane for _, lane in missing], new):
             # The transactional id has expired or used up its epochs: our marker does not stop the
             # former producer id, but none of its requests can be on its way any longer after this.
             # Before the fence, for what lands meanwhile is to be counted too.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
-        for transactional_id, producer in producers.items():
-            theirs = [each.target for each in lanes if may_append(each, transactional_id)]
-            await self.target.fence(transactional_id, producer, [*theirs, self.anchors.partition])
-        await self.anchors.wait_for_markers(dict(producers.values()))
-        return producers
+        for name in names:
+            theirs = sorted(lane.target for other, lane in missing if other == name)
+            await self.target.fence(name, producers[name], [*theirs, self.anchors.partition])
+        await self.anchors.wait_for_markers(dict(producers[each] for each in names))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from batch_bytes import a_batch
@@ -147,3 +149,38 @@ def test_a_producer_that_the_former_owner_named_before_our_marker_is_fenced_as_w
     barred, listed = asyncio.run(both())
     assert barred == listed
     assert len(listed) == 3
+
+
+def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_there_too():
+    class Late(MemoryCluster):
+        late = None
+
+        async def init_producer_id(self, transactional_id: str):
+            if transactional_id == "u0" and self.late:
+                late, self.late = self.late, None
+                await late()
+            return await super().init_producer_id(transactional_id)
+
+    async def both():
+        target = Late()
+        first, second = Side(target, "u0"), Side(target, "u1")
+        lanes = [a_lane(replace(CLEAN, partition=number)) for number in range(2)]
+        await first.takeover.read_anchors()
+        await first.takeover.take(lanes, await first.me())
+        onward = (await target.init_producer_id("u0~~c"))[0]
+
+        async def name(lane) -> None:
+            lane.name_appender("u0~~c", onward)
+            await first.log.append([lane.anchor(0)])
+
+        await name(lanes[1])
+        await second.takeover.read_anchors()
+        theirs = [a_lane(second.takeover.seen[each.source]) for each in lanes]
+        me = await second.me()
+        target.late = partial(name, lanes[0])
+        await second.takeover.take(theirs, me)
+        log = memoryview(b"".join(target.logs[lanes[0].target].batches))
+        return onward, {each.producer_id for each in walk(log)}
+
+    onward, barred = asyncio.run(both())
+    assert onward in barred
