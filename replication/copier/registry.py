@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.provenance import BY_ID, Origins, rule_of
 from replication.stamps import Birthplace, Recast
 from replication.state import PRODUCERS_TOPIC
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
     from replication.copier.spec import UnitSpec
 
+_LOOKS = 4  # for a topic without which copies would come home
+_PAUSE_S = 0.3
 _DENIED = (
     f"the source does not let our user see {PRODUCERS_TOPIC}, so copies could not be told from "
     "records that were born there: allow it READ and DESCRIBE on that topic"
@@ -33,6 +35,7 @@ class SourceRegistry:
 
     source: Network
     origins: Origins = field(default_factory=Origins)
+    there: bool = False  # the topic is known to be there
     _log: StateLog = field(init=False)
     _topic_id: bytes | None = None
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -51,12 +54,21 @@ class SourceRegistry:
                 await self._read(needed=needed)
                 self.origins.settle(producer_ids)
 
-    async def _read(self, *, needed: bool) -> None:
-        if self.source.topic_id(PRODUCERS_TOPIC) is None:
+    async def _find(self, looks: int) -> bytes | None:
+        """Return the topic's id. A broker that lags may not show what is there: look again."""
+        for pause_s in [0.0, *[_PAUSE_S] * (looks - 1)]:
+            if self.source.topic_id(PRODUCERS_TOPIC) or self.source.denied(PRODUCERS_TOPIC):
+                break
+            await asyncio.sleep(pause_s)
             await self.source.refresh([PRODUCERS_TOPIC])
-        topic_id = self.source.topic_id(PRODUCERS_TOPIC)
+        return self.source.topic_id(PRODUCERS_TOPIC)
+
+    async def _read(self, *, needed: bool) -> None:
+        topic_id = await self._find(_LOOKS if needed else 1)
         if topic_id is None and needed and self.source.denied(PRODUCERS_TOPIC):
             raise ClusterRejected(_DENIED)
+        if topic_id is None and (self.there or self._topic_id is not None):
+            raise ClusterUnavailable(f"{PRODUCERS_TOPIC} is not shown, though it was there")
         if topic_id is None:
             return  # nobody has ever copied to this cluster
         if topic_id != self._topic_id:  # what we knew of one that was there before stays true (P3)

@@ -169,7 +169,7 @@ class Unit:
         self._changing = Changing(tending, keeping)
         keeping.keep(self.lanes)
         appending.on_trouble = tending.on_trouble
-        registry = SourceRegistry(self.ends.target)
+        registry = SourceRegistry(self.ends.target, there=True)
         strangers = Strangers(self._spec, self.ends.target, registry, appending.settle)
         appending.on_gap = strangers.note
         work = [tending.run(), keeping.run(), strangers.run(), self.term.ended.wait()]
