@@ -16,7 +16,6 @@ from driving import REPOSITORY, show, wait_for
 from typer.testing import CliRunner
 
 from orchestration.cli.main import app
-from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
 from replication.state import FlowStatus, status_topic
 
@@ -102,8 +101,6 @@ def both(source_cluster, target_cluster, tmp_path):
     made = BothWays(clusters, tmp_path)
     for at in clusters.values():
         support.create_topic(at, made.topic, 2)
-        if "heartbeats" not in KafkaAdmin({"bootstrap.servers": at}).topics():
-            support.create_topic(at, "heartbeats", 1, {"cleanup.policy": "compact"})
     yield made
     made.close()
 

@@ -134,7 +134,7 @@ def test_sources_merge_into_one_compacted_topic_and_each_keeps_its_order(flow, t
     fill(0)
     process = start_unit(transactional(left, into=merged), tmp_path)
     with right.copying(transactional(right, into=merged)) as reports:
-        left.wait_moved(1)
+        left.wait_for(lambda found: any(each.records for each in found.values()), "it copies")
         kill(process)
         fill(500)
         plans = transactional(left, into=merged).partitions
