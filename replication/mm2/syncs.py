@@ -4,7 +4,8 @@ What reads a pair (up, down) takes ``down + 1`` for everything behind ``up``. So
 
 Y  A pair is (record before the anchor, its copy), and only after we have copied something since
    the anchor before: then what stands right before the anchor's target offset is that copy, not a
-   marker and not what somebody else wrote.
+   marker and not what somebody else wrote. Of the first anchor that is seen, the run in it (see
+   course) says the same, where it began before the anchor.
 
 They come denser than MirrorMaker 2's own: every few seconds for each partition in which something
 was copied. Pairs of a partition rise, unless the source or target itself began anew.
@@ -29,12 +30,29 @@ if TYPE_CHECKING:
 
 def pair_of(before: Anchor | None, now: Anchor) -> OffsetSync | None:
     """Return the pair that ``now`` proves after ``before`` (Y), or None."""
-    if before is None or now.records <= before.records:
-        return None
     if not now.source or not now.target:
+        return None
+    if before is None:
+        return _pair(now) if _is_on_its_run(now) else None
+    if now.records <= before.records:
         return None
     if (before.generation, before.epoch) != (now.generation, now.epoch):
         return None  # what was counted in a takeover ends before a marker of ours, not a record
+    return _pair(now)
+
+
+def _is_on_its_run(now: Anchor) -> bool:
+    """Say whether all since the run's beginning, and there is some, was copied one to one."""
+    if now.run is None or now.source is None or now.target is None:
+        return False
+    _, _, source, target, records = now.run
+    steps = {now.source - source, now.target - target, now.records - records}
+    return len(steps) == 1 and min(steps) > 0
+
+
+def _pair(now: Anchor) -> OffsetSync | None:
+    if now.source is None or now.target is None:
+        return None
     return OffsetSync(now.topic, now.partition, now.source - 1, now.target - 1)
 
 

@@ -16,6 +16,10 @@ def anchor(source: int | None, target: int | None, records: int, partition: int 
     return Anchor("A->B", "orders", partition, "A.orders", source, target, records=records)
 
 
+def on_run(now: Anchor, source: int, target: int, records: int) -> Anchor:
+    return replace(now, run=(1, 1, source, target, records))
+
+
 def test_what_was_counted_in_a_takeover_ends_before_our_marker_and_makes_no_pair():
     before, now = anchor(100, 100, 100), replace(anchor(150, 151, 150), epoch=1)
     assert pair_of(before, now) is None
@@ -28,6 +32,10 @@ def test_what_was_counted_in_a_takeover_ends_before_our_marker_and_makes_no_pair
         pytest.param(anchor(0, 0, 0), anchor(5, 5, 5), (4, 4), id="the last record and its copy"),
         pytest.param(anchor(5, 5, 5), anchor(9, 7, 7), (8, 6), id="behind a gap"),
         pytest.param(None, anchor(5, 5, 5), None, id="where it began is not known"),
+        pytest.param(None, on_run(anchor(9, 7, 7), 5, 3, 3), (8, 6), id="on the run that it names"),
+        pytest.param(None, on_run(anchor(9, 7, 7), 9, 7, 7), None, id="where its run begins"),
+        pytest.param(None, on_run(anchor(9, 8, 7), 5, 3, 3), None, id="a marker behind its run"),
+        pytest.param(None, on_run(anchor(9, 7, 6), 5, 3, 3), None, id="others' record on its run"),
         pytest.param(anchor(5, 5, 5), anchor(5, 7, 5), None, id="a marker of ours"),
         pytest.param(anchor(5, 5, 5), anchor(9, 5, 5), None, id="a jump over what is lost"),
         pytest.param(anchor(5, 5, 5), anchor(None, None, 6), None, id="no position"),
