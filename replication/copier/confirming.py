@@ -109,10 +109,9 @@ class Confirming:
         self, left: dict[TopicPartition, Stretch], unseen: Counter[TopicPartition]
     ) -> None:
         for partition in list(left):
-            unseen[partition] += 1
-            if self.target.topic_id(partition.topic):
-                unseen[partition] = 0
-            elif unseen[partition] >= _GONE_LOOKS:
+            is_there = self.target.topic_id(partition.topic)
+            unseen[partition] = 0 if is_there else unseen[partition] + 1
+            if unseen[partition] >= _GONE_LOOKS:
                 del left[partition]
 
     async def _read_some(

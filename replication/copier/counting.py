@@ -36,6 +36,7 @@ async def count_own(
     Returns the last batch of ours for ``kept`` lanes, and for those whose count is not known as
     the target's retention has passed their anchor.
     """
+    listed = appenders_of(lanes)
     counts = {
         lane: OwnRecords(
             lane.acked.target if lane.acked else 0,
@@ -43,7 +44,7 @@ async def count_own(
             {
                 producer_id: epoch
                 for transactional_id, (producer_id, epoch) in producers.items()
-                if may_append(lane, transactional_id)
+                if (transactional_id, lane) in listed
             },
         )
         for lane in lanes
@@ -128,10 +129,6 @@ async def _look_outside(target: Network, lane: Lane, at: int, passed: dict[Lane,
     elif at > end:
         reason = f"the target holds [{start}, {end}), not our {at}"
         lane.park(PartitionState.TARGET_RESET, reason)
-
-
-def may_append(lane: Lane, transactional_id: str) -> bool:
-    return any(name == transactional_id for name, _ in lane.claimed.appenders)
 
 
 def appenders_of(lanes: Iterable[Lane]) -> set[tuple[str, Lane]]:

@@ -49,7 +49,6 @@ class StateLog:
     read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
     producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
-    appended: list[Span] = field(default_factory=list)  # where the last ``append`` stands
     _deciding: Deciding = field(default_factory=Deciding)
     _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
     _reading: Reading = field(init=False)
@@ -105,31 +104,37 @@ class StateLog:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
 
-    async def append(self, records: Sequence[Stored], within: Claimant | None = None) -> None:
+    async def append(self, records: Sequence[Stored], within: Claimant | None = None) -> list[Span]:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
+
+        Returns where they stand, as far as the broker says.
 
         ``within`` the open transaction of a producer, which this topic has joined.
 
         Raises Fenced when the producer was fenced, ClusterRejected when the broker says no. Being
         cancelled does not stop it: the next append has to know how this one ended.
         """
-        if records:
-            await asyncio.shield(asyncio.create_task(self._append_in_turn(records, within)))
+        if not records:
+            return []
+        return await asyncio.shield(asyncio.create_task(self._append_in_turn(records, within)))
 
     async def append_batch(self, batch: bytearray) -> None:
         """Append a batch of any records, as ``append`` does with ours."""
         async with self._turn:
             await asyncio.shield(asyncio.create_task(self._append(batch, None)))
 
-    async def _append_in_turn(self, records: Sequence[Stored], within: Claimant | None) -> None:
+    async def _append_in_turn(
+        self, records: Sequence[Stored], within: Claimant | None
+    ) -> list[Span]:
         now = int(time.time() * 1000)
+        spans: list[Span] = []
         async with self._turn:
-            self.appended = []
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
-                await self._append(encode(listed), within)
+                spans += await self._append(encode(listed), within)
+        return spans
 
-    async def _append(self, batch: bytearray, within: Claimant | None) -> None:
+    async def _append(self, batch: bytearray, within: Claimant | None) -> list[Span]:
         count = next(walk(memoryview(batch), self.topic)).count
         producer = self.producer if within is None else within.producer
         transactional_id = "" if within is None else within.transactional_id
@@ -140,9 +145,8 @@ class StateLog:
             ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in {0, 46}:
                 self._sequences[producer] = next_sequence(sequence, count)
-                if ack.base >= 0:  # of a late repeat the broker does not say where it stands
-                    self.appended.append((ack.base, ack.base + count))
-                return
+                # Of a late repeat the broker does not say where it stands.
+                return [(ack.base, ack.base + count)] if ack.base >= 0 else []
             if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
                 await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
                 if time.monotonic() < deadline:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
-    from replication.copier.pieces import Piece
 
 NO_PRODUCER = (-1, -1)
 _MOST_EPOCHS = 32_000  # of a producer id; the protocol ends at 32,767
@@ -40,13 +39,6 @@ class RepeatingLane(Lane):
     def sends(self) -> bool:
         alone = self.writer.producer[0] < 0 and self.on_wire
         return not alone and super().sends
-
-    def next_piece(self) -> Piece:
-        if self.waiting[0].via != self.writer.via:
-            self.writer.switch(self.waiting[0].via)
-        if self.writer.producer[0] < 0:
-            self.writer.sequence = -1
-        return super().next_piece()
 
 
 async def plain_claimant(target: Network, last: tuple[int, int], generation: int) -> Claimant:

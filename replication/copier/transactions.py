@@ -188,9 +188,8 @@ class Transactions:
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.ends.takeover.anchors
-        await log.append(list(anchors.values()), who)
         spans = {each.target: each.spans for each in self._members}
-        spans[log.partition] = log.appended if anchors else []
+        spans[log.partition] = await log.append(list(anchors.values()), who)
         await self.ends.target.end_transaction(who.transactional_id, who.producer, commit=True)
         before = {each: was for each in self._members if (was := each.committed) is not None}
         self._decided = Decided(who.producer, before, spans, anchors)

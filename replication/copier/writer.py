@@ -56,9 +56,9 @@ class Writer:
             self._resting[via] = _Stamp(producer, 0)
 
     def stamp(self, piece: Piece, bits: int) -> None:
-        """Make ``piece`` the next append of the one who may append it."""
-        piece.sequence = self.sequence
-        restamp(piece.batch, *self.producer, self.sequence, bits)
+        """Make ``piece`` the next append of the one who may append it; unnumbered without an id."""
+        piece.sequence = self.sequence if self.producer[0] >= 0 else -1
+        restamp(piece.batch, *self.producer, piece.sequence, bits)
         self.sequence = next_sequence(self.sequence, piece.count)
         piece.stamped = True
 
