@@ -33,12 +33,12 @@ def pair_of(before: Anchor | None, now: Anchor) -> OffsetSync | None:
     if not now.source or not now.target:
         return None
     if before is None:
-        return _pair(now) if _is_on_its_run(now) else None
-    if now.records <= before.records:
-        return None
-    if (before.generation, before.epoch) != (now.generation, now.epoch):
-        return None  # what was counted in a takeover ends before a marker of ours, not a record
-    return _pair(now)
+        proves = _is_on_its_run(now)
+    else:
+        # What was counted in a takeover ends before a marker of ours, not a record.
+        same = (before.generation, before.epoch) == (now.generation, now.epoch)
+        proves = same and now.records > before.records
+    return OffsetSync(now.topic, now.partition, now.source - 1, now.target - 1) if proves else None
 
 
 def _is_on_its_run(now: Anchor) -> bool:
@@ -48,12 +48,6 @@ def _is_on_its_run(now: Anchor) -> bool:
     _, _, source, target, records = now.run
     steps = {now.source - source, now.target - target, now.records - records}
     return len(steps) == 1 and min(steps) > 0
-
-
-def _pair(now: Anchor) -> OffsetSync | None:
-    if now.source is None or now.target is None:
-        return None
-    return OffsetSync(now.topic, now.partition, now.source - 1, now.target - 1)
 
 
 @dataclass(slots=True)
