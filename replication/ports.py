@@ -67,9 +67,6 @@ class Cluster(Protocol):
         Of a topic that our user may not ask about there are none; one that is gone is left out.
         """
 
-    def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-        """Return the configs that were set on each topic (not defaults), left out as above."""
-
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:

@@ -76,9 +76,6 @@ class MemoryCluster:
             if topic in self.counts
         }
 
-    def topic_configs(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, str]]:
-        return {topic: self.configs.get(topic, {}) for topic in topics if topic in self.counts}
-
     def would_create(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
