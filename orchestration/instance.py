@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from replication.adapters.files import write_whole
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from orchestration.home import Home
 
 # Only written when there is none: an operator may point the storage at Postgres.
@@ -69,14 +68,7 @@ def write_instance(where: Home, code_port: int) -> None:
     try:
         where.dagster.mkdir(parents=True, exist_ok=True)
         if not instance.exists() or not instance.stat().st_size:  # a power cut leaves it empty
-            _replace(instance, INSTANCE)
-        _replace(where.dagster / "workspace.yaml", WORKSPACE.format(port=code_port))
+            write_whole(instance, INSTANCE)
+        write_whole(where.dagster / "workspace.yaml", WORKSPACE.format(port=code_port))
     except OSError as error:
         raise EnvironmentProblem(f"writing {instance}: {error.strerror}") from error
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write ``file`` as a whole: half of it would be another configuration."""
-    temporary = file.with_name(f"{file.name}.new")
-    temporary.write_text(text)
-    temporary.replace(file)

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from replication.adapters.files import write_whole
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -77,9 +79,7 @@ def spawn(
 
 def remember(process: Process, file: Path) -> None:
     """Write the pid file, whole or not at all."""
-    temporary = file.with_suffix(".new")
-    temporary.write_text(json.dumps(asdict(process)))
-    temporary.replace(file)
+    write_whole(file, json.dumps(asdict(process)))
 
 
 def recall(file: Path) -> Process | None:
