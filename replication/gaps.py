@@ -27,7 +27,7 @@ def gap(selector: TopicSelector, topics: Collection[str]) -> str:
         return _nothing(selector, topics, idle)
     if not idle:
         return ""
-    return f"no topic of the source matches {_listed(idle)} yet{_near(idle, topics)}"
+    return f"no topic of the source matches {listed(idle)} yet{_near(idle, topics)}"
 
 
 def _nothing(selector: TopicSelector, topics: Collection[str], idle: Collection[str]) -> str:
@@ -40,7 +40,7 @@ def _nothing(selector: TopicSelector, topics: Collection[str], idle: Collection[
         )
     if kept := selector.passed_over(topics):
         return f"nothing is copied; {kept[0].name}: {kept[0].reason}"
-    return f"0 of {len(topics)} visible topics match {_listed(idle)}{_near(idle, topics)}"
+    return f"0 of {len(topics)} visible topics match {listed(idle)}{_near(idle, topics)}"
 
 
 def _near(idle: Collection[str], topics: Collection[str]) -> str:
@@ -48,9 +48,10 @@ def _near(idle: Collection[str], topics: Collection[str]) -> str:
     near = dict.fromkeys(
         name for text in plain for name in get_close_matches(text, sorted(topics), _SHOWN)
     )
-    return f"; near: {_listed(near)}" if near else ""
+    return f"; near: {listed(near)}" if near else ""
 
 
-def _listed(texts: Collection[str]) -> str:
-    shown = ", ".join(list(texts)[:_SHOWN])
-    return f"{shown} and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else shown
+def listed(texts: Collection[str], most: int = _SHOWN) -> str:
+    """Return the first ``most`` of ``texts``, and how many more there are."""
+    shown = ", ".join(list(texts)[:most])
+    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown

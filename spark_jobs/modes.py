@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from replication.gaps import listed
 from replication.model import Mode
 from replication.modes import mode_for, policy_of
 from replication.topics import unseen
@@ -74,9 +75,8 @@ def new_times(topics: Sequence[str]) -> str:
     """Return what to say of topics on which the target puts its own time. Pure."""
     if not topics:
         return ""
-    more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return (
-        f"records of {topics[0]}{more} get the target's own time there "
+        f"records of {listed(topics, 1)} get the target's own time there "
         f"(message.timestamp.type={_BROKERS})"
     )
 

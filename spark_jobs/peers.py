@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from replication.errors import ClusterRejected
+from replication.gaps import listed
 from replication.naming_conflicts import Named
 from replication.state import NewName, status_topic
 
@@ -51,15 +52,13 @@ class Peers:
         """
         if flow not in self._told:
             self._told[flow] = {each.topic: each for each in self._read(flow)}
-        told = self._told[flow]
-        gone = told.keys() - {each.topic for each in named}
+        told, now = self._told[flow], {each.topic: each for each in named}
+        gone = told.keys() - now.keys()
         news = [each for each in named if told.get(each.topic) != each]
         if news or gone:
             back = [Named(flow, topic, "") for topic in gone]
             self._store.write(status_topic(_source(flow)), *map(_record, (*back, *news)))
-            told |= {each.topic: each for each in news}
-            for topic in gone:
-                del told[topic]
+            self._told[flow] = now
         if news:
             self._look_at = 0.0  # and it stays due until the others have been heard
         if (news or fresh or self.unheard) and time.monotonic() >= self._look_at:
@@ -90,10 +89,9 @@ def _unheard(refusals: Mapping[str, ClusterRejected]) -> str:
     if not refusals:
         return ""
     flow, error = next(iter(refusals.items()))
-    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
     return (
-        f"names that {flow}{more} begins to use are not seen before it copies: our user needs "
-        f"READ on topic {status_topic(_source(flow))} of the target ({error})"
+        f"names that {listed(refusals, 1)} begins to use are not seen before it copies: our user "
+        f"needs READ on topic {status_topic(_source(flow))} of the target ({error})"
     )
 
 
