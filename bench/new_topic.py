@@ -16,6 +16,7 @@ import typer
 from confluent_kafka import Producer
 
 from bench.brokers import running
+from bench.figures import percentile
 from bench.running import await_copying, copy_of, started
 from bench.tools import ISTHMUS
 from replication.adapters.kafka_admin import KafkaAdmin
@@ -45,9 +46,9 @@ def main(topics: Annotated[int, typer.Option(min=1, help="how many")] = 10) -> N
         with started(ISTHMUS, pair, Path(directory), [first]) as here:
             await_copying(here, first)
             found = [_one(pair, f"bench-isthmus-new-{each}") for each in range(topics)]
-    for what, seconds in zip(Times._fields, map(sorted, zip(*found, strict=True)), strict=True):
-        half = seconds[len(seconds) // 2]
-        typer.echo(f"{what}: {half:.1f} s ({seconds[0]:.1f} to {seconds[-1]:.1f}, {topics} topics)")
+    for what, seconds in zip(Times._fields, zip(*found, strict=True), strict=True):
+        half, span = percentile(seconds, 50), f"{min(seconds):.1f} to {max(seconds):.1f}"
+        typer.echo(f"{what}: {half:.1f} s ({span}, {topics} topics)")
 
 
 def _one(pair: Brokers, topic: str) -> Times:

@@ -60,9 +60,9 @@ def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
     A run whose process has gone, as after a power cut, is ended on the way: it would hold up its
     application, and all that waits for its turn, for minutes.
     """
-    apps = {slug(each.name): each for each in applications(plant.config())}
     here, busy = plant.launcher(), set()
     active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
+    apps = {slug(each.name): each for each in applications(plant.config())} if active else {}
     since = time.time() - FORGOTTEN_S
     for each in active:
         tag = each.dagster_run.tags.get(APPLICATION_TAG)

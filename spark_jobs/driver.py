@@ -75,8 +75,7 @@ class Driver:
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
         self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
-        admin = to_librdkafka(flows[0].clients.target_admin)  # all flows have one target
-        store = StateStore(admin, flows[0].state_replication_factor)
+        store = self._clients.store(flows[0])  # all flows have one target
         into = {each.name for each in config.flows_into(flows[0].target)}
         elsewhere = into - {each.name for each in flows}
         peers = Peers(store, elsewhere) if elsewhere else None

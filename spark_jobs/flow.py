@@ -184,8 +184,9 @@ class FlowDriver:
             self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
-        self._still.see(running)
-        if not self._lookout.partitions:
+        if self._lookout.partitions:
+            self._still.see(running)
+        else:
             self._still.begin()
         if running is None:
             return

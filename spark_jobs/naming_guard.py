@@ -70,11 +70,9 @@ class NamingGuard:
             if new:
                 found = self._found[flow] = self._look(found, frozenset(new), ours, target)
             mine = self._judged(flow, found.names, frozenset(ours), others)
-            out = {each for conflict in mine for each in conflict.refused}
-            for each in named:
-                if each not in out and not self._has_passed(each):
-                    self._passed.setdefault(each.target, set()).add((flow, each.topic))
-                    self._changes += 1
+            for each in fresh - {each for conflict in mine for each in conflict.refused}:
+                self._passed.setdefault(each.target, set()).add((flow, each.topic))
+                self._changes += 1
             return mine
 
     @property
