@@ -26,7 +26,7 @@ from replication.overview import overview
 from replication.planning import Planner, TargetPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from replication.apply import Action, Outcome
@@ -193,8 +193,11 @@ def _mark(action: Action) -> str:
     return "!" if is_change(action) else "-"
 
 
-def _verdict(found: Iterable[tuple[TargetPlan, Planner]], file: Path) -> str:
+def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
     count = _changes(found)
+    if silent := [each.target for each, _ in found if each.problems]:
+        seen = f"{counted(count, 'change')} seen; " if count else ""
+        return f"{seen}what {', '.join(silent)} needs is not known before all of it can be asked"
     if not count:
         return "nothing to change: every target is as the file says"
     return f"{counted(count, 'change')} to make it as the file says: isthmus apply {file}"

@@ -74,6 +74,13 @@ def test_closed_ports_are_said_in_the_status_and_its_exit_code(config, tmp_path)
     assert "\n" not in flow["reason"]
 
 
+def test_a_plan_of_clusters_that_do_not_answer_says_that_nothing_is_known(config):
+    done = isthmus("plan", str(config))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: B: ")
+    assert done.stdout == "what B needs is not known before all of it can be asked\n"
+
+
 def test_a_state_directory_that_cannot_be_made_is_one_message(config, tmp_path):
     (tmp_path / "file").write_text("in the way")
     done = isthmus("run", str(config), ISTHMUS_HOME=str(tmp_path / "file"))
