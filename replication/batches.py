@@ -17,8 +17,7 @@ the rest, and what older brokers left (``replication.old_messages``).
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crc32c import crc32c
 
@@ -53,8 +52,7 @@ ABORT, COMMIT = 0, 1  # types of a marker
 SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """One batch, where it lies. ``view`` covers it whole, header included.
 
     A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them.
@@ -63,7 +61,7 @@ class Batch:
     view: memoryview
     base: int  # offset of its first record, or of the record that once was there
     last: int  # offset of its last record, even when compaction took that record
-    count: int  # records that are in it
+    count: int  # type: ignore[assignment]  # records that are in it, not tuple's method
     attributes: int
     base_timestamp: int
     max_timestamp: int

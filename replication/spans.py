@@ -126,5 +126,5 @@ class CountedLog:
             await self.network.refresh([where.topic])
         if found is not None and found.error == _OUT_OF_RANGE:
             end = await self.network.offset_at(where, -1)
-            return replace(found, error=0, high_watermark=end, stable=end, records=memoryview(b""))
+            return found._replace(error=0, high_watermark=end, stable=end, records=memoryview(b""))
         raise ClusterUnavailable(f"reading {where}: {said}")

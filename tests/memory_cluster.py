@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import defaultdict
+from functools import partial
 
 from batch_bytes import a_marker
 
@@ -19,6 +20,13 @@ from replication.model import TopicPartition
 from replication.records import decode, key_and_value
 
 OUT_OF_ORDER, FENCED, OUT_OF_RANGE = 45, 47, 1
+
+
+def give(answer, fetching: asyncio.Future) -> None:
+    """Call ``answer`` with what a Fetch ended with."""
+    if not fetching.cancelled():
+        problem = fetching.exception()
+        answer(None if problem else fetching.result(), problem)
 
 
 class Log:
@@ -89,11 +97,12 @@ class MemoryCluster:
     async def ready(self, node: int) -> None:
         pass
 
-    def fetch(self, node, entries, options, into, line="fetch"):
-        self.asked.append(list(entries))
-        return asyncio.ensure_future(self._fetch(entries, options, into))
+    def begin_fetch(self, node, entries, options, into, answer) -> None:
+        fetching = asyncio.ensure_future(self.fetch(node, entries, options, into))
+        fetching.add_done_callback(partial(give, answer))
 
-    async def _fetch(self, entries, options, into) -> list[Fetched]:
+    async def fetch(self, node, entries, options, into) -> list[Fetched]:
+        self.asked.append(list(entries))
         if self.down:
             raise ClusterUnavailable(f"{self.cluster_id} is down")
         names = {self.topic_id(each.topic): each.topic for each in list(self.logs)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,8 +34,8 @@ _PATIENCE_S = 15.0  # without getting on
 _PAUSE_S = 0.1
 _GONE_LOOKS = 10  # so many without its topic: a broker that lags shows it by then
 # Markers are small, and mostly they are what comes first. Where others append beside us much may.
-_FIRST = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10)
-_MORE = FetchOptions(max_wait_ms=50, max_bytes=4 << 20, partition_bytes=1 << 20)
+_FIRST = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10, line="markers")
+_MORE = replace(_FIRST, max_bytes=4 << 20, partition_bytes=1 << 20)
 
 
 class Stretch(NamedTuple):
@@ -132,7 +132,7 @@ class Confirming:
                 asked[topic_id, partition.partition] = partition
         found: list[Fetched] = []
         if lead is not None and entries:
-            found = await target.fetch(lead.node, entries, options, self._frame, line="markers")
+            found = await target.fetch(lead.node, entries, options, self._frame)
         good = [each for each in found if each.error in {0, OFFSET_OUT_OF_RANGE}]
         if not found or len(good) < len(found) or any(not target.topic_id(e.topic) for e in wanted):
             await asyncio.sleep(_PAUSE_S)

@@ -105,8 +105,8 @@ async def _read_some(
         await target.refresh({lane.target.topic for lane in lanes})
         return {}
     passed: dict[Lane, int] = {}
-    options = FetchOptions(max_wait_ms=50)
-    for found in await target.fetch(leader.node, entries, options, frame, line="count"):
+    options = FetchOptions(max_wait_ms=50, line="count")
+    for found in await target.fetch(leader.node, entries, options, frame):
         lane = by_entry[found.topic_id, found.partition]
         if found.error == OFFSET_OUT_OF_RANGE:
             await _look_outside(target, lane, counts[lane].next_offset, passed)

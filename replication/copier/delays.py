@@ -28,7 +28,8 @@ class Delay:
     _since: int = 0  # when the window began
 
     def note(self, delay_ms: int, records: int, now_ms: int) -> None:
-        self._turn(now_ms)
+        if now_ms - self._since >= _WINDOW_MS:
+            self._turn(now_ms)
         self.last = max(0, delay_ms)
         self.total += self.last * records
         self._longest = max(self._longest, self.last)

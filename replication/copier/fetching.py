@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.held import Held
 from replication.copier.intake import take
@@ -23,6 +24,7 @@ from replication.copier.outcomes import (
     diverged,
     fetch_trouble,
 )
+from replication.copier.thrift import Thrift
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
 if TYPE_CHECKING:
@@ -35,8 +37,10 @@ if TYPE_CHECKING:
     from replication.copier.replicas import Replicas
     from replication.copier.wishes import Wishes
 
-_SMALL_FETCH = 64 << 10  # below this the source is not behind: let records gather a little
-_GATHER_S = 0.0015
+    News = tuple[Lane, Fetched]
+
+_SMALL_FETCH = 64 << 10  # below this the source is not behind
+_REST_S = 0.001  # in which records gather; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
@@ -52,13 +56,25 @@ class Shared:
     on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
     settle: Callable[[Lane], None]  # a lane has trouble
     on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
-    prepare: Callable[[Sequence[tuple[Lane, Fetched]]], Awaitable[bool]]
+    ready: Callable[[Sequence[News]], bool]  # all of it can be taken in as it is
+    prepare: Callable[[Sequence[News]], Awaitable[None]]  # makes it so
     held: Held = field(default_factory=Held)
+
+
+class _Stop(NamedTuple):
+    """Why the fetching stopped: an answer that takes more than a moment, or none is due."""
+
+    answer: tuple[Frame, Sequence[Fetched]] | None = None  # it lies in the frame
+    problem: Exception | None = None
 
 
 @dataclass(slots=True)
 class Fetching:
-    """Reading from one source broker: of priority topics (``first``) or of the others."""
+    """Reading from one source broker: of priority topics (``first``) or of the others.
+
+    An ordinary answer is taken in, sent on and followed by the next Fetch in the turn of the event
+    loop that it came in. What has to wait for something stops that; then ``run`` goes on.
+    """
 
     node: int
     first: bool
@@ -67,90 +83,126 @@ class Fetching:
     options: FetchOptions
     _frame: Frame | None = None
     _begun: float = 0.0
-
-    @property
-    def line(self) -> str:
-        """Name of the connection: what is read first must not wait behind a long poll."""
-        return "fetch first" if self.first else "fetch"
+    _stopped: asyncio.Future[_Stop] = field(init=False)
+    _pause: asyncio.TimerHandle | None = None
+    _thrift: Thrift = field(default_factory=Thrift)
 
     async def run(self) -> None:
         """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
         self.wishes.session.restart()
-        answer: Awaitable[list[Fetched]] | None = None
-        frames = self.shared.frames
         try:
-            self._frame = await frames.take()
             while True:
-                answer = answer or self._begin(self._frame)
-                if answer is None:
+                self._stopped = asyncio.get_running_loop().create_future()
+                if self._frame is None:
+                    self._frame = await self.shared.frames.take()
+                if self._begin(self._frame):
+                    await self._go_on()
+                else:
                     await asyncio.sleep(_NOTHING_TO_FETCH_S)
-                    continue
-                answer = await self._round(self._frame, answer)
         finally:
+            if self._pause is not None:
+                self._pause.cancel()
             if self._frame is not None:  # an answer may still be on its way into it
-                frames.replace(self._frame)
+                self.shared.frames.replace(self._frame)
 
-    async def _round(
-        self, frame: Frame, answer: Awaitable[list[Fetched]]
-    ) -> Awaitable[list[Fetched]] | None:
-        """Take one answer in; return the next one if it is under way already."""
-        try:
-            found = await answer
-        except SessionLost:
-            return None  # the next Fetch opens a new one
-        except (ClusterUnavailable, ClusterRejected) as error:
+    async def _go_on(self) -> None:
+        """Do what takes a while, until no answer is due."""
+        while (stop := await self._stopped).answer is not None:
+            frame, found = stop.answer
+            await self._get_ready(found)
+            self._stopped = asyncio.get_running_loop().create_future()
+            self._take_all(self._news(found), frame)
+        if isinstance(stop.problem, SessionLost):
+            return  # the next Fetch opens a new one
+        if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
             self.wishes.session.restart()
-            self._all_wait(str(error))
+            self._all_wait(str(stop.problem))
             await asyncio.sleep(_BACK_OFF_S)
-            return None
-        size, queued = await self._take_all(found, frame)
-        if size < _SMALL_FETCH:
-            self.shared.on_queued(queued)
-            await asyncio.sleep(_GATHER_S if size else 0)
-        following = self.shared.frames.try_take()
-        begun = self._begin(following) if following is not None else None
-        if size >= _SMALL_FETCH:
-            self.shared.on_queued(queued)
-        self._frame = following
-        frame.release()
-        if self._frame is None:
-            self._frame = await self.shared.frames.take()
-        return begun
+        elif stop.problem is not None:
+            raise stop.problem
 
-    def _begin(self, frame: Frame) -> Awaitable[list[Fetched]] | None:
-        """Send the next Fetch; None when no lane wants data now, or none may have it yet."""
+    def _begin(self, frame: Frame) -> bool:
+        """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
         now, pace = time.monotonic(), self.shared.pace
         if pace.pause_s(now, self._begun, first=self.first) > 0:
-            return None
+            return False
         entries = self.wishes.tell()
         if entries is None:
-            return None
+            return False
         self._begun = now
         options = pace.shared(self.options, first=self.first)
         if (rack := self.shared.replicas.rack_at(now)) != options.rack:
             options = replace(options, rack=rack)
-        return self.shared.network.fetch(self.node, entries, options, frame, self.line)
+        answer = partial(self._answered, self._stopped, frame)
+        self.shared.network.begin_fetch(self.node, entries, options, frame, answer)
+        return True
 
-    async def _take_all(self, found: Sequence[Fetched], frame: Frame) -> tuple[int, list[Lane]]:
-        """Return how many bytes an answer queued, and the lanes that have something to send."""
-        news = self._news(found)
-        if await self.shared.prepare(news):
+    def _answered(
+        self,
+        stopped: asyncio.Future[_Stop],
+        frame: Frame,
+        found: Sequence[Fetched] | None,
+        problem: Exception | None,
+    ) -> None:
+        """Take an answer in at once, if nothing has to be found out before."""
+        if stopped.done():
+            return  # nobody waits for it any more
+        if found is None:
+            stopped.set_result(_Stop(problem=problem))
+            return
+        try:
             news = self._news(found)
-        self.shared.pace.spend(sum(len(each.records) for each in found), time.monotonic())
+            outside = any(each.error == OFFSET_OUT_OF_RANGE for _, each in news)
+            if outside or not self.shared.ready(news):
+                stopped.set_result(_Stop((frame, found)))
+            else:
+                self._take_all(news, frame)
+        except Exception as error:  # noqa: BLE001 -- else the event loop only logs it
+            stopped.set_exception(error)
+
+    async def _get_ready(self, found: Sequence[Fetched]) -> None:
+        """Find out what has to be known before an answer can be taken in."""
+        if not self.shared.ready(news := self._news(found)):
+            await self.shared.prepare(news)
+        outside = [
+            lane
+            for lane, each in self._news(found)
+            if each.error == OFFSET_OUT_OF_RANGE and not self._goes_elsewhere(lane, each)
+        ]
+        for lane, trouble in zip(outside, await locate(self.shared.network, outside), strict=True):
+            self._suffer(lane, trouble)
+
+    def _take_all(self, news: Sequence[News], frame: Frame) -> None:
+        """Take in what was fetched, send it on, and begin the next Fetch.
+
+        What is large is sent after that, so that the source's broker works meanwhile.
+        """
+        now = time.monotonic()
+        self.shared.pace.spend(sum(len(each.records) for _, each in news), now)
         size = sum(self._take(lane, each, frame) for lane, each in news)
         queued = [lane for lane, each in news if each.records]
         for lane in queued:
             self.wishes.served(lane)
-        outside = [
-            lane
-            for lane, each in news
-            if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
-        ]
-        for lane, trouble in zip(outside, await locate(self.shared.network, outside), strict=True):
-            self._suffer(lane, trouble)
-        return size, queued
+        if size >= _SMALL_FETCH:
+            self._follow()
+            self.shared.on_queued(queued)
+            frame.release()
+            return
+        self.shared.on_queued(queued)
+        self._frame = None
+        frame.release()
+        if size and self._thrift.rests(now):
+            self._pause = asyncio.get_running_loop().call_later(_REST_S, self._follow)
+        else:
+            self._follow()
 
-    def _news(self, found: Sequence[Fetched]) -> list[tuple[Lane, Fetched]]:
+    def _follow(self) -> None:
+        """Begin the next Fetch, into another buffer; where that cannot be, ``run`` waits."""
+        self._frame = self.shared.frames.try_take()
+        if self._frame is None or not self._begin(self._frame):
+            self._stopped.set_result(_Stop())
+
+    def _news(self, found: Sequence[Fetched]) -> list[News]:
         return [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
 
     def _take(self, lane: Lane, found: Fetched, frame: Frame) -> int:

@@ -38,30 +38,30 @@ class Forwarding:
     _producers: dict[Via, Claimant] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def prepare(self, news: Sequence[tuple[Lane, Fetched]]) -> bool:
-        """Learn what the batches are; say whether it took a while, so that lanes may have moved.
-
-        A lane for which that cannot be done has trouble afterwards.
-        """
-        ids = {
-            lane: producer_ids(each.records)
-            for lane, each in news
-            if lane.passage is not None and each.records
-        }
-        unknown = self.ends.registry.origins.unknown(
-            {each for some in ids.values() for each in some}
+    def ready(self, news: Sequence[tuple[Lane, Fetched]]) -> bool:
+        """Say whether all that was fetched can be taken in as it is."""
+        ids = _ids(news)
+        return not ids or not (
+            self._unknown(ids) or any(_lacking(lane, some) for lane, some in ids.items())
         )
-        if not unknown and not any(_lacking(lane, some) for lane, some in ids.items()):
-            return False
+
+    async def prepare(self, news: Sequence[tuple[Lane, Fetched]]) -> None:
+        """Learn what the batches are. It takes a while: lanes may have moved afterwards.
+
+        A lane for which that cannot be done has trouble then.
+        """
+        ids = _ids(news)
         try:
             async with self._turn:
-                await self.ends.registry.look_up(unknown, needed=self.spec.copies_come)
+                await self.ends.registry.look_up(self._unknown(ids), needed=self.spec.copies_come)
                 await self._admit_all(ids)
         except (ClusterUnavailable, ClusterRejected) as problem:
             for lane in ids:
                 lane.suffer(Trouble(Remedy.RETRY, str(problem)))
                 self.settle(lane)
-        return True
+
+    def _unknown(self, ids: Mapping[Lane, set[int]]) -> set[int]:
+        return self.ends.registry.origins.unknown({each for some in ids.values() for each in some})
 
     def forget(self) -> None:
         """Ask for new epochs of the producers: a takeover fences partitions against these."""
@@ -94,6 +94,15 @@ class Forwarding:
         for via, lanes in lacking.items():
             async with self.ends.takeover.turn:
                 await self.producer(via, [each for each in lanes if each.fetches])
+
+
+def _ids(news: Sequence[tuple[Lane, Fetched]]) -> dict[Lane, set[int]]:
+    """Return whose batches were fetched for each lane that asks for that."""
+    return {
+        lane: producer_ids(each.records)
+        for lane, each in news
+        if lane.passage is not None and each.records
+    }
 
 
 def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:

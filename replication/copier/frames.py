@@ -7,7 +7,7 @@ from collections import deque
 
 from replication.copier.network import Frame
 
-_LARGEST_FETCH = 16 << 20
+_LARGEST_FETCH = 8 << 20
 
 
 class Frames:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from replication.copier.session import FetchSession
     from replication.model import TopicPartition
@@ -50,6 +50,7 @@ class FetchOptions:
     isolation: int = 0  # 1: read_committed
     rack: str = ""
     session: FetchSession | None = None  # None: the request stands alone
+    line: str = "fetch"  # of its connection, which answers in order: not behind a long poll
 
 
 class Leader(NamedTuple):
@@ -59,8 +60,7 @@ class Leader(NamedTuple):
     epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
 
     topic_id: bytes
@@ -132,21 +132,28 @@ class Network(Protocol):
     async def ready(self, node: int) -> None:
         """Open the connection for appends to ``node`` unless it is open."""
 
-    def fetch(
+    async def fetch(
         self,
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: Frame,
-        line: str = "fetch",
-    ) -> Awaitable[list[Fetched]]:
-        """Fetch into ``into``'s memory; the answer's ``records`` point there.
+    ) -> list[Fetched]:
+        """Fetch into ``into``'s memory; the answer's ``records`` point there."""
 
-        In a session ``entries`` are what is new in it, and the answer holds what is news; raises
-        SessionLost when the broker has lost it.
+    def begin_fetch(
+        self,
+        node: int,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        answer: Callable[[list[Fetched] | None, Exception | None], None],
+    ) -> None:
+        """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called from the event loop.
 
-        The request is on its way when this returns, if the connection is open. A connection
-        answers in order, so what must not wait behind a long poll has a ``line`` of its own.
+        In a session ``entries`` are what is new in it, and the answer holds what is news; the
+        error is SessionLost when the broker has lost it. The request is on its way when this
+        returns, if the connection is open.
         """
 
     def produce(
@@ -229,5 +236,6 @@ class Reading:
         if leader is None or topic_id is None:
             return None
         entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch)
-        (found,) = await self.network.fetch(leader.node, [entry], options, self._frame, self.line)
+        options = replace(options, line=self.line)
+        (found,) = await self.network.fetch(leader.node, [entry], options, self._frame)
         return found

@@ -71,6 +71,8 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
 
     Only where they queue up; a record that comes alone passes as it is.
     """
+    if len(waiting) < 2:
+        return
     small, via = list(takewhile(_is_small, waiting)), waiting[0].via
     codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
     alike = zip(codecs, (piece.via for piece in small), strict=True)

@@ -31,6 +31,11 @@ class Place(NamedTuple):
     node: int
     first: bool
 
+    @property
+    def line(self) -> str:
+        """Name of its connection: what is read first must not wait behind a long poll."""
+        return "fetch first" if self.first else "fetch"
+
 
 class _Reader(NamedTuple):
     fetching: Fetching
@@ -101,7 +106,8 @@ class Readers:
                 task = asyncio.create_task(fetching.run())
                 task.add_done_callback(self.on_ended)
                 self._readers[place] = _Reader(fetching, task)
-            self._readers[place].fetching.options = self._options(wishes.session, most)
+            options = self._options(place, wishes.session, most)
+            self._readers[place].fetching.options = options
 
     def _tools(self) -> Shared:
         ends = self.ends
@@ -115,15 +121,17 @@ class Readers:
             self.on_queued,
             self.settle,
             self._on_moved,
+            self.forwarding.ready,
             self.forwarding.prepare,
         )
 
-    def _options(self, session: FetchSession, most: int) -> FetchOptions:
+    def _options(self, place: Place, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
             isolation=1 if self.spec.isolation == "read_committed" else 0,
             session=session,
+            line=place.line,
         )
         return self.pace.limited(options)
 
@@ -137,6 +145,6 @@ class Readers:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for line in {each.fetching.line for each in self._readers.values()}:
+        for line in {place.line for place in self._readers}:
             self.ends.source.drop(line)
         self._readers.clear()

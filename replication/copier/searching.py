@@ -107,7 +107,7 @@ class _Search:
         looking.passage, looking.recast = lane.passage, lane.recast
         looking.position = lane.claimed.source or 0
         committed = lane.claimed.isolation != "read_uncommitted"
-        options = FetchOptions(max_wait_ms=50, isolation=int(committed))
+        options = FetchOptions(max_wait_ms=50, isolation=int(committed), line="search")
         deadline, frame = time.monotonic() + _PATIENCE_S, Frame()
         while self.wanted.seen < self.most:
             before, found = looking.position, await self._fetch(looking, options, frame)
@@ -137,7 +137,7 @@ class _Search:
         if leader is not None:
             at = max(looking.position, self.start)
             entry = FetchEntry(*looking.key, at, leader.epoch)
-            (found,) = await self.source.fetch(leader.node, [entry], options, into, line="search")
+            (found,) = await self.source.fetch(leader.node, [entry], options, into)
             if not found.error:
                 return found
         await asyncio.sleep(0.1)

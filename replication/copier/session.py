@@ -20,6 +20,7 @@ class FetchSession:
 
     id: int = 0
     epoch: int = 0  # of the next request; 0 opens a session
+    turn: int = 0  # an answer to a request of a former turn tells nothing of this one
     forgotten: dict[FetchKey, None] = field(default_factory=dict)  # to tell next time
 
     @property
@@ -29,6 +30,7 @@ class FetchSession:
     def restart(self) -> None:
         """Begin anew: it is not known what the broker made of the last request."""
         self.epoch = 0
+        self.turn += 1
         self.forgotten.clear()
 
     def forget(self, key: FetchKey) -> None:

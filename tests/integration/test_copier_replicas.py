@@ -71,14 +71,14 @@ def test_a_replica_in_our_rack_is_read_and_the_leader_again_when_it_fails(
 
     def connected(properties, client_id):
         network = connect(properties, client_id)
-        fetch = network.fetch
+        fetch = network.begin_fetch
 
-        def heard(node, entries, options, into, line):
-            if line == "fetch":
+        def heard(node, entries, options, into, answer):
+            if options.line == "fetch":
                 asked.append(node)
-            return fetch(node, entries, options, into, line)
+            fetch(node, entries, options, into, answer)
 
-        network.fetch = heard
+        network.begin_fetch = heard
         return network
 
     def produce(stem: bytes) -> None:

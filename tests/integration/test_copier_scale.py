@@ -28,14 +28,14 @@ class Hearing:
 
     def connect(self, properties, client_id):
         network = connect(properties, client_id)
-        fetch = network.fetch
+        fetch = network.begin_fetch
 
-        def heard(node, entries, options, into, line):
-            if line == "fetch":
+        def heard(node, entries, options, into, answer):
+            if options.line == "fetch":
                 self.named.append(len(entries))
-            return fetch(node, entries, options, into, line)
+            fetch(node, entries, options, into, answer)
 
-        network.fetch = heard
+        network.begin_fetch = heard
         return network
 
 

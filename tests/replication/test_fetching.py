@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from batch_bytes import a_batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
+from memory_cluster import give
 
 from replication.copier.fetching import Fetching, Shared
 from replication.copier.frames import Frames, frames_for
@@ -64,12 +67,13 @@ class Source:
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
 
-    def fetch(self, node, entries, options, into, line):
+    def begin_fetch(self, node, entries, options, into, answer) -> None:
         held = {id(p.frame) for lane in self.lanes for p in (*lane.waiting, *lane.on_wire)}
         assert id(into) not in held, "a buffer with batches in it is written over"
         assert into.holders == 1
         self.asked.append(list(entries))
-        return asyncio.ensure_future(self._answer(self._remember(entries, options.session), into))
+        answering = self._answer(self._remember(entries, options.session), into)
+        asyncio.ensure_future(answering).add_done_callback(partial(give, answer))
 
     def _remember(self, entries, session) -> list:
         """Return what the broker is to answer for, by the rules of KIP-227."""
@@ -108,10 +112,6 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
-async def nothing_to_learn(_) -> bool:
-    return False
-
-
 def fetching(source: Source, frames: Frames) -> Fetching:
     wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
     for lane in source.lanes:
@@ -125,7 +125,8 @@ def fetching(source: Source, frames: Frames) -> Fetching:
         lambda _: None,
         source.settled.append,
         source.moved.append,
-        nothing_to_learn,
+        lambda _: True,
+        None,
     )
     return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
 
@@ -470,3 +471,39 @@ def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
         wishes.join(new)
         wishes.tell()
         assert wishes._by_key[new.key] is new
+
+
+def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logged():
+    lane = a_lane(a_start())
+
+    def break_down(_piece) -> None:
+        raise ZeroDivisionError
+
+    async def all_of_it():
+        source = Source(lane)
+        each = fetching(source, Frames(4))
+        each.shared = replace(each.shared, on_queued=break_down)
+        await run_for(each, 60)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(all_of_it())
+
+
+def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
+    lane, asked = a_lane(a_start()), []
+
+    async def prepare(news) -> None:
+        asked.append([found.records.nbytes for _, found in news])
+        await asyncio.sleep(0)
+
+    async def all_of_it():
+        source = Source(lane)
+        each = fetching(source, Frames(4))
+        each.shared = replace(each.shared, ready=lambda _: len(asked) % 2, prepare=prepare)
+        await run_for(each, 200)
+        return source
+
+    source = asyncio.run(all_of_it())
+    assert len(asked) == 1
+    assert len(source.asked) == len(lane.waiting) == 4
+    assert [piece.before for piece in lane.waiting] == [0, 1, 2, 3]

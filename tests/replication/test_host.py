@@ -121,9 +121,9 @@ def test_invariant_e_another_isolation_waits_for_a_clean_end(pair):
     used: list[int] = []
     fetch = pair.source.fetch
 
-    def noting(node, entries, options, into, line="fetch"):
+    def noting(node, entries, options, into):
         used.append(options.isolation)
-        return fetch(node, entries, options, into, line)
+        return fetch(node, entries, options, into)
 
     pair.source.fetch = noting
     pair.feed(b"a")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from batch_bytes import a_batch, a_marker
 from hypothesis import given, settings
@@ -242,12 +240,12 @@ def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, a
 def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_queued():
     lane = a_lane(a_start())
     log = a_batch(0, [b"a"]) + a_batch(9, [b"b"])
-    answer = replace(fetch(log, [], 0, 2), high_watermark=10)
+    answer = fetch(log, [], 0, 2)._replace(high_watermark=10)
     assert take(lane, answer, Frame())
     lane = a_lane(a_start())
     with pytest.raises(CorruptBatch, match=r"t-0 at offset 9: a batch up to 9 in a log .* at 9"):
-        take(lane, replace(answer, high_watermark=9), Frame())
+        take(lane, answer._replace(high_watermark=9), Frame())
     assert len(lane.waiting) == 1
     assert lane.position == 1
-    take(lane, replace(fetch(a_batch(1, [b"b"]), [], 0, 1), high_watermark=1), Frame())
+    take(lane, fetch(a_batch(1, [b"b"]), [], 0, 1)._replace(high_watermark=1), Frame())
     assert lane.position == 2  # it came while the answer was made

@@ -92,7 +92,7 @@ class Log:
     async def offset_at(self, _, moment):
         return self.first if moment == -2 else self.end
 
-    async def fetch(self, node, entries, options, into, line):
+    async def fetch(self, node, entries, options, into):
         (entry,) = entries
         if not self.first <= entry.offset <= self.end:
             return [self._answer(1, b"")]
@@ -104,7 +104,7 @@ class Log:
         first = next((b.base for b in walk(view)), 0)
         last = max((b.last for b in walk(view)), default=0)
         listed = [(p, a) for p, a, z in self.aborted if a <= last and z >= first]
-        return [replace(self._answer(0, b""), records=view, aborted=listed)]
+        return [self._answer(0, b"")._replace(records=view, aborted=listed)]
 
     def _answer(self, error, data):
         return Fetched(b"", 0, error, self.end, self.end, self.first, [], -1, memoryview(data))

@@ -60,7 +60,7 @@ class Channel:
         self._secure = isinstance(line.sock, ssl.SSLSocket)
         self._loop = asyncio.get_running_loop()
         self._open: deque[_Open] = deque()
-        self._out: deque[memoryview] = deque()
+        self._out: deque[bytes | memoryview] = deque()
         self._writing = False
         self._size = memoryview(bytearray(4))
         self._into = self._size
@@ -88,7 +88,7 @@ class Channel:
             self._loop.call_soon(answer, None, self.error)
             return
         self._open.append(_Open(answer, buffer or _Fresh(), time.monotonic() + timeout_s))
-        self._out.extend(memoryview(piece).cast("B") for piece in pieces)
+        self._out.extend(pieces)
         if not self._writing:
             self._flush()
 
@@ -145,16 +145,17 @@ class Channel:
         taken = 0
         try:
             while taken < _READ_TURN or self._secure:  # TLS may hold bytes that epoll cannot see
-                count = self._sock.recv_into(self._into[self._got :])
+                count = self._sock.recv_into(self._into[self._got :] if self._got else self._into)
                 if count == 0:
                     self._lost(None)
                     return
                 taken += count
                 self._got += count
                 if self._got == len(self._into):
+                    last = self._in_body and len(self._open) == 1 and not self._secure
                     self._complete()
-                    if self.error is not None:
-                        return
+                    if last or self.error is not None:
+                        return  # there is nothing more to read
         except _WOULD_BLOCK:
             return
         except OSError as error:

@@ -7,6 +7,7 @@ kafka-python's.
 
 from __future__ import annotations
 
+import functools
 import struct
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ _DIVERGING, _CURRENT_LEADER = 0, 1  # tags of a partition in a Fetch response
 _EPOCH_AND_END = struct.Struct(">iq")
 _LEADER = struct.Struct(">ii")
 _NO_TAGS = b"\0"
+_NOTHING_SAID = b"\1\0\0"  # no refused records, no message, no tags
 _NULL = b"\0"  # a compact string that is not there
 MALFORMED = (struct.error, IndexError, ValueError)  # what parsing a damaged answer raises
 
@@ -56,6 +58,7 @@ def read_uvarint(frame: memoryview, at: int) -> tuple[int, int]:
         shift += 7
 
 
+@functools.lru_cache(4096)  # of topics, for the most part
 def compact(text: str) -> bytes:
     """Encode a compact string."""
     raw = text.encode()
@@ -64,8 +67,14 @@ def compact(text: str) -> bytes:
 
 def request_head(key: int, version: int, correlation: int, client_id: str) -> bytes:
     """Return a request header of version 2 (flexible)."""
+    return _HEAD.pack(key, version, correlation) + _client(client_id)
+
+
+@functools.cache
+def _client(client_id: str) -> bytes:
+    """Encode the rest of a header; a process has one client id a unit."""
     raw = client_id.encode()
-    return _HEAD.pack(key, version, correlation) + struct.pack(">h", len(raw)) + raw + _NO_TAGS
+    return struct.pack(">h", len(raw)) + raw + _NO_TAGS
 
 
 def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version: int) -> bytes:
@@ -149,6 +158,8 @@ def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]
 
 def _tags(frame: memoryview, at: int) -> tuple[dict[int, memoryview], int]:
     """Return the fields of a tag section and the position after it."""
+    if frame[at] == 0:
+        return {}, at + 1
     count, at = read_uvarint(frame, at)
     fields = {}
     for _ in range(count):
@@ -190,8 +201,12 @@ def produce_response(frame: memoryview) -> list[Ack]:
         partitions, at = read_uvarint(frame, at + length - 1)
         for _ in range(partitions - 1):
             partition, error, base, _, _ = _ACK.unpack_from(frame, at)
-            message, at = _produce_errors(frame, at + _ACK.size)
-            at = skip_tags(frame, at)
+            at += _ACK.size
+            if frame[at : at + 3] == _NOTHING_SAID:
+                message, at = "", at + 3
+            else:
+                message, at = _produce_errors(frame, at)
+                at = skip_tags(frame, at)
             acks.append(Ack(topic, partition, error, base, message))
         at = skip_tags(frame, at)
     return acks

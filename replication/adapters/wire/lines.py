@@ -7,7 +7,7 @@ import functools
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.dial import Line
 
+_T = TypeVar("_T")
 CALL_S = 30.0
 COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
 TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9, 78}
@@ -163,16 +164,14 @@ class Lines:
                     self._begin_dial(*key).add_done_callback(_hear)
 
 
-def settle(
-    future: asyncio.Future[memoryview], frame: memoryview | None, error: Exception | None
-) -> None:
-    """Give a waiting coroutine its frame or its error."""
+def settle(future: asyncio.Future[_T], answer: _T | None, error: Exception | None) -> None:
+    """Give a waiting coroutine its answer or its error."""
     if future.done():
         return
-    if frame is None:
+    if answer is None:
         future.set_exception(error or ClusterUnavailable("no answer"))
     else:
-        future.set_result(frame)
+        future.set_result(answer)
 
 
 async def attempts() -> AsyncIterator[int]:

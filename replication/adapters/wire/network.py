@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,7 @@ from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.groups import Groups
-from replication.adapters.wire.lines import (
-    CALL_S,
-    Lines,
-)
+from replication.adapters.wire.lines import CALL_S, Lines, settle
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
 from replication.copier.network import (
@@ -31,7 +29,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from replication.adapters.wire.channel import Channel
 
@@ -50,6 +48,7 @@ class WireNetwork:
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()
+        self._dialing: set[asyncio.Task[None]] = set()  # for Fetches
         self._coordination = Coordination(self._lines, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
         self.groups = Groups(self._call, lambda: self._lines.brokers)
@@ -108,58 +107,72 @@ class WireNetwork:
     async def ready(self, node: int) -> None:
         await self._lines.channel(node, "produce")
 
-    def fetch(
+    async def fetch(
         self,
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: Frame,
-        line: str = "fetch",
-    ) -> Awaitable[list[Fetched]]:
-        channel = self._lines.lasting(node, line)
-        if channel is not None:
-            return self._begin_fetch(channel, entries, options, into)
-        return asyncio.ensure_future(self._dial_and_fetch(node, entries, options, into, line))
-
-    async def _dial_and_fetch(
-        self,
-        node: int,
-        entries: Sequence[FetchEntry],
-        options: FetchOptions,
-        into: Frame,
-        line: str,
     ) -> list[Fetched]:
-        channel = await self._lines.channel(node, line)
-        return await self._begin_fetch(channel, entries, options, into)
-
-    def _begin_fetch(
-        self, channel: Channel, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
-    ) -> asyncio.Future[list[Fetched]]:
         answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
+        self.begin_fetch(node, entries, options, into, functools.partial(settle, answered))
+        return await answered
+
+    def begin_fetch(
+        self,
+        node: int,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        answer: Callable[[list[Fetched] | None, Exception | None], None],
+    ) -> None:
+        channel = self._lines.lasting(node, options.line)
+        if channel is not None:
+            self._fetch_over(channel, entries, options, into, answer)
+            return
+
+        async def dial() -> None:
+            try:
+                channel = await self._lines.channel(node, options.line)
+            except Exception as problem:  # noqa: BLE001 -- who asked is to hear of it
+                answer(None, problem)
+            else:
+                self._fetch_over(channel, entries, options, into, answer)
+
+        dialing = asyncio.create_task(dial())
+        self._dialing.add(dialing)
+        dialing.add_done_callback(self._dialing.discard)
+
+    def _fetch_over(
+        self,
+        channel: Channel,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: Frame,
+        answer: Callable[[list[Fetched] | None, Exception | None], None],
+    ) -> None:
+        turn = options.session.turn if options.session is not None else 0
 
         def on_frame(frame: memoryview | None, problem: Exception | None) -> None:
-            if answered.done():
-                return
             if frame is None:
-                answered.set_exception(problem or ClusterUnavailable("no answer"))
+                answer(None, problem or ClusterUnavailable("no answer"))
                 return
             try:
                 error, session, found = framing.fetch_response(frame)
             except framing.MALFORMED as malformed:
-                answered.set_exception(_malformed(channel, malformed))
+                answer(None, _malformed(channel, malformed))
                 return
             if error:
-                answered.set_exception(_fetch_problem(channel, error, options))
+                answer(None, _fetch_problem(channel, error, options))
                 return
-            if options.session is not None:
+            if options.session is not None and options.session.turn == turn:
                 options.session.answered(session)
-            answered.set_result(found)
+            answer(found, None)
 
         version = min(_FETCH_VERSION_MOST, channel.line.versions.get(framing.FETCH, (0, 0))[1])
         body = framing.fetch_request(entries, options, version)
         pieces = self._lines.framed(framing.FETCH, version, [body])
         channel.request(pieces, on_frame, CALL_S + options.max_wait_ms / 1000, into)
-        return answered
 
     def produce(
         self,
@@ -230,6 +243,8 @@ class WireNetwork:
         self._lines.drop(line)
 
     async def close(self) -> None:
+        for task in self._dialing:
+            task.cancel()
         await self._lines.close()
 
     async def _call(self, node: int | None, request: Any, highest: int) -> Any:
