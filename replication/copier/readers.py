@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.fetching import Fetching, Shared
+from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.network import FetchOptions
 from replication.copier.pace import Pace
 from replication.copier.session import FetchSession
+from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
 
 if TYPE_CHECKING:
@@ -109,12 +110,18 @@ class Readers:
             options = self._options(place, wishes.session, most)
             self._readers[place].fetching.options = options
 
+    @property
+    def committed(self) -> bool:
+        """Whether records of transactions that are not committed stay behind."""
+        return self.spec.isolation == "read_committed"
+
     def _tools(self) -> Shared:
         ends = self.ends
         ends.replicas.rack = self.spec.client_rack
         self.pace.rate = self.spec.bytes_per_second
         return Shared(
             ends.source,
+            self.committed,
             Frames(),
             self.pace,
             ends.replicas,
@@ -129,7 +136,7 @@ class Readers:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
-            isolation=1 if self.spec.isolation == "read_committed" else 0,
+            isolation=int(self.committed),
             session=session,
             line=place.line,
         )

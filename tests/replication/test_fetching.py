@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 from memory_cluster import give
 
-from replication.copier.fetching import Fetching, Shared
+from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.locating import locate
 from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
@@ -21,6 +21,7 @@ from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
 from replication.copier.replicas import Replicas
 from replication.copier.session import FetchSession
+from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
@@ -119,6 +120,7 @@ def fetching(source: Source, frames: Frames) -> Fetching:
     options = FetchOptions(session=wishes.session)
     shared = Shared(
         source,
+        False,  # noqa: FBT003 -- it has no transactions
         frames,
         source.pace,
         source.replicas,

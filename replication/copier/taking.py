@@ -1,0 +1,129 @@
+"""What an answer of a source broker says of each lane, and what fetchers of a unit share."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.held import Held
+from replication.copier.intake import take
+from replication.copier.outcomes import (
+    LEADER_MOVED,
+    OFFSET_OUT_OF_RANGE,
+    Remedy,
+    Trouble,
+    diverged,
+    fetch_trouble,
+)
+from replication.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from replication.copier.frames import Frames
+    from replication.copier.lane import Lane
+    from replication.copier.network import Fetched, Frame, Leader, Network
+    from replication.copier.pace import Pace
+    from replication.copier.replicas import Replicas
+
+    News = tuple[Lane, Fetched]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all fetchers of a unit share."""
+
+    network: Network
+    committed: bool  # the source is asked for committed records only
+    frames: Frames
+    pace: Pace
+    replicas: Replicas
+    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
+    settle: Callable[[Lane], None]  # a lane has trouble
+    on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
+    ready: Callable[[Sequence[News]], bool]  # all of it can be taken in as it is
+    prepare: Callable[[Sequence[News]], Awaitable[None]]  # makes it so
+    held: Held = field(default_factory=Held)
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Takes in what broker ``node`` answers."""
+
+    node: int
+    shared: Shared
+
+    def take(self, lane: Lane, found: Fetched, frame: Frame) -> int:
+        """Queue what is to be copied, or note what is wrong; return how many bytes were queued."""
+        if self.goes_elsewhere(lane, found):
+            return 0
+        if found.error:
+            if found.error != OFFSET_OUT_OF_RANGE:
+                self.suffer(lane, fetch_trouble(found.error))
+            return 0
+        if found.diverging is not None:
+            self._diverges(lane, *found.diverging)
+            return 0
+        lane.source_end = found.stable if self.shared.committed else found.high_watermark
+        lane.news.add(lane)
+        try:
+            return take(lane, found, frame, int(time.time() * 1000))
+        except CorruptBatch as error:
+            if lane.waiting:
+                return 0  # what came before the damage is sent first; then it is met again
+            self.suffer(lane, Trouble(Remedy.RETRY, str(error)))
+            return 0
+        finally:
+            if self.shared.committed:
+                self.shared.held.heard(lane, found, time.monotonic())
+            self.shared.pace.heard(lane)
+            if lane.acked is not None and lane.acked.source >= lane.source_end:
+                lane.caught_up_ms = int(time.time() * 1000)
+                lane.stuck = None  # nothing is left that could be missing or refused
+
+    def goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:
+        """Follow a leader's hint at a replica near us; leave one that has not what we want."""
+        if found.error in LEADER_MOVED and found.leader and self._follows(lane, found.leader):
+            return True
+        replicas, now = self.shared.replicas, time.monotonic()
+        if not self._leads(lane) and (found.error or found.diverging):
+            replicas.give_up(lane.source, now)
+        elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
+            replicas.prefer(lane.source, found.preferred_replica, now)
+        else:
+            return False
+        self.shared.on_moved(lane)
+        return True
+
+    def _follows(self, lane: Lane, leader: Leader) -> bool:
+        """Read on at once from the leader that the former one names, if its address is known."""
+        if leader.node == self.node or not self.shared.network.learn(lane.source, leader):
+            return False
+        self.shared.on_moved(lane)
+        return True
+
+    def _leads(self, lane: Lane) -> bool:
+        return self.shared.replicas.of(lane.source, time.monotonic()) != self.node
+
+    def _diverges(self, lane: Lane, epoch: int, end: int) -> None:
+        """Note that the source has not the batch that we took last, or not from that leader."""
+        if end < lane.position:
+            self.suffer(lane, diverged(lane.position, end))
+        else:  # what came after our position is gone; nothing that was copied is
+            lane.taken = (lane.position, epoch)
+            lane.touch()
+
+    def all_wait(self, lanes: Iterable[Lane], reason: str) -> None:
+        """Hold ``lanes`` back: the broker did not answer. A replica near us is left for good."""
+        for lane in lanes:
+            if not self._leads(lane):
+                self.shared.replicas.give_up(lane.source, time.monotonic())
+                self.shared.on_moved(lane)
+            elif lane.fetches:
+                self.suffer(lane, Trouble(Remedy.RETRY, reason))
+
+    def suffer(self, lane: Lane, trouble: Trouble) -> None:
+        """Note trouble of a lane; it is dealt with when no answer is due."""
+        lane.suffer(trouble)
+        self.shared.settle(lane)
