@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from replication.copier.disbelief import believed_end
 from replication.copier.lane import Lane
 from replication.copier.network import NotGranted
 from replication.copier.outcomes import target_reset
@@ -63,13 +64,17 @@ def cannot_count(lane: Lane) -> bool:
 
 async def ends_of(target: Network, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
     """Return where each lane's target partition ends; a lane whose target was emptied is parked."""
-    ends = await asyncio.gather(*(target.offset_at(each.target, -1) for each in lanes))
+    ends = await asyncio.gather(*(_end_of(target, each) for each in lanes))
     found = dict(zip(lanes, ends, strict=True))
     for lane, end in found.items():
         if lane.acked is not None and end < lane.acked.target:
             told = target_reset(end, lane.acked.target)
             lane.park(told.state, told.reason)
     return found
+
+
+async def _end_of(target: Network, lane: Lane) -> int:
+    return await believed_end(target, lane.target, lane.acked.target if lane.acked else 0)
 
 
 async def back_to_anchors(ends: Mapping[Lane, int], anchors: StateLog) -> None:

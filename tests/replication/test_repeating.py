@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from batch_bytes import a_batch
+from lanes import a_lane, a_start
+from memory_cluster import MemoryCluster
 from test_host import HERE, Pair, ungranted
 
-from replication.model import Mode
+from replication.copier.repeating import ends_of
+from replication.model import Mode, PartitionState
+from replication.progress import Position
 from replication.state import PRODUCERS_TOPIC
 
 VALUES = [b"%d" % each for each in range(20)]
@@ -99,3 +105,25 @@ def test_records_of_nobody_are_never_counted(pair):
     pair.target.init_producer_id = pair.granting
     assert pair.copy(generation=2).outcome == "clean"
     assert pair.target.logs[HERE].values() == [*VALUES, b"foreign", *VALUES]
+
+
+@pytest.mark.parametrize(
+    ("answers", "state"),
+    [
+        pytest.param([2, 2, 6], PartitionState.RUNNING, id="a new leader did not know yet"),
+        pytest.param([2, 2, 2], PartitionState.TARGET_RESET, id="it stays so"),
+    ],
+)
+def test_an_end_before_the_anchor_is_asked_for_again_before_it_counts_as_a_reset(answers, state):
+    async def looked_at():
+        target, lane = MemoryCluster(), a_lane(a_start())
+        lane.acked = Position(5, 5)
+
+        async def told(_partition, _moment) -> int:
+            return answers.pop(0)
+
+        target.offset_at = told
+        await ends_of(target, [lane])
+        return lane.state
+
+    assert asyncio.run(looked_at()) is state
