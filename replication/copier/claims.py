@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
 _POSITION = (
     "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
+    "timed", "age_ms", "latency_ms",
 )  # fmt: skip
 
 

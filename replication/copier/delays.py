@@ -6,7 +6,7 @@ of its records. Clocks of producers may be ahead; what would be negative is 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ class Delay:
     _since: int = 0  # when the window began
 
     def note(self, delay_ms: int, records: int, now_ms: int) -> None:
-        if now_ms - self._since >= _WINDOW_MS:
-            self._turn(now_ms)
+        self._turn(now_ms)
         self.last = max(0, delay_ms)
         self.total += self.last * records
         self._longest = max(self._longest, self.last)
@@ -58,6 +57,10 @@ class Delays:
     def of(cls, records: int, age: Sequence[int], latency: Sequence[int]) -> Self:
         """Go on from what an anchor says."""
         return cls(records, Delay(age[0], age[2]), Delay(latency[0], latency[2]))
+
+    def as_now(self) -> Self:
+        """Return a copy, which further pieces leave as it is."""
+        return replace(self, age=replace(self.age), latency=replace(self.latency))
 
     def note(self, piece: Piece, now_ms: int) -> None:
         """Take in a piece that is on the target since ``now_ms``."""

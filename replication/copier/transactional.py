@@ -11,6 +11,7 @@ from replication.copier.outcomes import Remedy
 from replication.model import Mode
 
 if TYPE_CHECKING:
+    from replication.copier.delays import Delays
     from replication.copier.logs import Span
     from replication.copier.outcomes import Trouble
     from replication.copier.pieces import Piece
@@ -30,6 +31,7 @@ class Committed(NamedTuple):
     records: int
     bytes: int
     done: tuple[int, int]
+    delays: Delays
 
 
 @dataclass(eq=False)
@@ -79,7 +81,14 @@ class TransactionalLane(Lane):
         if self.writer.producer != producer:
             self.writer.renew(producer)
         self.committed = Committed(
-            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
+            self.acked,
+            self.exact,
+            self.found,
+            self.stuck,
+            self.records,
+            self.bytes,
+            self.done,
+            self.delays.as_now(),
         )
         self.sending, self.failed, self.spans = True, False, []
 
@@ -112,7 +121,8 @@ class TransactionalLane(Lane):
             return
         self.unsure = True  # somebody has to see that it is aborted
         (
-            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done
+            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done,
+            self.delays,
         ) = self.committed  # fmt: skip
         self.committed, self.sending, self.failed = None, False, False
         if self.acked is not None:
@@ -139,6 +149,9 @@ class TransactionalLane(Lane):
             records=was.records,
             bytes=was.bytes,
             source_epoch=was.done[1] if was.done[0] == self.committed.acked.source else -1,
+            timed=was.delays.records,
+            age_ms=was.delays.age.told(now_ms),
+            latency_ms=was.delays.latency.told(now_ms),
         )
 
     def anchor_to_commit(self, now_ms: int) -> Anchor:

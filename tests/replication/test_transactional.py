@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 
 from batch_bytes import a_batch
 from lanes import LOCAL, OURS, PASSES, PASSING_ON, a_lane, a_start, by_registry, fetch
 from memory_cluster import MemoryCluster
 
+from replication.copier.claims import begin_at
 from replication.copier.intake import take
 from replication.copier.keeping import Keeping
 from replication.copier.logs import StateLog
 from replication.copier.network import Frame
 from replication.copier.transactional import TransactionalLane
+from replication.model import Mode
+from replication.progress import Claimant
 from replication.state import anchors_topic
 
 BORN, FROM_C = (), ("c",)
@@ -76,3 +80,32 @@ def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_commit
         return len(await StateLog(target, log.topic).read_on())
 
     assert asyncio.run(written()) == 1
+
+
+def test_delays_count_once_their_records_are_committed():
+    lane = a_transactional_lane(LOCAL)
+    lane.join(BORN, (OURS, 1))
+    piece = lane.next_piece()
+    lane.answers_due -= 1
+    lane.delays.note(piece, piece.timestamp + 40)
+    lane.appended(piece, 0)
+    assert lane.anchor(50).timed == 0, "on its own"
+    assert lane.anchor_to_commit(50).timed == 1
+    lane.forget()
+    assert (lane.anchor(50).timed, lane.anchor(50).latency_ms) == (0, (0, 0, 0)), "aborted"
+
+
+def test_delays_go_on_from_the_anchor_that_was_committed_last():
+    lane = a_transactional_lane()
+    committed = replace(
+        lane.claimed,
+        source=7,
+        target=9,
+        mode=Mode.TRANSACTIONAL,
+        timed=7,
+        age_ms=(1, 2, 30),
+        latency_ms=(4, 5, 60),
+    )
+    begin_at(lane, committed, Claimant("x", OURS, 2, 1))
+    assert lane.acked == (7, 9)
+    assert (lane.delays.records, lane.delays.age.total, lane.delays.latency.total) == (7, 30, 60)
