@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MOST_PIECES = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_SIZE = 4  # bytes of an answer's size, before it
+_FIRST_READ = 64 << 10  # bytes; small answers come whole, or several at a time
 _READ_TURN = 8 << 20  # bytes before other sockets get their turn
 
 
@@ -62,10 +64,10 @@ class Channel:
         self._open: deque[_Open] = deque()
         self._out: deque[bytes | memoryview] = deque()
         self._writing = False
-        self._size = memoryview(bytearray(4))
-        self._into = self._size
-        self._got = 0
-        self._in_body = False
+        self._first = memoryview(bytearray(_FIRST_READ))
+        self._held = 0  # bytes in it: a size that is not whole yet
+        self._body: memoryview | None = None  # of an answer that is not whole yet
+        self._got = 0  # bytes of that
         self.error: Exception | None = None
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
 
@@ -144,34 +146,61 @@ class Channel:
     def _on_readable(self) -> None:
         taken = 0
         try:
-            while taken < _READ_TURN or self._secure:  # TLS may hold bytes that epoll cannot see
-                count = self._sock.recv_into(self._into[self._got :] if self._got else self._into)
+            while taken < _READ_TURN or self._holds_bytes():
+                room = self._first[self._held :] if self._body is None else self._body[self._got :]
+                count = self._sock.recv_into(room)
                 if count == 0:
                     self._lost(None)
                     return
                 taken += count
-                self._got += count
-                if self._got == len(self._into):
-                    last = self._in_body and len(self._open) == 1 and not self._secure
-                    self._complete()
-                    if last or self.error is not None:
-                        return  # there is nothing more to read
+                self._take(count)
+                if self.error is not None or self._is_drained(len(room) - count):
+                    return
         except _WOULD_BLOCK:
             return
         except OSError as error:
             self._lost(error)
 
-    def _complete(self) -> None:
-        self._got = 0
-        if not self._in_body:
-            self._in_body = True
+    def _is_drained(self, left: int) -> bool:
+        """Say whether epoll will tell of what is still to come; ``left`` is the room not used."""
+        if self._secure:  # it gives a TLS record at a time
+            return self._body is None and not self._holds_bytes()
+        return left > 0
+
+    def _holds_bytes(self) -> bool:
+        """Whether TLS has decrypted more than was read: epoll cannot see that."""
+        return isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
+
+    def _take(self, count: int) -> None:
+        """Take in ``count`` bytes that were read."""
+        if self._body is None:
+            self._split(self._held + count)
+            return
+        self._got += count
+        if self._got == len(self._body):
+            body, self._body = self._body, None
+            self._open.popleft().answer(body, None)
+
+    def _split(self, end: int) -> None:
+        """Take the first ``end`` bytes apart: whole answers, then the beginning of one."""
+        at = self._held = 0
+        while end - at >= _SIZE:
             if not self._open:
                 self._lost(OSError("an answer that nobody asked for"))
                 return
-            self._into = self._open[0].buffer.view(int.from_bytes(self._size, "big"))
-            return
-        frame, self._into, self._in_body = self._into, self._size, False
-        self._open.popleft().answer(frame, None)
+            size = int.from_bytes(self._first[at : at + _SIZE], "big")
+            at += _SIZE
+            body, there = self._open[0].buffer.view(size), min(size, end - at)
+            body[:there] = self._first[at : at + there]
+            at += there
+            if there < size:
+                self._body, self._got = body, there
+                return
+            self._open.popleft().answer(body, None)
+            if self.error is not None:
+                return
+        self._held = end - at
+        self._first[: self._held] = bytes(self._first[at:end])
 
     def _lost(self, cause: OSError | None) -> None:
         reason = cause or "the broker closed it"
