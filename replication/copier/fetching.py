@@ -7,7 +7,6 @@ free. A buffer is free again when all its batches are acked, so read-ahead is bo
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,8 +20,9 @@ from replication.copier.thrift import Thrift
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from replication.copier.lane import Lane
     from replication.copier.network import Fetched, FetchOptions, Frame
     from replication.copier.taking import News, Shared
     from replication.copier.wishes import Wishes
@@ -34,9 +34,10 @@ _BACK_OFF_S = 0.5
 
 
 class _Stop(NamedTuple):
-    """Why the fetching stopped: an answer that takes more than a moment, or none is due."""
+    """Why the fetching stopped. All empty: no answer is due."""
 
-    answer: tuple[Frame, Sequence[Fetched]] | None = None  # it lies in the frame
+    answer: tuple[Frame, Sequence[Fetched]] | None = None  # to be made ready; it lies in the frame
+    outside: Sequence[Lane] = ()  # their positions are not in the source's log
     problem: Exception | None = None
 
 
@@ -60,10 +61,12 @@ class Fetching:
     _thrift: Thrift = field(default_factory=Thrift)
     _taking: Taking = field(init=False)
 
+    def __post_init__(self) -> None:
+        self._taking = Taking(self.node, self.shared)
+
     async def run(self) -> None:
         """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
         self.wishes.session.restart()
-        self._taking = Taking(self.node, self.shared)
         try:
             while True:
                 self._stopped = asyncio.get_running_loop().create_future()
@@ -83,9 +86,12 @@ class Fetching:
         """Do what takes a while, until no answer is due."""
         while (stop := await self._stopped).answer is not None:
             frame, found = stop.answer
-            await self._get_ready(found)
+            news = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
-            self._take_all(self._news(found), frame)
+            self._take_all(found, news, frame)
+        where = await locate(self.shared.network, stop.outside)
+        for lane, trouble in zip(stop.outside, where, strict=True):
+            self._taking.suffer(lane, trouble)
         if isinstance(stop.problem, SessionLost):
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
@@ -124,58 +130,70 @@ class Fetching:
         if found is None:
             stopped.set_result(_Stop(problem=problem))
             return
-        with _telling(stopped):
+        try:
             news = self._news(found)
-            outside = any(each.error == OFFSET_OUT_OF_RANGE for _, each in news)
-            if outside or not self.shared.ready(news):
-                stopped.set_result(_Stop((frame, found)))
+            if self.shared.ready(news):
+                self._take_all(found, news, frame)
             else:
-                self._take_all(news, frame)
+                stopped.set_result(_Stop((frame, found)))
+        except Exception as error:  # noqa: BLE001 -- ``run`` raises it
+            _tell(stopped, error)
 
-    async def _get_ready(self, found: Sequence[Fetched]) -> None:
-        """Find out what has to be known before an answer can be taken in."""
-        if not self.shared.ready(news := self._news(found)):
-            await self.shared.prepare(news)
-        outside = [
-            lane
-            for lane, each in self._news(found)
-            if each.error == OFFSET_OUT_OF_RANGE and not self._taking.goes_elsewhere(lane, each)
-        ]
-        for lane, trouble in zip(outside, await locate(self.shared.network, outside), strict=True):
-            self._taking.suffer(lane, trouble)
+    async def _prepared(self, found: Sequence[Fetched]) -> list[News]:
+        """Find out what has to be known; return what was asked for and is still wanted.
 
-    def _take_all(self, news: Sequence[News], frame: Frame) -> None:
+        A lane that only now wants its part was not asked for: its part comes again (P1).
+        """
+        news = self._news(found)
+        await self.shared.prepare(news)
+        asked = {lane for lane, _ in news}
+        return [(lane, each) for lane, each in self._news(found) if lane in asked]
+
+    def _take_all(self, found: Sequence[Fetched], news: Sequence[News], frame: Frame) -> None:
         """Take in what was fetched, send it on, and begin the next Fetch.
 
         What is large is sent after that, so that the source's broker works meanwhile.
         """
         now = time.monotonic()
-        self.shared.pace.spend(sum(len(each.records) for _, each in news), now)
+        self.shared.pace.spend(sum(len(each.records) for each in found), now)
         size = sum(self._taking.take(lane, each, frame) for lane, each in news)
         queued = [lane for lane, each in news if each.records]
         for lane in queued:
             self.wishes.served(lane)
-        if size >= _SMALL_FETCH:
-            under_way = self._follow()
-            self.shared.on_queued(queued)
+        outside = [
+            lane
+            for lane, each in news
+            if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
+        ]
+        self._frame = None
+        try:
+            if size >= _SMALL_FETCH and not outside:
+                under_way = self._follow()
+                self.shared.on_queued(queued)
+            else:
+                self.shared.on_queued(queued)
+                under_way = not outside and (self._rests(size, now) or self._follow())
+        finally:
             frame.release()
-        else:
-            self.shared.on_queued(queued)
-            self._frame = None
-            frame.release()
-            if size and self._thrift.rests(now):
-                loop = asyncio.get_running_loop()
-                self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
-                return
-            under_way = self._follow()
         if not under_way:
-            self._stopped.set_result(_Stop())
+            self._stopped.set_result(_Stop(outside=outside))
+
+    def _rests(self, size: int, now: float) -> bool:
+        """Say whether the next Fetch is to begin a little later, and see to it."""
+        if not size or not self._thrift.rests(now):
+            return False
+        loop = asyncio.get_running_loop()
+        self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
+        return True
 
     def _rested(self, stopped: asyncio.Future[_Stop]) -> None:
-        if not stopped.done():
-            with _telling(stopped):
-                if not self._follow():
-                    stopped.set_result(_Stop())
+        if stopped.done():
+            return
+        try:
+            if not self._follow():
+                stopped.set_result(_Stop())
+        except Exception as error:  # noqa: BLE001 -- ``run`` raises it
+            _tell(stopped, error)
 
     def _follow(self) -> bool:
         """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
@@ -186,10 +204,8 @@ class Fetching:
         return [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
 
 
-@contextlib.contextmanager
-def _telling(stopped: asyncio.Future[_Stop]) -> Iterator[None]:
-    """Have ``run`` raise what goes wrong: the event loop would only log it."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 -- see above
-        stopped.set_exception(error)
+def _tell(stopped: asyncio.Future[_Stop], error: Exception) -> None:
+    """Have ``run`` raise ``error``; the event loop would only log it."""
+    if stopped.done():  # it has other news for ``run`` already
+        raise error
+    stopped.set_exception(error)

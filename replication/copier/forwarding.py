@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched
     from replication.copier.spec import UnitSpec
+    from replication.copier.taking import News
     from replication.progress import Claimant
     from replication.provenance import Via
 
@@ -38,14 +38,14 @@ class Forwarding:
     _producers: dict[Via, Claimant] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def ready(self, news: Sequence[tuple[Lane, Fetched]]) -> bool:
+    def ready(self, news: Sequence[News]) -> bool:
         """Say whether all that was fetched can be taken in as it is."""
         ids = _ids(news)
         return not ids or not (
             self._unknown(ids) or any(_lacking(lane, some) for lane, some in ids.items())
         )
 
-    async def prepare(self, news: Sequence[tuple[Lane, Fetched]]) -> None:
+    async def prepare(self, news: Sequence[News]) -> None:
         """Learn what the batches are. It takes a while: lanes may have moved afterwards.
 
         A lane for which that cannot be done has trouble then.
@@ -96,7 +96,7 @@ class Forwarding:
                 await self.producer(via, [each for each in lanes if each.fetches])
 
 
-def _ids(news: Sequence[tuple[Lane, Fetched]]) -> dict[Lane, set[int]]:
+def _ids(news: Sequence[News]) -> dict[Lane, set[int]]:
     """Return whose batches were fetched for each lane that asks for that."""
     return {
         lane: producer_ids(each.records)

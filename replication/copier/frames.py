@@ -43,7 +43,12 @@ class Frames:
         while (frame := self.try_take()) is None:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
-            await turn
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # it was this one's: the next shall have it
+                    self._wake()
+                raise
         return frame
 
     def replace(self, frame: Frame) -> None:
@@ -55,6 +60,9 @@ class Frames:
         if len(frame.memory) > 2 * self._most:
             frame.memory = bytearray()
         self._free.append(frame)
+        self._wake()
+
+    def _wake(self) -> None:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

@@ -41,7 +41,7 @@ class FetchEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """Limits of one Fetch; see Kafka's FetchRequest."""
+    """How to ask for data; see Kafka's FetchRequest."""
 
     max_wait_ms: int = 500
     min_bytes: int = 1
@@ -50,7 +50,7 @@ class FetchOptions:
     isolation: int = 0  # 1: read_committed
     rack: str = ""
     session: FetchSession | None = None  # None: the request stands alone
-    line: str = "fetch"  # of its connection, which answers in order: not behind a long poll
+    line: str = "fetch"  # name of its connection: what may not wait for a long poll has another
 
 
 class Leader(NamedTuple):
@@ -149,11 +149,11 @@ class Network(Protocol):
         into: Frame,
         answer: Callable[[list[Fetched] | None, Exception | None], None],
     ) -> None:
-        """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called from the event loop.
+        """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called once.
 
         In a session ``entries`` are what is new in it, and the answer holds what is news; the
         error is SessionLost when the broker has lost it. The request is on its way when this
-        returns, if the connection is open.
+        returns, if the connection is open; when that breaks, the answer may come before.
         """
 
     def produce(

@@ -31,20 +31,23 @@ class Pace:
 
     def spend(self, size: int, now: float) -> None:
         """Note that ``size`` bytes were fetched."""
-        self._fill(now)
-        self._saved -= size
+        if self.rate:
+            self._fill(now)
+            self._saved -= size
 
     def pause_s(self, now: float, begun: float, *, first: bool) -> float:
         """Return how long a fetcher has to wait whose last Fetch was at ``begun``."""
-        self._fill(now)
-        debt = max(0.0, -self._saved / self.rate) if self.rate else 0.0
+        debt = 0.0
+        if self.rate:
+            self._fill(now)
+            debt = max(0.0, -self._saved / self.rate)
         if first or not self.yields():
             return debt
         return max(debt, begun + _SHARE_EVERY_S - now)
 
     def yields(self) -> bool:
         """Say whether ordinary lanes have to leave the way to a priority lane that can go on."""
-        return any(each.fetches for each in self.behind)
+        return bool(self.behind) and any(each.fetches for each in self.behind)
 
     def heard(self, lane: Lane) -> None:
         """Note how far a lane has got."""

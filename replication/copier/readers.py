@@ -111,7 +111,7 @@ class Readers:
             self._readers[place].fetching.options = options
 
     @property
-    def committed(self) -> bool:
+    def _committed(self) -> bool:
         """Whether records of transactions that are not committed stay behind."""
         return self.spec.isolation == "read_committed"
 
@@ -121,7 +121,7 @@ class Readers:
         self.pace.rate = self.spec.bytes_per_second
         return Shared(
             ends.source,
-            self.committed,
+            self._committed,
             Frames(),
             self.pace,
             ends.replicas,
@@ -136,7 +136,7 @@ class Readers:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
-            isolation=int(self.committed),
+            isolation=int(self._committed),
             session=session,
             line=place.line,
         )

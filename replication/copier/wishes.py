@@ -91,8 +91,10 @@ class Wishes:
         self.lanes[lane] = self.lanes.pop(lane)
 
 
-def _side_by_side(entries: Iterable[FetchEntry]) -> list[FetchEntry]:
+def _side_by_side(entries: list[FetchEntry]) -> list[FetchEntry]:
     """Put the entries of a topic together, topics in the order of their first entry."""
+    if len(entries) < 2:
+        return entries
     topics: dict[bytes, list[FetchEntry]] = {}
     for each in entries:
         topics.setdefault(each.topic_id, []).append(each)

@@ -44,6 +44,7 @@ class Source:
         self.opened = 0
         self.most = 1 << 30  # partitions an answer
         self.error, self.start, self.ends = 0, 5, [9]
+        self.outside: set = set()  # partitions that have not what is asked of them
         self.refreshed: list = []
         self.diverging = self.named = None
         self.knows = True  # the address of the leader that is named
@@ -99,9 +100,10 @@ class Source:
             view[at : at + len(part)] = part
             records, at = view[at : at + len(part)], at + len(part)
             end = each.offset + 1
+            error = 1 if each.partition in self.outside else self.error
             found.append(
                 Fetched(
-                    *(each.topic_id, each.partition, self.error, end, end, -1, [], -1, records),
+                    *(each.topic_id, each.partition, error, end, end, -1, [], -1, records),
                     self.diverging,
                     self.named,
                 )
@@ -113,7 +115,7 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
-def fetching(source: Source, frames: Frames) -> Fetching:
+def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
     wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
     for lane in source.lanes:
         wishes.join(lane)
@@ -130,6 +132,7 @@ def fetching(source: Source, frames: Frames) -> Fetching:
         lambda _: True,
         None,
     )
+    shared = replace(shared, **other)
     return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
 
 
@@ -483,8 +486,7 @@ def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logge
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4))
-        each.shared = replace(each.shared, on_queued=break_down)
+        each = fetching(source, Frames(4), on_queued=break_down)
         await run_for(each, 60)
 
     with pytest.raises(ZeroDivisionError):
@@ -500,8 +502,7 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4))
-        each.shared = replace(each.shared, ready=lambda _: len(asked) % 2, prepare=prepare)
+        each = fetching(source, Frames(4), ready=lambda _: len(asked) % 2, prepare=prepare)
         await run_for(each, 200)
         return source
 
@@ -509,3 +510,81 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
     assert len(asked) == 1
     assert len(source.asked) == len(lane.waiting) == 4
     assert [piece.before for piece in lane.waiting] == [0, 1, 2, 3]
+
+
+def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
+    """Invariant P1: a lane that could fetch again while others were being looked up."""
+    late, lane = a_lane(a_start(0)), a_lane(a_start(1))
+    prepared: list = []
+
+    async def prepare(news) -> None:
+        late.retry_at = None
+        prepared.append([each for each, _ in news])
+
+    async def all_of_it():
+        source = Source(late, lane)
+        each = fetching(source, Frames(4), ready=lambda _: bool(prepared), prepare=prepare)
+
+        def hold_back() -> None:
+            if not prepared and len(source.asked) == 1:
+                late.retry_at = 1.0
+
+        await run_for(each, 6, hold_back)
+        assert prepared == [[lane]]
+        assert late.position == 0
+        await run_for(each, 60)
+
+    asyncio.run(all_of_it())
+    assert [piece.before for piece in late.waiting][:2] == [0, 1], "it came again"
+
+
+def test_bytes_that_nobody_takes_are_paid_for_too():
+    lane = a_lane(a_start())
+
+    async def all_of_it():
+        source = Source(lane)
+        source.pace.rate = 1
+
+        def hold_back() -> None:
+            lane.retry_at = 1.0 if source.asked else None
+
+        await run_for(fetching(source, Frames(4)), 20, hold_back)
+        return source.pace
+
+    pace = asyncio.run(all_of_it())
+    assert pace.pause_s(0.0, 0.0, first=True) > len(LARGE)
+    assert not lane.waiting
+
+
+def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():
+    lost, lane = a_lane(a_start(0)), a_lane(a_start(1))
+    queued: list = []
+
+    async def all_of_it():
+        source = Source(lost, lane)
+        source.outside = {0}
+        each = fetching(source, Frames(4), on_queued=queued.extend)
+
+        async def slowly(_partition, _moment) -> int:
+            assert lane in queued
+            return 5
+
+        source.offset_at = slowly
+        await run_for(each, 30)
+
+    asyncio.run(all_of_it())
+    assert lost.trouble.state is PartitionState.LOST_RANGE
+    assert len(queued) > 1
+
+
+def test_a_buffer_that_came_free_for_one_who_left_is_the_next_ones():
+    async def all_of_it():
+        frames = Frames(1)
+        frame = await frames.take()
+        first, second = (asyncio.ensure_future(frames.take()) for _ in range(2))
+        await asyncio.sleep(0)
+        frame.release()
+        first.cancel()
+        assert await asyncio.wait_for(second, 5) is frame
+
+    asyncio.run(all_of_it())

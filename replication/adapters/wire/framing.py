@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Leader
 
@@ -28,6 +27,7 @@ _ACK = struct.Struct(">ihqqq")
 _DIVERGING, _CURRENT_LEADER = 0, 1  # tags of a partition in a Fetch response
 _EPOCH_AND_END = struct.Struct(">iq")
 _LEADER = struct.Struct(">ii")
+_Entry = TypeVar("_Entry", bound=tuple[Any, ...])
 _NO_TAGS = b"\0"
 _NOTHING_SAID = b"\1\0\0"  # no refused records, no message, no tags
 _NULL = b"\0"  # a compact string that is not there
@@ -91,10 +91,10 @@ def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version:
         session.id if session else 0,
         session.epoch if session else -1,
     )
-    topics = [(key, list(group)) for key, group in groupby(entries, key=lambda each: each.topic_id)]
+    topics = _by_topic(entries)
     out += uvarint(len(topics) + 1)
-    for topic_id, listed in topics:
-        out += topic_id + uvarint(len(listed) + 1)
+    for listed in topics:
+        out += listed[0].topic_id + uvarint(len(listed) + 1)
         for _, partition, offset, leader_epoch, last_epoch in listed:
             out += _ENTRY.pack(
                 partition, leader_epoch, offset, last_epoch, -1, options.partition_bytes, 0
@@ -102,6 +102,17 @@ def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version:
         out += _NO_TAGS
     out += _forgotten(session.forgotten if session else ())
     return bytes(out + compact(options.rack) + _NO_TAGS)
+
+
+def _by_topic(entries: Iterable[_Entry]) -> list[list[_Entry]]:
+    """Return runs of entries that have the same topic, which is what each begins with."""
+    topics: list[list[_Entry]] = []
+    for each in entries:
+        if topics and topics[-1][0][0] == each[0]:
+            topics[-1].append(each)
+        else:
+            topics.append([each])
+    return topics
 
 
 def _forgotten(partitions: Iterable[tuple[bytes, int]]) -> bytes:
@@ -177,12 +188,12 @@ def produce_request(
 
     ``batches`` of a topic stand together, one a partition.
     """
-    topics = [(key, list(group)) for key, group in groupby(batches, key=lambda each: each[0])]
+    topics = _by_topic(batches)
     pieces: list[bytes | memoryview] = []
     whose = compact(transactional_id) if transactional_id else _NULL
     head = bytearray(whose + _PRODUCE_HEAD.pack(-1, timeout_ms) + uvarint(len(topics) + 1))
-    for topic, listed in topics:
-        head += compact(topic) + uvarint(len(listed) + 1)
+    for listed in topics:
+        head += compact(listed[0][0]) + uvarint(len(listed) + 1)
         for _, partition, batch in listed:
             head += struct.pack(">i", partition) + uvarint(len(batch) + 1)
             pieces += [bytes(head), batch]

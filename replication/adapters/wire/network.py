@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,9 @@ from kafka.protocol.metadata import MetadataRequest
 from replication.adapters.client_config import to_kafka_python
 from replication.adapters.wire import framing
 from replication.adapters.wire.coordination import Coordination
+from replication.adapters.wire.fetches import Asked, Fetches, malformed
 from replication.adapters.wire.groups import Groups
-from replication.adapters.wire.lines import CALL_S, Lines, settle
+from replication.adapters.wire.lines import CALL_S, Lines
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
 from replication.copier.network import (
@@ -23,7 +23,6 @@ from replication.copier.network import (
     FetchOptions,
     Frame,
     Leader,
-    SessionLost,
 )
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -31,10 +30,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.adapters.wire.channel import Channel
 
-_FETCH_VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
-_SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
 _DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
 
@@ -48,7 +44,7 @@ class WireNetwork:
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()
-        self._dialing: set[asyncio.Task[None]] = set()  # for Fetches
+        self._fetches = Fetches(self._lines)
         self._coordination = Coordination(self._lines, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
         self.groups = Groups(self._call, lambda: self._lines.brokers)
@@ -114,9 +110,7 @@ class WireNetwork:
         options: FetchOptions,
         into: Frame,
     ) -> list[Fetched]:
-        answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
-        self.begin_fetch(node, entries, options, into, functools.partial(settle, answered))
-        return await answered
+        return await self._fetches.fetch(node, entries, options, into)
 
     def begin_fetch(
         self,
@@ -126,53 +120,7 @@ class WireNetwork:
         into: Frame,
         answer: Callable[[list[Fetched] | None, Exception | None], None],
     ) -> None:
-        channel = self._lines.lasting(node, options.line)
-        if channel is not None:
-            self._fetch_over(channel, entries, options, into, answer)
-            return
-
-        async def dial() -> None:
-            try:
-                channel = await self._lines.channel(node, options.line)
-            except Exception as problem:  # noqa: BLE001 -- who asked is to hear of it
-                answer(None, problem)
-            else:
-                self._fetch_over(channel, entries, options, into, answer)
-
-        dialing = asyncio.create_task(dial())
-        self._dialing.add(dialing)
-        dialing.add_done_callback(self._dialing.discard)
-
-    def _fetch_over(
-        self,
-        channel: Channel,
-        entries: Sequence[FetchEntry],
-        options: FetchOptions,
-        into: Frame,
-        answer: Callable[[list[Fetched] | None, Exception | None], None],
-    ) -> None:
-        turn = options.session.turn if options.session is not None else 0
-
-        def on_frame(frame: memoryview | None, problem: Exception | None) -> None:
-            if frame is None:
-                answer(None, problem or ClusterUnavailable("no answer"))
-                return
-            try:
-                error, session, found = framing.fetch_response(frame)
-            except framing.MALFORMED as malformed:
-                answer(None, _malformed(channel, malformed))
-                return
-            if error:
-                answer(None, _fetch_problem(channel, error, options))
-                return
-            if options.session is not None and options.session.turn == turn:
-                options.session.answered(session)
-            answer(found, None)
-
-        version = min(_FETCH_VERSION_MOST, channel.line.versions.get(framing.FETCH, (0, 0))[1])
-        body = framing.fetch_request(entries, options, version)
-        pieces = self._lines.framed(framing.FETCH, version, [body])
-        channel.request(pieces, on_frame, CALL_S + options.max_wait_ms / 1000, into)
+        self._fetches.begin(node, Asked(entries, options, into, answer))
 
     def produce(
         self,
@@ -190,8 +138,8 @@ class WireNetwork:
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
             try:
                 acks = None if frame is None else framing.produce_response(frame)
-            except framing.MALFORMED as malformed:
-                acks, error = None, _malformed(channel, malformed)
+            except framing.MALFORMED as damage:
+                acks, error = None, malformed(channel, damage)
             answer(acks, error)
 
         pieces = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
@@ -240,11 +188,11 @@ class WireNetwork:
     # -- connections -------------------------------------------------------------------------
 
     def drop(self, line: str) -> None:
+        self._fetches.drop(line)
         self._lines.drop(line)
 
     async def close(self) -> None:
-        for task in self._dialing:
-            task.cancel()
+        self._fetches.drop()
         await self._lines.close()
 
     async def _call(self, node: int | None, request: Any, highest: int) -> Any:
@@ -260,15 +208,3 @@ def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
     """
     bootstrap = [each.strip() for each in properties["bootstrap.servers"].split(",")]
     return WireNetwork(bootstrap, to_kafka_python(properties), client_id)
-
-
-def _malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
-    return ClusterUnavailable(f"an answer of {channel.where} cannot be read: {problem}")
-
-
-def _fetch_problem(channel: Channel, error: int, options: FetchOptions) -> ClusterUnavailable:
-    message = f"fetching from {channel.where}: error {error}"
-    if options.session is not None and error in _SESSION_LOST:
-        options.session.refused()
-        return SessionLost(message)
-    return ClusterUnavailable(message)
