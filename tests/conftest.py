@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import uuid
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,11 @@ from replication.adapters.local_kafka import LocalCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# Who is started in the background ignores SIGINT. Dagster gives SIGTERM whatever SIGINT has, and a
+# JVM that inherits an ignored SIGTERM cannot be asked to end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _numbers = itertools.count(1)
 # Records of tests are dated long ago: retention would take them half a minute after the start.
