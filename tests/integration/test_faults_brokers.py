@@ -51,7 +51,7 @@ def test_brokers_restarted_one_by_one_under_load_cost_nothing(
         for broker in (1, 2, 3):
             three.stop_broker(broker)
             three.start_broker(broker)
-            moved_on(flow)
+            flow.wait_moved(200)
     assert reports[0].outcome == "clean"
     flow.copy_all(epoch=1)
     flow.assert_equal()
@@ -99,11 +99,3 @@ def leaders_of(bootstrap: str, topic: str) -> dict[TopicPartition, int]:
     found = AdminClient({"bootstrap.servers": bootstrap, **support.QUIET}).list_topics(topic, 10)
     listed = found.topics[topic].partitions.values()
     return {TopicPartition(topic, each.id): each.leader for each in listed}
-
-
-def moved_on(flow: Flow) -> None:
-    """Wait until some more records are copied."""
-    before = sum(each.records for each in flow.anchors().values())
-    flow.wait_for(
-        lambda found: sum(each.records for each in found.values()) > before + 200, "it goes on"
-    )
