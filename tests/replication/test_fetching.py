@@ -552,7 +552,7 @@ def test_bytes_that_nobody_takes_are_paid_for_too():
         return source.pace
 
     pace = asyncio.run(all_of_it())
-    assert pace.pause_s(0.0, 0.0, first=True) > len(LARGE)
+    assert pace.pause_s(pace._at, 0.0, first=True) > len(LARGE)
     assert not lane.waiting
 
 
