@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from replication.copier.session import FetchSession
     from replication.model import TopicPartition
 
+    FetchAnswer = Callable[[list["Fetched"] | None, Exception | None], None]
+
 
 class Fenced(ClusterRejected):
     """Somebody has got a newer epoch of the producer id."""
@@ -147,7 +149,7 @@ class Network(Protocol):
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: Frame,
-        answer: Callable[[list[Fetched] | None, Exception | None], None],
+        answer: FetchAnswer,
     ) -> None:
         """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called once.
 

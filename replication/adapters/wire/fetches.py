@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
@@ -17,20 +16,18 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.channel import Channel
     from replication.adapters.wire.lines import Lines
-    from replication.copier.network import Frame
+    from replication.copier.network import FetchAnswer, Frame
     from replication.copier.session import FetchSession
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
-
-Answer = Callable[[list[Fetched] | None, Exception | None], None]
 
 
 class Asked:
     """A Fetch, and the session that it is asked in: its turn is the one of this moment."""
 
     def __init__(
-        self, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame, answer: Answer
+        self, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame, answer: FetchAnswer
     ) -> None:
         self.entries, self.options, self.into, self.answer = entries, options, into, answer
         self._turn = options.session.turn if options.session is not None else 0

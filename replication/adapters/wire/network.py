@@ -30,6 +30,8 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from replication.copier.network import FetchAnswer
+
 
 _DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
@@ -118,7 +120,7 @@ class WireNetwork:
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: Frame,
-        answer: Callable[[list[Fetched] | None, Exception | None], None],
+        answer: FetchAnswer,
     ) -> None:
         self._fetches.begin(node, Asked(entries, options, into, answer))
 
