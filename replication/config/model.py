@@ -174,7 +174,7 @@ class GroupSettings(Section):
 
 
 class FlowClients(Section):
-    """Effective Java client properties of each client of a flow (mm2.md 1.4.4, 1.4.5)."""
+    """Effective Java client properties of each client of a flow, as MirrorMaker 2 resolves them."""
 
     source_consumer: Mapping[str, str] = Field(repr=False)  # they may hold passwords
     source_admin: Mapping[str, str] = Field(repr=False)

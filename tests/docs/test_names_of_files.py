@@ -1,0 +1,202 @@
+"""Pages, docstrings and comments name only files, modules and decisions that exist."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("replication", "spark_jobs", "orchestration", "bench", "chaos", "tests")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+FILE = re.compile(r"(?<![\w./:*<>-])(?:\.\./)*[\w][\w/-]*\.(?:py|md)\b(?!/)")
+FOLDER = re.compile(rf"(?:{'|'.join((*PACKAGES, 'docs'))})/[\w/-]*")
+DECISION = re.compile(r"\bdecisions?(?: |/)(\d{4})\b")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+CLASS = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w+")
+QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
+IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
+FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
+NOT_OURS = ("java.", "org.")
+
+
+def our_text(path: Path) -> str:
+    """Return what a page says, or the docstrings and comments of a source file."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        return text
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    return "\n".join([*comments, *(ast.get_docstring(node) or "" for node in nodes)])
+
+
+@cache
+def module_names() -> dict[str, set[str]]:
+    """Return the names at the top level of each module, by its dotted name."""
+    return {dotted(path): top_names(ast.parse(path.read_text())) for path in SOURCES}
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def top_names(module: ast.Module) -> set[str]:
+    names: set[str] = set()
+    for node in module.body:
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names.update(alias.asname or alias.name for alias in node.names)
+            case ast.Assign() | ast.AnnAssign():
+                names.update(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return names
+
+
+@cache
+def module_suffixes() -> dict[str, list[str]]:
+    """Return the full names of modules by each dotted end: ``b.c`` gives ``a.b.c``."""
+    suffixes: dict[str, list[str]] = {}
+    for name in (*module_names(), *PACKAGES):
+        for end in accumulate(reversed(name.split(".")), lambda end, part: f"{part}.{end}"):
+            suffixes.setdefault(end, []).append(name)
+    return suffixes
+
+
+@cache
+def file_suffixes() -> frozenset[str]:
+    """Return each file's path, with any number of its first folders left out."""
+    paths = [path.relative_to(ROOT) for path in (*SOURCES, *PAGES, *ROOT.glob("*.md"))]
+    return frozenset("/".join(p.parts[at:]) for p in paths for at in range(len(p.parts)))
+
+
+@cache
+def settings() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the settings that the page on configuration names, and the open prefixes there."""
+    page = (ROOT / "docs" / "configuration.md").read_text()
+    words = [word for span in QUOTED[".md"].findall(page) for word in span.split()]
+    words += re.findall(r"^([\w.]+) *=", page, re.MULTILINE)
+    exact = {word for word in words if DOTTED.fullmatch(word)}
+    return frozenset(exact), tuple(word[:-1] for word in words if word.endswith(".*"))
+
+
+def is_setting(name: str) -> bool:
+    exact, prefixes = settings()
+    return name in exact or name.startswith(prefixes)
+
+
+def names_a_module(name: str, path: Path) -> bool:
+    """Tell names of modules from settings and from attributes of values.
+
+    A dotted name counts when it ends in a class, or when it begins with one of our packages or
+    with a package beside the file or above it.
+    """
+    if is_setting(name) or name.startswith(NOT_OURS):
+        return False
+    first, _, _ = name.partition(".")
+    if CLASS.fullmatch(name) or first in PACKAGES:
+        return True
+    above = [folder for folder in path.parents if ROOT in folder.parents]
+    return any((folder / first / "__init__.py").exists() for folder in above)
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name, with or without its first packages, is a module or a name in one."""
+    if name in module_suffixes():
+        return True
+    module, _, last = name.rpartition(".")
+    return any(last in module_names().get(full, ()) for full in module_suffixes().get(module, ()))
+
+
+def missing(path: Path) -> list[str]:
+    """Return the names in a file that lead nowhere."""
+    text = our_text(path)
+    quoted = [word for span in QUOTED[path.suffix].findall(text) for word in span.split()]
+    names = [word.partition("(")[0].strip(".,;") for word in quoted]
+    names += [f"{module}.{name}" for module, name in IMPORT.findall(text)]
+    modules = {n for n in names if DOTTED.fullmatch(n) and not n.endswith((".py", ".md"))}
+    return sorted(
+        {n for n in modules if names_a_module(n, path) and not exists(n)}
+        | {n for n in FILE.findall(text) if n.lstrip("./") not in file_suffixes()}
+        | {n for n in quoted if FOLDER.fullmatch(n) and not (ROOT / n).exists()}
+        | {n for n in DECISION.findall(text) if not any((ROOT / "docs/decisions").glob(f"{n}-*"))}
+    )
+
+
+def listed(front_door: Path) -> list[str]:
+    """Return the modules with a line of their own in a package's docstring."""
+    lines = FRONT_DOOR.findall(our_text(front_door))
+    return [name for line in lines for name in re.findall(r"``(\w+)``", line)]
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    path = page.parent / target if target else page
+    return path.exists() and (not anchor or anchor in headings(path))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_names_what_exists(page):
+    assert missing(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_to_files_and_headings(page):
+    links = LINK.findall(page.read_text())
+    assert [link for link in links if not leads_somewhere(page, *link)] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_and_comments_name_what_exists(package):
+    sources = [path for path in SOURCES if ROOT / package in path.parents]
+    assert [f"{dotted(path)}: {name}" for path in sources for name in missing(path)] == []
+
+
+def test_front_doors_list_modules_that_exist():
+    doors = [path for path in SOURCES if path.name == "__init__.py"]
+    gone = [
+        f"{dotted(door)}: {name}"
+        for door in doors
+        for name in listed(door)
+        if f"{dotted(door)}.{name}" not in module_names()
+    ]
+    assert gone == []
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        pytest.param("see docs/gone.md", ["docs/gone.md"], id="page"),
+        pytest.param("see `wire/gone.py`", ["wire/gone.py"], id="file"),
+        pytest.param("in `replication/gone/`", ["replication/gone/"], id="folder"),
+        pytest.param("`replication.gone` thinks", ["replication.gone"], id="module"),
+        pytest.param("run `python -m bench.gone`", ["bench.gone"], id="command"),
+        pytest.param("from replication.errors import Gone", ["replication.errors.Gone"], id="name"),
+        pytest.param("a `gone.Cluster`", ["gone.Cluster"], id="class"),
+        pytest.param("as decision 0000 says", ["0000"], id="decision"),
+        pytest.param("`replication.factor`, `replication.policy.config.x`", [], id="settings"),
+        pytest.param("`value.held` and `java.util.Properties`", [], id="values, Java"),
+        pytest.param("`replication.errors`, README.md, docs/decisions/0001", [], id="there"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_found(tmp_path, text, gone):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    assert missing(page) == gone
