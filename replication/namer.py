@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 from replication.java_regex import Rule, compile_rules
 from replication.naming_conflicts import Named
 from replication.policy import is_heartbeat
-from replication.routes import Routes
 from replication.selection import TopicSelector
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ class Namer:
     selector: TopicSelector
     merges: tuple[Rule, ...]
     others: Mapping[str, tuple[TopicSelector, ...]]  # by source: all flows of the configuration
-    routes: Routes
 
     @classmethod
     def for_flow(cls, flow: Flow, config: Config) -> Self:
@@ -43,7 +41,6 @@ class Namer:
             TopicSelector.for_flow(flow, config.clusters),
             compile_rules(flow.naming.merge),
             others,
-            Routes.of(config.flows, config.clusters),
         )
 
     def named(self, topics: Iterable[str]) -> tuple[Named, ...]:

@@ -232,7 +232,7 @@ class Driver:
     def _planner(self, flow: Flow, hold: Hold) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
         modes = Modes(flow.copying.delivery, lambda: hold.lacks)
-        planner = FlowPlanner(namer, self._guard, modes)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes)
         return functools.partial(
             self._pool.submit,
             planner.plan,

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.apply import Outcome
+    from replication.config.model import Flow
     from replication.namer import Namer
     from replication.planning import Planner
     from replication.ports import Cluster, TopicInfo
+    from replication.routes import Routes
     from spark_jobs.modes import Modes
     from spark_jobs.naming_guard import NamingGuard
 
@@ -44,7 +46,7 @@ class FlowPlan:
 class FlowPlanner:
     """Plans one flow again and again; what stayed as it was is not worked out again."""
 
-    def __init__(self, namer: Namer, guard: NamingGuard, modes: Modes) -> None:
+    def __init__(self, namer: Namer, routes: Routes, guard: NamingGuard, modes: Modes) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
         self._guard = guard
@@ -53,7 +55,7 @@ class FlowPlanner:
         self._nameless = Last(self._selector.nameless)
         self._named = Last(namer.named)
         self._gap = Last(partial(gap, self._selector))
-        self._partitions = Last(partial(_partitions, namer))
+        self._partitions = Last(partial(_partitions, self._flow, routes))
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
         self._apart = False  # whether source and target are known to be two clusters
 
@@ -113,7 +115,8 @@ class FlowPlanner:
 
 
 def _partitions(
-    namer: Namer,
+    flow: Flow,
+    routes: Routes,
     chosen: Mapping[str, TopicInfo],
     there: Mapping[str, TopicInfo],
     modes: Mapping[tuple[str, str], str],
@@ -122,7 +125,7 @@ def _partitions(
 
     ``there`` are the target's topics, by their names at the source.
     """
-    copying = namer.flow.copying
+    copying = flow.copying
     first = compile_rules(copying.priority_topics)
     return tuple(
         PartitionPlan(
@@ -133,7 +136,7 @@ def _partitions(
             mode=modes[name, ours.name],
             first=priority,
             start=_start(copying.start_offsets.get(name, {}), number),
-            origins=namer.routes.rule(namer.flow.name, name),
+            origins=routes.rule(flow.name, name),
         )
         for name, ours in sorted(there.items())
         for priority in [any(rule.matches(name) for rule in first)]

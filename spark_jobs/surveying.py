@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from replication.metrics.figures import FlowFigures
     from replication.model import TopicPartition
     from replication.state import Anchor, Loss
-    from spark_jobs.flow import FlowDriver
 
     Offsets = Mapping[TopicPartition, int]
     Anchored = Mapping[TopicPartition, Anchor]
@@ -172,10 +171,18 @@ class Survey:
         return self._source().end_offsets(wanted)
 
 
+class MeasuredFlow(Protocol):
+    """A flow that a driver copies; see ``spark_jobs.flow``."""
+
+    flow: Flow
+
+    def figures(self, survey: Survey) -> FlowFigures: ...
+
+
 class Surveys:
     """Looks at all flows of a driver at once. ``source_of`` makes the client of a flow's source."""
 
-    def __init__(self, flows: Sequence[FlowDriver], source_of: Callable[[Flow], Source]) -> None:
+    def __init__(self, flows: Sequence[MeasuredFlow], source_of: Callable[[Flow], Source]) -> None:
         # Who waits and who is waited for have pools of their own; threads come when needed.
         self._waiting = ThreadPoolExecutor(len(flows), "metrics")
         asking = ThreadPoolExecutor(2 * len(flows), "survey")

@@ -16,6 +16,7 @@ from replication.config.model import FlowClients, TopicCreation
 from replication.namer import Namer
 from replication.naming_conflicts import Named
 from replication.planning import Part, Planner
+from replication.routes import Routes
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
 from spark_jobs.peers import Peers
@@ -78,6 +79,7 @@ def looking(flow, config):
     """Return a look of a flow's driver."""
     planner = FlowPlanner(
         Namer.for_flow(flow, config),
+        Routes.of(config.flows, config.clusters),
         NamingGuard(StateStore(dict(flow.clients.target_admin), 1)),
         Modes("append"),
     )

@@ -10,6 +10,7 @@ from replication.errors import ConfigError
 from replication.namer import Namer
 from replication.planning import Part, Planner
 from replication.policies import Policies
+from replication.routes import Routes
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
@@ -45,7 +46,9 @@ class Run:
             dict.fromkeys(self.config.clusters, source) | {namer.flow.target: target}
         )
         planner = Planner(self.config, clients, {Part.TOPICS})
-        return FlowPlanner(namer, self.guard, Modes("append")).plan(source, target, planner)
+        routes = Routes.of(self.config.flows, self.config.clusters)
+        flow_planner = FlowPlanner(namer, routes, self.guard, Modes("append"))
+        return flow_planner.plan(source, target, planner)
 
 
 def targets(plan: FlowPlan) -> list[str]:

@@ -7,6 +7,7 @@ from replication.config.model import CopySettings, TopicCreation
 from replication.errors import ClusterRejected
 from replication.namer import Namer
 from replication.planning import Part, Planner
+from replication.routes import Routes
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.modes import Modes
 from spark_jobs.naming_guard import NamingGuard
@@ -32,9 +33,10 @@ class Looking:
         )
         self._config = a_config(flow)
         namer = Namer.for_flow(flow, self._config)
+        routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
         guard = NamingGuard(store, Peers(store, elsewhere) if elsewhere else None)
-        self._planner = FlowPlanner(namer, guard, Modes())
+        self._planner = FlowPlanner(namer, routes, guard, Modes())
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})
