@@ -15,7 +15,6 @@ from rich.text import Text
 from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.clusters import read_config
 from orchestration.drawing.mermaid import mermaid
-from orchestration.drawing.svg import svg
 from replication.errors import ReplicationError
 from replication.topology import drawn, with_topics
 
@@ -32,7 +31,6 @@ class Picture(StrEnum):
 
     TEXT = "text"
     MERMAID = "mermaid"
-    SVG = "svg"
     JSON = "json"
 
 
@@ -56,8 +54,6 @@ def topology(
     match output:
         case Picture.MERMAID:
             typer.echo(mermaid(found), nl=False)
-        case Picture.SVG:
-            typer.echo(svg(found), nl=False)
         case Picture.JSON:
             typer.echo(json.dumps(as_data(found), indent=2))
         case Picture.TEXT:

@@ -22,7 +22,7 @@ def mermaid(topology: Topology) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown_topics(edge: Edge) -> Iterator[tuple[str, str]]:
+def _shown_topics(edge: Edge) -> Iterator[tuple[str, str]]:
     """Yield the topics of a flow that are drawn, with their names on the target."""
     copied = [each for each in edge.topics if not each.left_out]
     for each in copied[:MOST_TOPICS]:
@@ -31,7 +31,7 @@ def shown_topics(edge: Edge) -> Iterator[tuple[str, str]]:
         yield f"{more} more", f"{more} more"
 
 
-def unseen_patterns(edge: Edge) -> tuple[str, ...]:
+def _unseen_patterns(edge: Edge) -> tuple[str, ...]:
     """Return the patterns of a flow whose topics are not known, before a cluster was asked."""
     if any(each.there is not None for each in edge.topics):
         return ()
@@ -39,7 +39,7 @@ def unseen_patterns(edge: Edge) -> tuple[str, ...]:
     return tuple(each for each in edge.selection if each not in known)
 
 
-def naming(edge: Edge) -> str:
+def _naming(edge: Edge) -> str:
     """Return how a flow names topics, as an arrow."""
     return edge.names if "→" in edge.names else f"t → {edge.names}"
 
@@ -60,7 +60,7 @@ def _topics(topology: Topology, alias: str, node: str) -> Iterator[str]:
     names = {
         name
         for edge in topology.edges
-        for topic, target in shown_topics(edge)
+        for topic, target in _shown_topics(edge)
         for cluster, name in ((edge.source, topic), (edge.target, target))
         if cluster == alias
     }
@@ -72,12 +72,12 @@ def _flows(topology: Topology, ids: Mapping[str, str]) -> Iterator[str]:
     for edge in topology.edges:
         arrow = "-.->" if edge.circles else "-->"
         source, target = ids[edge.source], ids[edge.target]
-        pairs = list(shown_topics(edge))
+        pairs = list(_shown_topics(edge))
         for topic, name in pairs:
             yield f"  {_topic_id(source, topic)} {arrow} {_topic_id(target, name)}"
-        rest = unseen_patterns(edge)
+        rest = _unseen_patterns(edge)
         if rest or not pairs:
-            label = f"{_safe(', '.join(rest or edge.selection))}<br/>{_safe(naming(edge))}"
+            label = f"{_safe(', '.join(rest or edge.selection))}<br/>{_safe(_naming(edge))}"
             yield f'  {source} {arrow}|"{label}"| {target}'
 
 
