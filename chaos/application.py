@@ -84,7 +84,7 @@ class Application:
         found = [e for e in below(driver) if _WORKER in e.command] if driver else []
         daemons = {each.parent for each in found} & {each.pid for each in found}
         forked = [each for each in found if each.parent in daemons]
-        return [each.pid for each in sorted(forked, key=lambda each: -each.cpu_ticks)]
+        return [each.pid for each in sorted(forked, key=lambda each: -each.cpu_s)]
 
     def ended_by_itself(self) -> int | None:
         """Return the watcher's exit code if it gave up, and forget it."""

@@ -160,7 +160,7 @@ class Smoke:
         candidates = [each for each in below(driver.pid) if mark in each.command] if driver else []
         if not candidates:
             raise EnvironmentProblem(f"{what} was to be killed, but there is none")
-        kill(max(candidates, key=lambda each: each.cpu_ticks).pid)
+        kill(max(candidates, key=lambda each: each.cpu_s).pid)
 
     def _newest(self, app: Application) -> Reached:
         """Return how far the newest driver of an application has come."""

@@ -6,16 +6,13 @@ import os
 import socket
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
 from zlib import crc32
+
+import psutil
 
 from replication.lease import Holder
 from replication.state import FlowStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_TICKS = os.sysconf("SC_CLK_TCK")
 _CLOCK_STEP_MS = 10_000  # the time of the boot is reckoned from a clock that gets corrected
 
 
@@ -37,7 +34,7 @@ def holder_of(seen: FlowStatus | None) -> Holder:
     Only if it ran where we run: the same boot of the same machine, and the same pid namespace,
     for containers may share a host name. Elsewhere a pid means nothing.
     """
-    if seen is None or not seen.instance.endswith(f".{machine()}") or not _tells():
+    if seen is None or not seen.instance.endswith(f".{machine()}") or not psutil.LINUX:
         return Holder.UNKNOWN
     began = process_began_ms(seen.pid)
     same = began is not None and abs(began - seen.started_ms) < _CLOCK_STEP_MS
@@ -56,28 +53,13 @@ def machine() -> str:
 
 def process_began_ms(pid: int) -> int | None:
     """Return when a process began, in the wall clock of now; None when it is not there."""
-    fields = stat_fields(pid)
-    if fields is None or fields[0] in "ZX":
+    try:
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return int(process.create_time() * 1000)
+    except (psutil.Error, ValueError):  # ValueError: no process has a pid below 0
         return None
-    return boot_ms() + int(fields[19]) * 1000 // _TICKS
-
-
-def stat_fields(pid: int) -> Sequence[str] | None:
-    """Return the fields of ``/proc/<pid>/stat`` that follow the name, the state first."""
-    text = _read(f"/proc/{pid}/stat")
-    return text.rpartition(")")[2].split() if text else None
-
-
-def boot_ms() -> int:
-    """Return when the machine was booted, as the kernel tells it: one value a boot."""
-    for line in _read("/proc/stat").splitlines():
-        if line.startswith("btime "):
-            return int(line.split()[1]) * 1000
-    return 0
-
-
-def _tells() -> bool:
-    return Path("/proc/self/stat").exists()
 
 
 def _read(path: str) -> str:

@@ -1,10 +1,10 @@
 """Keep a driver running: ``python -m spark_jobs.watch`` with the arguments of the driver.
 
-Standard library only, so that it is small and starts at once. It starts the driver in a session of
-its own, and starts it again when it dies; what the dead driver left behind in its session (the
-JVM, Python workers) is killed first. It hands SIGTERM and SIGINT on, and ends when the driver
-ended as asked (0), was refused (75) or cannot run before a person has acted (78). When the watcher
-itself is killed, the driver goes on.
+The standard library and psutil only, so that it is small and starts at once. It starts the driver
+in a session of its own, and starts it again when it dies; what the dead driver left behind in its
+session (the JVM, Python workers) is killed first. It hands SIGTERM and SIGINT on, and ends when the
+driver ended as asked (0), was refused (75) or cannot run before a person has acted (78). When the
+watcher itself is killed, the driver goes on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from spark_jobs.appdir import AppDir, write_json
 
@@ -134,8 +136,7 @@ def kill_session(session: int) -> None:
 
 def _members(session: int) -> Iterator[int]:
     """Yield the pids. Spark's workers are in process groups of their own, but not in sessions."""
-    for place in Path("/proc").glob("[0-9]*"):
-        pid = int(place.name)
+    for pid in psutil.pids():
         with suppress(OSError):
             if os.getsid(pid) == session:
                 yield pid

@@ -1,4 +1,4 @@
-"""The processes below another one, as Linux reports them: to find who does the work."""
+"""The processes below another one: to find who does the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +17,16 @@ class Entry:
     pid: int
     parent: int
     command: str  # arguments joined by blanks
-    cpu_ticks: int  # used so far
+    cpu_s: float  # used so far, without children
 
 
 def below(pid: int) -> list[Entry]:
-    """Return all descendants of ``pid``, in no particular order."""
-    everyone = [entry for entry in map(_entry, _pids()) if entry is not None]
-    found, parents = [], {pid}
-    while new := [each for each in everyone if each.parent in parents and each not in found]:
-        found += new
-        parents = {each.pid for each in new}
+    """Return all live descendants of ``pid``, in no particular order; none if it has ended."""
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                found.append(_entry(child))
     return found
 
 
@@ -35,15 +36,9 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _pids() -> list[int]:
-    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
-
-
-def _entry(pid: int) -> Entry | None:
-    place = Path("/proc", str(pid))
-    try:
-        fields = (place / "stat").read_text().rpartition(")")[2].split()
-        command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return Entry(pid, int(fields[1]), command, int(fields[11]) + int(fields[12]))
+def _entry(process: psutil.Process) -> Entry:
+    """Raises psutil.NoSuchProcess."""
+    with process.oneshot():
+        used = process.cpu_times()
+        command = " ".join(process.cmdline())
+        return Entry(process.pid, process.ppid(), command, used.user + used.system)

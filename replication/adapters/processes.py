@@ -12,15 +12,19 @@ import signal
 import subprocess
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+
+import psutil
 
 from replication.adapters.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _POLL_S = 0.05
+_TICKS = os.sysconf("SC_CLK_TCK")  # the unit of ``Process.began``, as Linux counts
+_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -29,7 +33,7 @@ class Process:
     """A process that we started, by its pid and its start time."""
 
     pid: int
-    began: str  # as the system reports it; only ever compared for equality
+    began: str  # in clock ticks; only ever compared for equality
 
     def alive(self) -> bool:
         """Say whether it still runs; a child that has exited is reaped on the way."""
@@ -93,25 +97,17 @@ def recall(file: Path) -> Process | None:
 
 def began(pid: int) -> str | None:
     """Return when process ``pid`` began, or None if it has ended, also if nobody reaped it yet."""
-    if Path("/proc/self/stat").exists():
-        return _began_linux(pid)
-    done = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
-    state, _, start = done.stdout.strip().partition(" ")
-    return start.strip() or None if not state.startswith("Z") else None
-
-
-def _began_linux(pid: int) -> str | None:
-    place = Path("/proc", str(pid))
     try:
-        text = (place / "stat").read_text()
-        threads = len(list((place / "task").iterdir()))
-    except (FileNotFoundError, ProcessLookupError):
+        process = psutil.Process(pid)
+        with process.oneshot():
+            # The first thread may be a zombie while others still hold the process's ports.
+            if process.status() in _ENDED and process.num_threads() <= 1:
+                return None
+    except (psutil.NoSuchProcess, ValueError):  # ValueError: no process has a pid below 0
         return None
-    fields = text.rpartition(")")[2].split()  # the name before it may hold spaces
-    # The first thread may be a zombie while others still hold the process's ports.
-    return None if fields[0] in "ZX" and threads <= 1 else fields[19]
+    # Since the boot; ``create_time`` moves when the wall clock is corrected.
+    _, since = process._ident  # type: ignore[attr-defined]  # it has no public name
+    return str(round(since * _TICKS))
 
 
 def interrupt_once() -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spark_jobs.appdir import AppDir, Locked
@@ -90,7 +91,7 @@ def test_a_killed_driver_is_started_again_and_its_children_are_killed_first(tmp_
         wait_for(lambda: told(tmp_path).get("driver") not in (first, 0, None))
         assert told(tmp_path)["restarts"] == 1
         assert told(tmp_path)["last_exit"] == -signal.SIGKILL
-        wait_for(lambda: not Path(f"/proc/{orphan}").exists())
+        wait_for(lambda: not psutil.pid_exists(orphan))
     finally:
         watcher.send_signal(signal.SIGTERM)
         assert watcher.wait(20) == 0
@@ -116,7 +117,7 @@ def test_the_driver_outlives_its_watcher(tmp_path):
         watcher.kill()
         watcher.wait(20)
         time.sleep(0.3)
-        assert Path(f"/proc/{driver}").exists()
+        assert psutil.pid_exists(driver)
     finally:
         kill_session(driver)
 
