@@ -156,13 +156,17 @@ def _librdkafka_sasl(props: Mapping[str, str]) -> dict[str, Any]:
             "enable.sasl.oauthbearer.unsecure.jwt": True,
             "sasl.oauthbearer.config": f"principal={_principal(jaas)}",
         }
+    optional = {
+        "sasl.oauthbearer.scope": credentials.scope,
+        "sasl.oauthbearer.sub.claim.name": props.get("sasl.oauthbearer.sub.claim.name"),
+    }
     return {
         "sasl.mechanism": mechanism,
         "sasl.oauthbearer.method": "oidc",  # librdkafka renews by itself, in a thread of its own
         "sasl.oauthbearer.token.endpoint.url": credentials.url,
         "sasl.oauthbearer.client.id": credentials.client_id,
         "sasl.oauthbearer.client.secret": credentials.secret,
-        **({"sasl.oauthbearer.scope": credentials.scope} if credentials.scope else {}),
+        **{key: value for key, value in optional.items() if value},
     }
 
 

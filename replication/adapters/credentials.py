@@ -13,4 +13,3 @@ class ClientCredentials:
     client_id: str
     secret: str = field(repr=False)
     scope: str = ""
-    ca_file: str | None = None

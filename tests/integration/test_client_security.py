@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import gc
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from confluent_kafka import KafkaException
@@ -19,6 +23,7 @@ from stores import PASSWORD, identity, write_jks, write_pkcs12
 from replication.adapters.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.local_kafka import LocalCluster
 from replication.adapters.local_network import free_ports
+from replication.adapters.oauth import UnsecuredTokenProvider
 
 pytestmark = [
     pytest.mark.integration,
@@ -131,6 +136,55 @@ def test_bl_098_both_libraries_log_in_with_the_hardest_password(broker, tmp_path
         **trusting(tmp_path),
     }
     assert brokers_seen(java) == (1, 1)
+
+
+class _TokenEndPoint(BaseHTTPRequestHandler):
+    """Issues tokens that the broker takes, and notes who asked for them and how."""
+
+    asked: list[tuple[str, str]]
+
+    def do_POST(self):
+        form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        pair = self.headers["Authorization"].removeprefix("Basic ")
+        self.asked.append((base64.b64decode(pair).decode(), form))
+        token = UnsecuredTokenProvider("mirror").token()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps({"access_token": token, "expires_in": 3600}).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def token_end_point():
+    """Yield the requests for a token so far, and the URL to ask."""
+    kind = type("EndPoint", (_TokenEndPoint,), {"asked": []})
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield kind.asked, f"http://127.0.0.1:{server.server_port}/token"
+        server.shutdown()
+        thread.join()
+
+
+def test_bl_103_each_library_fetches_its_tokens_with_client_credentials(
+    broker, tmp_path, token_end_point
+):
+    asked, url = token_end_point
+    java = {
+        "bootstrap.servers": f"localhost:{broker[0]}",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.jaas.config": f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required "
+        f'clientId="me" clientSecret="{escaped(HARD)}" scope="kafka";',
+        **trusting(tmp_path),
+    }
+    assert brokers_seen(java) == (1, 1)
+    assert set(asked) == {(f"me:{HARD}", "grant_type=client_credentials&scope=kafka")}
+    assert len(asked) >= 2
 
 
 def pem(tmp_path):

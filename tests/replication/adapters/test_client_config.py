@@ -174,6 +174,9 @@ def test_bl_103_tokens_are_renewed_by_each_library_itself():
     rd = to_librdkafka(sasl("OAUTHBEARER", OIDC, **url))
     assert rd["sasl.oauthbearer.method"] == "oidc"
     assert (rd["sasl.oauthbearer.client.id"], rd["sasl.oauthbearer.scope"]) == ("me", "kafka")
+    assert rd["sasl.oauthbearer.client.secret"] == "hush"
+    claim = {"sasl.oauthbearer.sub.claim.name": "azp"}
+    assert to_librdkafka(sasl("OAUTHBEARER", OIDC, **url, **claim)) == {**rd, **claim}
     py = to_kafka_python(sasl("OAUTHBEARER", OIDC, **url))
     assert isinstance(py["sasl_oauth_token_provider"], TokenProvider)
 
