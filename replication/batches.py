@@ -2,7 +2,7 @@
 
 A batch that can pass as it is never gets decoded: its header is read, the few fields that belong
 to the writer are replaced in place, and the checksum is renewed. ``replication.records`` decodes
-the rest, and what older brokers left (``replication.old_messages``).
+the rest. What older brokers left, in formats 0 and 1, is turned into format 2 by whoever walks it.
 
     offset  size  field                    offset  size  field
          0     8  base offset                  27     8  base timestamp
@@ -17,20 +17,23 @@ the rest, and what older brokers left (``replication.old_messages``).
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
 from crc32c import crc32c
 
 from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
-from replication.old_messages import ATTRIBUTES_AT, MAGIC_AT, SMALLEST, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
+SMALLEST = 26  # bytes of a message of format 0 with neither key nor value: less is in no format
+MAGIC_AT = 16  # in every format
+NO_TIMESTAMP = -1  # format 0 has none; readers of format 2 understand the number in the same way
 _MAGIC, _NO_PRODUCER = 2, -1
+_OLD_ATTRIBUTES_AT = 17  # in formats 0 and 1
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
@@ -55,7 +58,8 @@ SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
 class Batch(NamedTuple):
     """One batch, where it lies. ``view`` covers it whole, header included.
 
-    A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them.
+    A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them:
+    ``view`` covers what they became in format 2, unpacked, ``attributes`` has their codec.
     """
 
     view: memoryview
@@ -94,7 +98,28 @@ class Batch(NamedTuple):
         )
 
 
-def walk(records: memoryview, where: object = "record batches") -> Iterator[Batch]:
+class LegacyFormats(Protocol):
+    """Reads messages of formats 0 and 1."""
+
+    def __call__(self, message: memoryview, /) -> memoryview:
+        """Return a message, or the set in it, as a batch of format 2 that is not compressed.
+
+        Offsets, timestamps (or NO_TIMESTAMP), keys and values stay. Raises CorruptBatch, without a
+        place.
+        """
+        ...
+
+
+def refuse_legacy(message: memoryview, /) -> NoReturn:
+    """Raise CorruptBatch: in batches of our own there are no such messages."""
+    raise CorruptBatch(f"message format {message[MAGIC_AT]}, which is not known here")
+
+
+def walk(
+    records: memoryview,
+    where: object = "record batches",
+    legacy: LegacyFormats = refuse_legacy,
+) -> Iterator[Batch]:
     """Yield the whole batches in ``records``; a cut-off last one is left out, as Kafka sends it.
 
     ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not
@@ -114,7 +139,11 @@ def walk(records: memoryview, where: object = "record batches") -> Iterator[Batc
             raise CorruptBatch(
                 f"reading {where} at offset {base}: a batch of {length} bytes, {end} are there"
             )
-        batch = _read(records[position:stop], base, length, where)
+        view = records[position:stop]
+        if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
+            batch = _read_old(view, base, where, legacy)
+        else:
+            batch = _read(view, base, length, where)
         if batch.base < following:
             raise CorruptBatch(
                 f"reading {where} at offset {batch.base}: it follows {following - 1}"
@@ -140,8 +169,6 @@ def producer_ids(records: memoryview) -> set[int]:
 
 
 def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
-    if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
-        return _read_old(view, base, where)
     if length < HEADER_SIZE - _PREFIX:
         raise CorruptBatch(f"reading {where} at offset {base}: a batch of {length} bytes")
     (_, _, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, *writer) = (
@@ -172,24 +199,16 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
     )
 
 
-def _read_old(view: memoryview, last: int, where: object) -> Batch:
+def _read_old(view: memoryview, last: int, where: object, legacy: LegacyFormats) -> Batch:
     """Return a message of format 0 or 1, or a compressed set, which has its last one's offset."""
     try:
-        found = messages(view)
+        renewed = legacy(view)
     except CorruptBatch as error:
         raise CorruptBatch(f"reading {where} at offset {last}: {error}") from error
-    return Batch(
-        view,
-        found[0].offset,
-        last,
-        len(found),
-        view[ATTRIBUTES_AT] & CODEC_MASK | OLD_FORMAT,
-        found[0].timestamp,
-        max(each.timestamp for each in found),
-        _NO_PRODUCER,
-        -1,
-        -1,
-    )
+    base, length = _BASE_AND_LENGTH.unpack_from(renewed)
+    batch = _read(renewed, base, length, where)
+    codec = view[_OLD_ATTRIBUTES_AT] & CODEC_MASK
+    return batch._replace(attributes=codec | OLD_FORMAT)
 
 
 def restamp(

@@ -8,6 +8,7 @@ from replication.batches import COMMIT, Batch, walk
 from replication.records import decode, key_and_value
 
 if TYPE_CHECKING:
+    from replication.batches import LegacyFormats
     from replication.model import TopicPartition
 
 
@@ -18,14 +19,18 @@ def is_commit(marker: Batch, where: object) -> bool:
 
 
 def find_marker(
-    records: memoryview, producer: tuple[int, int], begin: int, where: TopicPartition
+    records: memoryview,
+    producer: tuple[int, int],
+    begin: int,
+    where: TopicPartition,
+    legacy: LegacyFormats,
 ) -> tuple[bool | None, int]:
     """Return how the first marker of ``producer`` from ``begin`` on ended its transaction.
 
     True: commit, False: abort, None: there is no marker; and the offset after what was looked at.
     Raises CorruptBatch.
     """
-    for batch in walk(records, where):
+    for batch in walk(records, where, legacy):
         if batch.last < begin:
             continue
         begin = batch.last + 1

@@ -15,7 +15,6 @@ from crc32c import crc32c
 from replication.batches import HEADER, HEADER_SIZE, LOG_APPEND_TIME, OLD_FORMAT, Batch
 from replication.codecs import CODEC_MASK, compress, decompress
 from replication.errors import CorruptBatch
-from replication.old_messages import messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,12 +39,8 @@ def decode(batch: Batch, where: object = "record batch") -> list[Record]:
     Raises CorruptBatch naming ``where`` and the offset.
     """
     try:
-        if batch.attributes & OLD_FORMAT:
-            return [
-                Record(each.offset, each.timestamp, _rest(each.key, each.value))
-                for each in messages(batch.view)
-            ]
-        data = decompress(batch.attributes & CODEC_MASK, batch.view[HEADER_SIZE:])
+        codec = 0 if batch.attributes & OLD_FORMAT else batch.attributes & CODEC_MASK
+        data = decompress(codec, batch.view[HEADER_SIZE:])
         return list(_records(batch, memoryview(data)))
     except (CorruptBatch, IndexError) as error:
         told = error if isinstance(error, CorruptBatch) else "it ends within a record"

@@ -83,7 +83,7 @@ class CountedLog:
             end = found.stable if self.committed else found.high_watermark
             until = end if until is None else until
             before, keeps = at, AbortedFilter(found.aborted)
-            for batch in walk(found.records, self.partition):
+            for batch in walk(found.records, self.partition, found.legacy):
                 kept = keeps.keeps(batch) and batch.count and self.counts(batch)
                 if batch.last < at:
                     continue

@@ -94,7 +94,7 @@ class Births:
                     position = max(position, await self.network.offset_at(partition, -2))
                 continue
             heard = time.monotonic()
-            batches = list(walk(answer.records, partition))
+            batches = list(walk(answer.records, partition, answer.legacy))
             await self.registry.look_up({each.producer_id for each in batches})
             for each in batches:
                 if concerns(self.registry.origins.entries.get(each.producer_id)):

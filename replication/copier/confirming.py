@@ -91,7 +91,7 @@ class Confirming:
         while left:
             for partition, found in await self._read_some(left, options):
                 begin, end = left[partition]
-                committed, at = find_marker(found.records, producer, begin, partition)
+                committed, at = find_marker(found.records, producer, begin, partition, found.legacy)
                 if committed is False:
                     aborted.add(partition)
                 is_over = found.error or (end is not None and at >= end)

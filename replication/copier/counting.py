@@ -115,7 +115,7 @@ async def _read_some(
             await asyncio.sleep(0.1)
             await target.refresh([lane.target.topic])
             continue
-        for batch in walk(found.records, lane.target):
+        for batch in walk(found.records, lane.target, found.legacy):
             counts[lane].add(batch)
     return passed
 

@@ -24,7 +24,7 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
-    for batch in walk(fetched.records, lane.source):
+    for batch in walk(fetched.records, lane.source, fetched.legacy):
         if batch.last < lane.position:
             aborted.keeps(batch)
             continue

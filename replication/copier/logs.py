@@ -19,7 +19,7 @@ from replication.state import Stored, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from replication.copier.network import Ack, Network
+    from replication.copier.network import Ack, Fetched, Network
     from replication.progress import Claimant
 
 _PATIENCE_S = 15.0
@@ -198,11 +198,11 @@ class StateLog:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])
             return [], self.position + 1
-        return self._records(found.records), found.high_watermark
+        return self._records(found), found.high_watermark
 
-    def _records(self, fetched: memoryview) -> list[Stored]:
+    def _records(self, fetched: Fetched) -> list[Stored]:
         records: list[Stored] = []
-        for batch in walk(fetched, self.topic):
+        for batch in walk(fetched.records, self.topic, fetched.legacy):
             if batch.last < self.position:
                 continue
             if batch.is_control:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from replication.batches import refuse_legacy
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from replication.batches import LegacyFormats
     from replication.copier.session import FetchSession
     from replication.model import TopicPartition
 
@@ -76,6 +78,7 @@ class Fetched(NamedTuple):
     records: memoryview
     diverging: tuple[int, int] | None = None  # (epoch, its end) that the log has instead of ours
     leader: Leader | None = None  # when the broker that was asked is it no more
+    legacy: LegacyFormats = refuse_legacy  # reads what older brokers left in ``records``
 
 
 class Ack(NamedTuple):

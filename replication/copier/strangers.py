@@ -79,7 +79,9 @@ class Strangers:
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
         answer = await Reading(self.target, lane.target, "strangers").fetch(begin, options)
         found: dict[int, int] = {}
-        for batch in walk(answer.records, lane.target) if answer is not None else ():
+        if answer is None:
+            return found
+        for batch in walk(answer.records, lane.target, answer.legacy):
             if not batch.is_control and batch.last >= begin:
                 found.setdefault(batch.producer_id, batch.base)
         return found

@@ -11,6 +11,7 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from replication.adapters.legacy_records import to_format_2
 from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Leader
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]
         *(topic_id, partition, error, high, stable, start, aborted, replica, records),
         _EPOCH_AND_END.unpack_from(diverging) if diverging else None,
         Leader(*_LEADER.unpack_from(leader)) if leader else None,
+        to_format_2,
     )
     return found, at
 
