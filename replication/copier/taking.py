@@ -10,12 +10,12 @@ from replication.copier.held import Held
 from replication.copier.intake import take
 from replication.copier.outcomes import (
     LEADER_MOVED,
-    OFFSET_OUT_OF_RANGE,
     Remedy,
     Trouble,
     diverged,
     fetch_trouble,
 )
+from replication.error_codes import ErrorCode
 from replication.errors import CorruptBatch
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Taking:
         if self.goes_elsewhere(lane, found):
             return 0
         if found.error:
-            if found.error != OFFSET_OUT_OF_RANGE:
+            if found.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 self.suffer(lane, fetch_trouble(found.error))
             return 0
         if found.diverging is not None:

@@ -24,6 +24,7 @@ from replication.copier.network import (
     Frame,
     Leader,
 )
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from replication.copier.network import FetchAnswer
 
 
-_DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
 
 
@@ -68,9 +68,9 @@ class WireNetwork:
         self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
         self._forget(wanted)
         for topic in answer.topics:
-            if topic.error_code == 0:
+            if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
-            if topic.error_code == _DENIED:
+            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 self._denied.add(topic.name)
             for each in topic.partitions:
                 key = TopicPartition(topic.name, each.partition_index)
