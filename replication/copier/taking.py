@@ -17,6 +17,7 @@ from replication.copier.outcomes import (
 )
 from replication.error_codes import ErrorCode
 from replication.errors import CorruptBatch
+from replication.model import OffsetAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -111,7 +112,7 @@ class Taking:
         if end < lane.position:
             self.suffer(lane, diverged(lane.position, end))
         else:  # what came after our position is gone; nothing that was copied is
-            lane.taken = (lane.position, epoch)
+            lane.taken = OffsetAndEpoch(lane.position, epoch)
             lane.touch()
 
     def all_wait(self, lanes: Iterable[Lane], reason: str) -> None:
