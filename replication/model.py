@@ -59,7 +59,7 @@ class RecordsAndBytes(NamedTuple):
     bytes: int
 
 
-NOTHING = RecordsAndBytes(0, 0)
+NO_RECORDS = RecordsAndBytes(0, 0)
 
 
 @dataclass(frozen=True, slots=True)

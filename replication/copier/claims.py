@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
-from replication.model import NOTHING, Mode, OffsetAndEpoch, PartitionState
+from replication.model import NO_RECORDS, Mode, OffsetAndEpoch, PartitionState
 from replication.progress import Claimant, Position
 from replication.state import Anchor, Claim
 
@@ -34,7 +34,7 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.taken = lane.done = OffsetAndEpoch(anchor.source or 0, anchor.source_epoch)
     lane.writer.begin(me.producer)
     lane.unsure, lane.own = False, 1
-    lane.counted, lane.found = 0, NOTHING
+    lane.counted, lane.found = 0, NO_RECORDS
     lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
     lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
     lane.state, lane.reason = PartitionState.RUNNING, ""

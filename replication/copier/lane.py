@@ -12,7 +12,7 @@ from replication.copier.watched import Watched, leader_epoch_at
 from replication.copier.writer import Writer
 from replication.course import Course
 from replication.model import (
-    NOTHING,
+    NO_RECORDS,
     Mode,
     OffsetAndEpoch,
     PartitionState,
@@ -47,7 +47,7 @@ class Lane(Watched):
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
     own: int = 1  # of these appenders, the last ones, are our own
     skip: int = 0  # records from there on that are on the target already
-    found: RecordsAndBytes = NOTHING  # of these, until the position is exact
+    found: RecordsAndBytes = NO_RECORDS  # of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
@@ -168,7 +168,7 @@ class Lane(Watched):
         self.news.add(self)
         self.records += self.found.records
         self.bytes += self.found.bytes
-        self.found = NOTHING
+        self.found = NO_RECORDS
 
     def suffer(self, trouble: Trouble) -> None:
         """Note trouble; the worst one is dealt with when no answer is due any more."""

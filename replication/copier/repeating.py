@@ -17,7 +17,7 @@ from replication.copier.disbelief import believed_end
 from replication.copier.lane import Lane
 from replication.copier.network import NotGranted
 from replication.copier.outcomes import target_reset
-from replication.model import NO_PRODUCER, NOTHING, Mode, PartitionState, ProducerIdAndEpoch
+from replication.model import NO_PRODUCER, NO_RECORDS, Mode, PartitionState, ProducerIdAndEpoch
 from replication.progress import Claimant, Position
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ async def back_to_anchors(ends: Mapping[Lane, int], anchors: StateLog) -> None:
     for lane in lanes:
         source = lane.acked.source if lane.acked else 0
         lane.acked, lane.exact = Position(source, ends[lane]), True
-        lane.skip, lane.found = 0, NOTHING
+        lane.skip, lane.found = 0, NO_RECORDS
         lane.claimed = lane.anchor(now)  # a claim that is written again must not go behind it
     await anchors.append([each.claimed for each in lanes])
     for lane in lanes:
