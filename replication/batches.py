@@ -23,6 +23,7 @@ from crc32c import crc32c
 
 from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, NO_PRODUCER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ HEADER_SIZE = HEADER.size  # 61
 SMALLEST = 26  # bytes of a message of format 0 with neither key nor value: less is in no format
 MAGIC_AT = 16  # in every format
 NO_TIMESTAMP = -1  # format 0 has none; readers of format 2 understand the number in the same way
-_MAGIC, _NO_PRODUCER = 2, -1
+_MAGIC = 2
 _OLD_ATTRIBUTES_AT = 17  # in formats 0 and 1
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
@@ -158,7 +159,7 @@ def producer_ids(records: memoryview) -> set[int]:
     position, end = 0, len(records)
     while position + SMALLEST <= end:
         if records[position + MAGIC_AT] < _MAGIC:
-            found.add(_NO_PRODUCER)
+            found.add(NO_PRODUCER_ID)
         elif position + HEADER_SIZE <= end:
             found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
         length = _LENGTH.unpack_from(records, position + 8)[0]
@@ -220,12 +221,12 @@ def restamp(
 ) -> None:
     """Make the batch in ``view`` an idempotent append of ours, in place.
 
-    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise, error
-    87), the leader epoch -1, the transactional bit becomes ``transactional`` (0 or TRANSACTIONAL);
-    records, timestamps and count stay.
+    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise:
+    INVALID_RECORD), the leader epoch NO_LEADER_EPOCH, the transactional bit becomes
+    ``transactional`` (0 or TRANSACTIONAL); records, timestamps and count stay.
     """
     _BASE_AND_REST.pack_into(view, 0, 0)
-    _LEADER_EPOCH.pack_into(view, 12, -1)
+    _LEADER_EPOCH.pack_into(view, 12, NO_LEADER_EPOCH)
     (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
     _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)
     _WRITER.pack_into(view, _PRODUCER_AT, producer_id, epoch, sequence)
@@ -237,21 +238,27 @@ def next_sequence(sequence: int, count: int) -> int:
     return (sequence + count) % SEQUENCE_MODULUS
 
 
+class AbortedTransaction(NamedTuple):
+    """A transaction that was aborted, as a Fetch response names it."""
+
+    producer_id: int
+    first_offset: int
+
+
 class AbortedFilter:
     """Drops batches of aborted transactions, as a ``read_committed`` consumer does (KIP-98).
 
-    ``aborted`` is a Fetch response's list of (producer id, first offset); feed it the response's
-    batches in order.
+    ``aborted`` is what a Fetch response says; feed it the response's batches in order.
     """
 
-    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
-        self._coming = sorted(aborted, key=lambda each: each[1], reverse=True)
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._open: set[int] = set()
 
     def keeps(self, batch: Batch) -> bool:
         """Say whether ``batch`` holds records to deliver: no marker and not aborted."""
-        while self._coming and self._coming[-1][1] <= batch.last:
-            self._open.add(self._coming.pop()[0])
+        while self._coming and self._coming[-1].first_offset <= batch.last:
+            self._open.add(self._coming.pop().producer_id)
         if batch.is_control:
             self._open.discard(batch.producer_id)
             return False

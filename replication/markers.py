@@ -9,7 +9,7 @@ from replication.records import decode, key_and_value
 
 if TYPE_CHECKING:
     from replication.batches import LegacyFormats
-    from replication.model import TopicPartition
+    from replication.model import ProducerIdAndEpoch, TopicPartition
 
 
 def is_commit(marker: Batch, where: object) -> bool:
@@ -20,7 +20,7 @@ def is_commit(marker: Batch, where: object) -> bool:
 
 def find_marker(
     records: memoryview,
-    producer: tuple[int, int],
+    producer: ProducerIdAndEpoch,
     begin: int,
     where: TopicPartition,
     legacy: LegacyFormats,
@@ -34,7 +34,7 @@ def find_marker(
         if batch.last < begin:
             continue
         begin = batch.last + 1
-        is_ours = batch.is_control and batch.producer_id == producer[0]
-        if is_ours and batch.producer_epoch >= producer[1]:
+        is_ours = batch.is_control and batch.producer_id == producer.producer_id
+        if is_ours and batch.producer_epoch >= producer.epoch:
             return is_commit(batch, where), begin
     return None, begin

@@ -17,6 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.model import ProducerIdAndEpoch
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -41,9 +43,9 @@ class Claimant:
     generation: int
 
     @property
-    def producer(self) -> tuple[int, int]:
-        """What batches carry: producer id and epoch."""
-        return self.producer_id, self.epoch
+    def producer(self) -> ProducerIdAndEpoch:
+        """What batches carry."""
+        return ProducerIdAndEpoch(self.producer_id, self.epoch)
 
     @property
     def fences(self) -> bool:

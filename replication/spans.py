@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
 from replication.copier.network import FetchOptions, Reading
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
 from replication.records import decode
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from replication.copier.network import Fetched, Network
     from replication.model import TopicPartition
 
-_OUT_OF_RANGE = 1
 _LINE = "offsets"  # of the connections to a broker: nobody else waits on it
 _TRIES = 20
 _PAUSE_S = 0.1
@@ -37,7 +38,7 @@ class CountedLog:
     partition: TopicPartition
     counts: Callable[[Batch], bool]
     committed: bool = True  # skip aborted transactions, and read no further than is decided
-    left_out: Sequence[tuple[int, int]] = ()
+    left_out: Sequence[OffsetRange] = ()
     end: int = 0
     _reading: Reading = field(init=False)
 
@@ -46,7 +47,7 @@ class CountedLog:
 
     async def start(self) -> int:
         """Return the first offset that is left."""
-        return await self.network.offset_at(self.partition, -2)
+        return await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
 
     async def spans(
         self, begin: int, until: int | None = None
@@ -97,7 +98,9 @@ class CountedLog:
             options = replace(options, partition_bytes=_THEN)
 
     def _offsets(self, batch: Batch, first: int, after: int) -> Sequence[int]:
-        holes = [each for each in self.left_out if each[0] <= batch.last and batch.base < each[1]]
+        holes = [
+            each for each in self.left_out if each.start <= batch.last and batch.base < each.end
+        ]
         if batch.count == batch.last - batch.base + 1 and not holes:
             return range(first, after)
         there = (each.offset for each in decode(batch, self.partition))
@@ -113,10 +116,10 @@ class CountedLog:
         for _ in range(_TRIES):
             found = await self._reading.fetch(at, options)
             if found is not None:
-                if found.error == 0:
+                if found.error == ErrorCode.NONE:
                     return found
                 said = f"error {found.error}"
-                if found.error == _OUT_OF_RANGE:
+                if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                     start = await self.start()
                     if start <= at:
                         break  # it ends before: a log that was emptied holds nothing there
@@ -124,7 +127,9 @@ class CountedLog:
                     continue
             await asyncio.sleep(_PAUSE_S)
             await self.network.refresh([where.topic])
-        if found is not None and found.error == _OUT_OF_RANGE:
-            end = await self.network.offset_at(where, -1)
-            return found._replace(error=0, high_watermark=end, stable=end, records=memoryview(b""))
+        if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            end = await self.network.offset_at(where, LATEST_TIMESTAMP)
+            return found._replace(
+                error=ErrorCode.NONE, high_watermark=end, stable=end, records=memoryview(b"")
+            )
         raise ClusterUnavailable(f"reading {where}: {said}")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.copier.network import FetchOptions, Reading
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.registry import SourceRegistry
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +82,7 @@ class Births:
         if end == 0:  # there may be no such partition
             return found
         await self.network.refresh([partition.topic])
-        position = await self.network.offset_at(partition, -2)
+        position = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
         heard, reading = time.monotonic(), Reading(self.network, partition, "fetch")
         while position < end:
             answer = await reading.fetch(position, FetchOptions())
@@ -90,8 +91,10 @@ class Births:
                     raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
                 await asyncio.sleep(_PAUSE_S)
                 await self.network.refresh([partition.topic])
-                if answer is not None and answer.error == OFFSET_OUT_OF_RANGE:  # retention took it
-                    position = max(position, await self.network.offset_at(partition, -2))
+                code = ErrorCode.NONE if answer is None else answer.error
+                if code == ErrorCode.OFFSET_OUT_OF_RANGE:  # retention took it
+                    start = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
+                    position = max(position, start)
                 continue
             heard = time.monotonic()
             batches = list(walk(answer.records, partition, answer.legacy))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
-from replication.model import Mode, PartitionState
+from replication.model import NO_RECORDS, Mode, OffsetAndEpoch, PartitionState
 from replication.progress import Claimant, Position
 from replication.state import Anchor, Claim
 
@@ -31,10 +31,10 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
-    lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
+    lane.taken = lane.done = OffsetAndEpoch(anchor.source or 0, anchor.source_epoch)
     lane.writer.begin(me.producer)
     lane.unsure, lane.own = False, 1
-    lane.counted, lane.found = 0, (0, 0)
+    lane.counted, lane.found = 0, NO_RECORDS
     lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
     lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
     lane.state, lane.reason = PartitionState.RUNNING, ""

@@ -16,18 +16,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.network import FetchEntry, FetchOptions, Frame
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.markers import find_marker
+from replication.model import OffsetRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from replication.copier.lane import Lane
-    from replication.copier.logs import Span
     from replication.copier.network import Fetched, FetchKey, Network
     from replication.copier.transactional import Committed, TransactionalLane
-    from replication.model import TopicPartition
+    from replication.model import ProducerIdAndEpoch, TopicPartition
     from replication.state import Anchor
 
 _PATIENCE_S = 15.0  # without getting on
@@ -45,25 +45,26 @@ class Stretch(NamedTuple):
     end: int | None = None
 
 
-def between(spans: Sequence[Span]) -> Stretch | None:
+def between(spans: Sequence[OffsetRange]) -> Stretch | None:
     """Return what lies between spans of our own; None: they are one stretch."""
-    gaps = [(one[1], other[0]) for one, other in pairwise(sorted(spans)) if one[1] < other[0]]
-    return Stretch(gaps[0][0], gaps[-1][1]) if gaps else None
+    pairs = pairwise(sorted(spans))
+    gaps = [OffsetRange(one.end, other.start) for one, other in pairs if one.end < other.start]
+    return Stretch(gaps[0].start, gaps[-1].end) if gaps else None
 
 
 class Decided(NamedTuple):
     """A transaction whose commit was decided, until its markers have been seen."""
 
-    producer: tuple[int, int]
+    producer: ProducerIdAndEpoch
     before: Mapping[TransactionalLane, Committed]  # where its lanes stood
-    spans: Mapping[TopicPartition, Sequence[Span]]  # what is in it, by partition of the target
+    spans: Mapping[TopicPartition, Sequence[OffsetRange]]  # what is in it, on the target
     anchors: Mapping[Lane, Anchor]
 
     @property
     def ends(self) -> Mapping[TopicPartition, Stretch]:
         """Where its markers are to be looked for: behind what was appended."""
         return {
-            where: Stretch(max(after for _, after in spans))
+            where: Stretch(max(each.end for each in spans))
             for where, spans in self.spans.items()
             if spans
         }
@@ -77,7 +78,7 @@ class Confirming:
     _frame: Frame = field(default_factory=Frame)
 
     async def aborted(
-        self, producer: tuple[int, int], stretches: Mapping[TopicPartition, Stretch]
+        self, producer: ProducerIdAndEpoch, stretches: Mapping[TopicPartition, Stretch]
     ) -> set[TopicPartition]:
         """Return the partitions in whose stretch a transaction of ``producer`` was aborted.
 
@@ -133,7 +134,9 @@ class Confirming:
         found: list[Fetched] = []
         if lead is not None and entries:
             found = await target.fetch(lead.node, entries, options, self._frame)
-        good = [each for each in found if each.error in {0, OFFSET_OUT_OF_RANGE}]
+        good = [
+            each for each in found if each.error in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}
+        ]
         if not found or len(good) < len(found) or any(not target.topic_id(e.topic) for e in wanted):
             await asyncio.sleep(_PAUSE_S)
             await target.refresh({each.topic for each in wanted})

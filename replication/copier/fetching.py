@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.locating import locate
 from replication.copier.network import SessionLost
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.taking import Taking
 from replication.copier.thrift import Thrift
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Fetching:
         outside = [
             lane
             for lane, each in news
-            if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
+            if each.error == ErrorCode.OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
         ]
         self._frame = None
         try:

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.delays import Delays
 from replication.copier.pieces import Piece, first_part, merge_small
-from replication.copier.watched import Watched
+from replication.copier.watched import Watched, leader_epoch_at
 from replication.copier.writer import Writer
 from replication.course import Course
-from replication.model import Mode, PartitionState, TopicPartition
+from replication.model import (
+    NO_RECORDS,
+    Mode,
+    OffsetAndEpoch,
+    PartitionState,
+    RecordsAndBytes,
+    TopicPartition,
+)
 from replication.progress import Position
 from replication.state import Anchor
 
@@ -40,7 +47,7 @@ class Lane(Watched):
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
     own: int = 1  # of these appenders, the last ones, are our own
     skip: int = 0  # records from there on that are on the target already
-    found: tuple[int, int] = (0, 0)  # records and bytes of these, until the position is exact
+    found: RecordsAndBytes = NO_RECORDS  # of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
@@ -64,7 +71,7 @@ class Lane(Watched):
     last_timestamp: int = 0
     caught_up_ms: int = 0
     delays: Delays = field(default_factory=Delays)
-    done: tuple[int, int] = (0, -1)  # as ``taken``, for what is acked
+    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``taken``, for what is acked
     course: Course = field(init=False)  # of anchors, from which offsets are translated
 
     def __post_init__(self) -> None:
@@ -145,7 +152,7 @@ class Lane(Watched):
         piece.base, self.writer.proven = base, True
         while self.on_wire and self.on_wire[0].base is not None:
             done = self.on_wire.popleft()
-            self.done = done.after, done.epochs[1]
+            self.done = OffsetAndEpoch(done.after, done.epochs.after)
             self.moved_to(Position(done.after, (done.base or 0) + done.count))
             self.records += done.count
             self.bytes += len(done.batch)
@@ -159,9 +166,9 @@ class Lane(Watched):
         """
         self.acked, self.exact, self.stuck = to, True, None
         self.news.add(self)
-        self.records += self.found[0]
-        self.bytes += self.found[1]
-        self.found = (0, 0)
+        self.records += self.found.records
+        self.bytes += self.found.bytes
+        self.found = NO_RECORDS
 
     def suffer(self, trouble: Trouble) -> None:
         """Note trouble; the worst one is dealt with when no answer is due any more."""
@@ -177,7 +184,7 @@ class Lane(Watched):
         while self.waiting and not self.waiting[-1].stamped and not self.waiting[-1].split:
             piece = self.waiting.pop()
             self.position = piece.before
-            self.taken = piece.before, piece.epochs[0]
+            self.taken = OffsetAndEpoch(piece.before, piece.epochs.before)
             piece.let_go()
         self.waiting.extendleft(reversed(self.on_wire))
         self.on_wire.clear()
@@ -236,7 +243,7 @@ class Lane(Watched):
             mode=self.mode if self.exact else base.mode,
             isolation=base.isolation,
             origins=base.origins,
-            source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
+            source_epoch=leader_epoch_at(self.done, self.acked.source),
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
             lost=self.lost,

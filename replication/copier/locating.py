@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from replication.copier.disbelief import believed_end
 from replication.copier.outcomes import Remedy, Trouble, out_of_range
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +28,9 @@ async def _located(source: Network, lane: Lane) -> Trouble:
     try:
         async with asyncio.timeout(_LOCATE_S):
             end = await believed_end(source, lane.source, lane.position)
-            start = await source.offset_at(lane.source, -2)
+            start = await source.offset_at(lane.source, EARLIEST_TIMESTAMP)
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
         return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
     if start <= lane.position <= end:  # then what it could not find is our leader epoch
-        lane.taken = (lane.position, -1)
+        lane.taken = OffsetAndEpoch(lane.position)
     return out_of_range(lane.position, start, end)

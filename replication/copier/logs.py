@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
 from replication.copier.network import Fenced, FetchOptions, NotGranted, Reading
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
-from replication.model import TopicPartition
+from replication.model import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    NO_PRODUCER,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    UNKNOWN_OFFSET,
+    OffsetRange,
+    ProducerIdAndEpoch,
+    TopicPartition,
+)
 from replication.records import decode, encode, key_and_value, plain_record
 from replication.state import Stored, parse
 
@@ -24,15 +35,30 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
-_NO_TRANSACTION = 48  # none of ours is open, or one is although this append is not part of it
-_NOT_ALLOWED = {29, 31, 53}  # topic, cluster, transactional id
-_FENCED = {47, _NO_TRANSACTION, 90}
+_APPENDED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
+_NOT_ALLOWED = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+_FENCED = {
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.PRODUCER_FENCED,
+}
 _MARKER_PAUSE_S = 0.005
-_AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
+_AGAIN = {  # a leader moved, or metadata is on its way
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+}
 
 
 KeyValue = tuple[bytes, bytes]
-Span = tuple[int, int]  # first offset, and the one after the last
 
 
 @dataclass(slots=True)
@@ -45,12 +71,12 @@ class StateLog:
 
     network: Network
     topic: str
-    position: int = -1  # next offset to read; -1: not yet known
+    position: int = UNKNOWN_OFFSET  # next offset to read
     read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
-    producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
+    producer: ProducerIdAndEpoch = NO_PRODUCER  # as whom it appends; nobody fences plain appends
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
     _deciding: Deciding = field(default_factory=Deciding)
-    _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
+    _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # of those who append
     _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
@@ -62,7 +88,7 @@ class StateLog:
     def partition(self) -> TopicPartition:
         return TopicPartition(self.topic, 0)
 
-    async def own(self, producer: tuple[int, int]) -> None:
+    async def own(self, producer: ProducerIdAndEpoch) -> None:
         """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
         async with self._turn:
             self.producer = producer
@@ -70,14 +96,14 @@ class StateLog:
 
     async def start_near_end(self, back: int) -> None:
         """Begin to read ``back`` offsets before the end, or at the log's start."""
-        end = await self.network.offset_at(self.partition, -1)
-        start = await self.network.offset_at(self.partition, -2)
+        end = await self.network.offset_at(self.partition, LATEST_TIMESTAMP)
+        start = await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
         self.position = max(start, end - back)
 
     async def read_on(self) -> list[Stored]:
         """Return the records that came since the last read, up to the end of the log."""
-        if self.position < 0:
-            self.position = await self.network.offset_at(self.partition, -2)
+        if self.position == UNKNOWN_OFFSET:
+            self.position = await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             records, end = await self._poll(FetchOptions(max_wait_ms=0, min_bytes=0))
@@ -99,12 +125,15 @@ class StateLog:
         What is read meanwhile is kept and returned by the next ``read_on``.
         """
         deadline = time.monotonic() + _PATIENCE_S
-        while any(self.markers.get(each, -1) < epoch for each, epoch in wanted.items()):
+        seen = self.markers
+        while any(seen.get(each, NO_PRODUCER_EPOCH) < epoch for each, epoch in wanted.items()):
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
 
-    async def append(self, records: Sequence[Stored], within: Claimant | None = None) -> list[Span]:
+    async def append(
+        self, records: Sequence[Stored], within: Claimant | None = None
+    ) -> list[OffsetRange]:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
 
         Returns where they stand, as far as the broker says.
@@ -125,29 +154,33 @@ class StateLog:
 
     async def _append_in_turn(
         self, records: Sequence[Stored], within: Claimant | None
-    ) -> list[Span]:
+    ) -> list[OffsetRange]:
         now = int(time.time() * 1000)
-        spans: list[Span] = []
+        spans: list[OffsetRange] = []
         async with self._turn:
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
                 spans += await self._append(encode(listed), within)
         return spans
 
-    async def _append(self, batch: bytearray, within: Claimant | None) -> list[Span]:
+    async def _append(self, batch: bytearray, within: Claimant | None) -> list[OffsetRange]:
         count = next(walk(memoryview(batch), self.topic)).count
         producer = self.producer if within is None else within.producer
         transactional_id = "" if within is None else within.transactional_id
-        sequence = self._sequences.get(producer, 0) if producer[0] >= 0 else -1
+        sequence = NO_SEQUENCE if producer == NO_PRODUCER else self._sequences.get(producer, 0)
         restamp(batch, *producer, sequence, TRANSACTIONAL if within else 0)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             ack, error = await self._produce(memoryview(batch), transactional_id)
-            if ack is not None and ack.error in {0, 46}:
+            if ack is not None and ack.error in _APPENDED:
                 self._sequences[producer] = next_sequence(sequence, count)
                 # Of a late repeat the broker does not say where it stands.
-                return [(ack.base, ack.base + count)] if ack.base >= 0 else []
-            if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
+                return [OffsetRange(ack.base, ack.base + count)] if ack.base >= 0 else []
+            if (
+                ack is not None
+                and ack.error == ErrorCode.INVALID_TXN_STATE
+                and not transactional_id
+            ):
                 await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
                 if time.monotonic() < deadline:
                     continue
@@ -188,8 +221,8 @@ class StateLog:
         except ClusterUnavailable:  # its leader may have moved with the broker's end
             await self.network.refresh([self.topic])
             raise
-        error = 0 if found is None else found.error
-        if found and error == 1:  # compaction or retention took the position: what is left counts
+        error = ErrorCode.NONE if found is None else found.error
+        if found and error == ErrorCode.OFFSET_OUT_OF_RANGE:  # what is left counts
             self.position = max(found.log_start, 0)
             return [], self.position + 1
         if error in _NOT_ALLOWED:

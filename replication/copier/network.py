@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.batches import refuse_legacy
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import NO_LEADER_EPOCH, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.batches import LegacyFormats
+    from replication.batches import AbortedTransaction, LegacyFormats
     from replication.copier.session import FetchSession
     from replication.model import TopicPartition
 
@@ -39,8 +40,8 @@ class FetchEntry(NamedTuple):
     topic_id: bytes  # 16 bytes
     partition: int
     offset: int
-    leader_epoch: int = -1  # that we know of
-    last_epoch: int = -1  # leader epoch of the batch before ``offset``; -1: not known
+    leader_epoch: int = NO_LEADER_EPOCH  # that we know of
+    last_epoch: int = NO_LEADER_EPOCH  # of the batch before ``offset``
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,13 @@ class Leader(NamedTuple):
     epoch: int
 
 
+class EpochEndOffset(NamedTuple):
+    """A leader epoch, and the offset after the last batch of it."""
+
+    epoch: int
+    end_offset: int
+
+
 class Fetched(NamedTuple):
     """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
 
@@ -73,10 +81,10 @@ class Fetched(NamedTuple):
     high_watermark: int
     stable: int  # last stable offset
     log_start: int
-    aborted: list[tuple[int, int]]  # (producer id, first offset)
+    aborted: list[AbortedTransaction]
     preferred_replica: int
     records: memoryview
-    diverging: tuple[int, int] | None = None  # (epoch, its end) that the log has instead of ours
+    diverging: EpochEndOffset | None = None  # what the log has instead of our last epoch
     leader: Leader | None = None  # when the broker that was asked is it no more
     legacy: LegacyFormats = refuse_legacy  # reads what older brokers left in ``records``
 
@@ -176,17 +184,20 @@ class Network(Protocol):
         """
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
-        """Return the offset at ``timestamp`` (ms), -1: the log's end, -2: its start."""
+        """Return the offset at ``timestamp``: ms, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP.
 
-    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
-        """Return (producer id, epoch); whoever had the id before has an older epoch.
+        UNKNOWN_OFFSET where no record is as late as that.
+        """
+
+    async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
+        """Return a producer id and its epoch; whoever had the id before has an older epoch.
 
         A transaction of theirs that was open is aborted, one that was decided is completed first.
         Raises NotGranted where the cluster gives no transactional ids.
         """
 
-    async def plain_producer_id(self) -> tuple[int, int]:
-        """Return (producer id, epoch) of a new producer that nobody can fence.
+    async def plain_producer_id(self) -> ProducerIdAndEpoch:
+        """Return a new producer that nobody can fence.
 
         Raises NotGranted.
         """
@@ -194,7 +205,7 @@ class Network(Protocol):
     async def fence(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
         """Begin and abort an empty transaction on ``partitions``: a marker goes into each.
@@ -205,7 +216,7 @@ class Network(Protocol):
     async def add_to_transaction(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
         """Begin a transaction unless one is open, and let ``partitions`` take part.
@@ -214,7 +225,7 @@ class Network(Protocol):
         """
 
     async def end_transaction(
-        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+        self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
     ) -> None:
         """End the open transaction. Once it is decided, asking again gets the same answer."""
 

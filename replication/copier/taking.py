@@ -10,13 +10,14 @@ from replication.copier.held import Held
 from replication.copier.intake import take
 from replication.copier.outcomes import (
     LEADER_MOVED,
-    OFFSET_OUT_OF_RANGE,
     Remedy,
     Trouble,
     diverged,
     fetch_trouble,
 )
+from replication.error_codes import ErrorCode
 from replication.errors import CorruptBatch
+from replication.model import OffsetAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -59,7 +60,7 @@ class Taking:
         if self.goes_elsewhere(lane, found):
             return 0
         if found.error:
-            if found.error != OFFSET_OUT_OF_RANGE:
+            if found.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 self.suffer(lane, fetch_trouble(found.error))
             return 0
         if found.diverging is not None:
@@ -111,7 +112,7 @@ class Taking:
         if end < lane.position:
             self.suffer(lane, diverged(lane.position, end))
         else:  # what came after our position is gone; nothing that was copied is
-            lane.taken = (lane.position, epoch)
+            lane.taken = OffsetAndEpoch(lane.position, epoch)
             lane.touch()
 
     def all_wait(self, lanes: Iterable[Lane], reason: str) -> None:

@@ -16,7 +16,7 @@ from memory_cluster import give
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.locating import locate
-from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
+from replication.copier.network import EpochEndOffset, Fetched, FetchOptions, Leader, SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
 from replication.copier.replicas import Replicas
@@ -356,7 +356,7 @@ def test_a_log_that_went_another_way_before_our_position_is_a_truncation():
 
     def turn(source) -> None:
         if lane.position == 3:
-            source.diverging = (4, 1)
+            source.diverging = EpochEndOffset(4, 1)
 
     source = run([lane], steps=100, between=turn)
     assert lane.trouble.state is PartitionState.SOURCE_TRUNCATED
@@ -368,7 +368,8 @@ def test_a_log_that_went_another_way_after_our_position_is_none():
     lane = a_lane(a_start())
 
     def turn(source) -> None:
-        source.diverging = (4, 3) if lane.last_epoch == EPOCH and lane.position == 3 else None
+        at_three = lane.last_epoch == EPOCH and lane.position == 3
+        source.diverging = EpochEndOffset(4, 3) if at_three else None
 
     source = run([lane], steps=100, count=9, between=turn)
     assert lane.trouble is None

@@ -7,8 +7,10 @@ import functools
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
+from replication.adapters.wire.dial import NO_VERSION
 from replication.adapters.wire.lines import CALL_S, settle
 from replication.copier.network import Fetched, FetchEntry, FetchOptions, SessionLost
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -20,7 +22,11 @@ if TYPE_CHECKING:
     from replication.copier.session import FetchSession
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
-_SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
+_SESSION_LOST = {
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+}
 
 
 class Asked:
@@ -43,7 +49,7 @@ class Asked:
         if self.options.session is not self.session:
             self.answer(None, SessionLost(f"fetching from {channel.where}: given up"))
             return
-        version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, (0, 0))[1])
+        version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, NO_VERSION).highest)
         body = framing.fetch_request(self.entries, self.options, version)
         pieces = lines.framed(framing.FETCH, version, [body])
         timeout_s = CALL_S + self.options.max_wait_ms / 1000

@@ -24,8 +24,9 @@ from replication.copier.network import (
     Frame,
     Leader,
 )
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from replication.copier.network import FetchAnswer
 
 
-_DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
 
 
@@ -68,9 +68,9 @@ class WireNetwork:
         self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
         self._forget(wanted)
         for topic in answer.topics:
-            if topic.error_code == 0:
+            if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
-            if topic.error_code == _DENIED:
+            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 self._denied.add(topic.name)
             for each in topic.partitions:
                 key = TopicPartition(topic.name, each.partition_index)
@@ -153,29 +153,29 @@ class WireNetwork:
 
     # -- producer ids and transactions -------------------------------------------------------
 
-    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+    async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         return await self._coordination.init(transactional_id)
 
-    async def plain_producer_id(self) -> tuple[int, int]:
+    async def plain_producer_id(self) -> ProducerIdAndEpoch:
         return await self._coordination.init_plain()
 
     async def add_to_transaction(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
         return await self._coordination.add(transactional_id, producer, partitions)
 
     async def end_transaction(
-        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+        self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
     ) -> None:
         await self._coordination.end(transactional_id, producer, commit=commit)
 
     async def fence(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
         refused = await self.add_to_transaction(transactional_id, producer, partitions)
