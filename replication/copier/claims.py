@@ -15,7 +15,7 @@ from replication.state import Anchor, Claim
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
 
-_COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
+_COUNTING = Trouble(Remedy.TAKE_OVER, "counting the copies on the target")
 _POSITION = (
     "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
     "timed", "age_ms", "latency_ms",

@@ -50,8 +50,8 @@ TOO_LARGE = 10
 _APPEND_LATER = {
     3: "the target has no such topic or partition",
     5: "the target partition has no leader",
-    6: "the target partition's leader moved",
-    7: "the target broker's time ran out",
+    6: "the target partition's leader changed",
+    7: "the request to the target broker timed out",
     13: "the connection to the target broke",
     19: "too few in-sync replicas on the target",
     20: "too few in-sync replicas on the target",
@@ -59,39 +59,39 @@ _APPEND_LATER = {
     80: "the target broker's leader epoch is newer",
 }
 _COUNT_AGAIN = {
-    OUT_OF_ORDER: "the target lost track of our sequence",
-    46: "the target had the batch already",
-    47: "another appender fenced us",
-    48: "the target has no such transaction of ours",
-    59: "the target forgot our producer id",
-    90: "another appender fenced us",
-    120: "the target asks us to abort the transaction",
+    OUT_OF_ORDER: "the target rejected the sequence number as out of order",
+    46: "the target already has the batch",
+    47: "a newer producer fenced ours",
+    48: "the target has no such open transaction",
+    59: "the target no longer knows our producer id",
+    90: "a newer producer fenced ours",
+    120: "the target requires the transaction to be aborted",
 }
 _REFUSED = {
     TOO_LARGE: "it is larger than the target topic's max.message.bytes",
     18: "it is larger than the target topic's segment.bytes",
     32: "its timestamp is outside the target topic's message.timestamp.before/after.max.ms",
-    44: "a policy of the target refuses the record",
-    87: "the target finds the record invalid: a compacted topic refuses records without a key",
+    44: "a policy of the target rejects the record",
+    87: "the target rejects the record as invalid: a compacted topic needs records with a key",
 }
 _FORBIDDEN = {
     29: "not authorized to write to the target topic: it needs WRITE",
     31: "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE",
     53: "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE",
-    76: "the target does not know the compression codec",
+    76: "the target does not support the compression codec",
 }
 _FETCH_LATER = {
     3: "the source has no such topic or partition",
     5: "the source partition has no leader",
-    6: "the source partition's leader moved",
-    7: "the source broker's time ran out",
+    6: "the source partition's leader changed",
+    7: "the request to the source broker timed out",
     9: "the source's replica is not available",
     56: "the source broker cannot read its disk",
-    74: "the source partition's leader moved",
-    75: "the source partition's leader moved",
-    78: "the source's replica is behind",
+    74: "the source partition's leader changed",
+    75: "the source partition's leader changed",
+    78: "the source's replica lags behind",
     100: "the source does not know the topic's id yet",
-    103: "the source has another topic of this name",
+    103: "the source's topic has another topic id",
 }
 
 
@@ -104,7 +104,7 @@ def append_trouble(code: int, message: str = "") -> Trouble:
     detail = f" ({message})" if message else ""
     if code in _REFUSED:
         return Trouble(Remedy.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
-    reason = _FORBIDDEN.get(code, f"the target refuses a batch with error {code}")
+    reason = _FORBIDDEN.get(code, f"the target rejects a batch with error {code}")
     return Trouble(Remedy.JUDGE, reason + detail, PartitionState.REFUSED)
 
 
@@ -112,7 +112,7 @@ def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
     """Return what to make of a single record that the target refuses."""
     return Trouble(
         Remedy.JUDGE,
-        f"the target refuses the record at offset {offset}: {why.reason}",
+        f"the target rejects the record at offset {offset}: {why.reason}",
         PartitionState.REFUSED,
         lost=(offset, offset + 1),
         resume=after,
@@ -143,7 +143,10 @@ def fetch_trouble(code: int) -> Trouble:
 
 def target_reset(end: int, ours: int) -> Trouble:
     """Return what to make of a target that ends before what was acked there."""
-    reason = f"the target ends at {end}, our last record is at {ours - 1}: emptied or made anew"
+    reason = (
+        f"the target ends at {end}, our last record is at {ours - 1}: "
+        "its records were deleted or it was recreated"
+    )
     return Trouble(Remedy.JUDGE, reason, PartitionState.TARGET_RESET)
 
 
@@ -154,7 +157,7 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
         lost = (position, log_start)
         return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
-        return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
+        return Trouble(Remedy.RETRY, "the source's log is complete again")
     reason = f"the source ends at {end}, before our position {position}"
     lost = (end, position)
     return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
@@ -167,7 +170,7 @@ def diverged(position: int, end: int) -> Trouble:
     """
     reason = (
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
-        "them became leader; the target holds records that the source has not"
+        "them became leader; the target has records that the source no longer has"
     )
     return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, (end, position), end)
 
