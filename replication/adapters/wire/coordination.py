@@ -69,8 +69,8 @@ class Coordination:
             if answer.error_code == 0:
                 return int(answer.producer_id), int(answer.producer_epoch)
             if answer.error_code not in TRY_AGAIN:
-                raise _problem("asking for a producer id", {answer.error_code})
-        raise ClusterUnavailable("asking for a producer id: no broker has one")
+                raise _problem("requesting a producer id", {answer.error_code})
+        raise ClusterUnavailable("requesting a producer id: no broker answered")
 
     async def add(
         self,

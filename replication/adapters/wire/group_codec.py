@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 WHY = {
     3: "the target has no such partition",
-    25: "it has live members there",
-    22: "it has live members there",
-    27: "it is rebalancing there",
-    29: "we may not read the topic there",
-    30: "we may not read the group there (READ on the group and its topics is needed)",
-    69: "it is no group that commits offsets there",
-    113: "it has live members there",
+    25: "it has active members on the target",
+    22: "it has active members on the target",
+    27: "it is rebalancing on the target",
+    29: "Isthmus' user needs READ on the topic on the target",
+    30: "Isthmus' user needs READ on the group and its topics on the target",
+    69: "on the target it is not a consumer group that commits offsets",
+    113: "it has active members on the target",
 }
 _Topic = OffsetCommitRequest.OffsetCommitRequestTopic
 _Partition = _Topic.OffsetCommitRequestPartition
