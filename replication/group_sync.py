@@ -70,7 +70,7 @@ class GroupSync:
         self._settled.note(about, found, refused)
         line = told(found, refused, len(positions))
         if found.silent:
-            raise ClusterUnavailable(f"{line}; some left out: {found.silent}")
+            raise ClusterUnavailable(f"{line}; some groups were not read: {found.silent}")
         if refused and strict:
             raise ClusterRejected(line)
         return line

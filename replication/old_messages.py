@@ -89,7 +89,7 @@ def _inner(data: memoryview, magic: int) -> Iterator[Message]:
 def _read(view: memoryview) -> tuple[Message, int, int]:
     """Return a message as it lies, its format and its attributes."""
     if zlib.crc32(view[MAGIC_AT:]) != _CRC.unpack_from(view, _CRC_AT)[0]:
-        raise CorruptBatch("the checksum does not fit the bytes")
+        raise CorruptBatch("the checksum does not match")
     offset, _ = _OFFSET_AND_LENGTH.unpack_from(view)
     magic, position, timestamp = view[MAGIC_AT], ATTRIBUTES_AT + 1, NO_TIMESTAMP
     attributes = view[ATTRIBUTES_AT] & (CODEC_MASK | LOG_APPEND_TIME if magic else CODEC_MASK)
