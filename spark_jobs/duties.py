@@ -96,10 +96,10 @@ class Duties:
         if complaint and complaint != course.complaint:
             fault = {"exc_info": done.fault} if done.fault else {}
             log.warning(
-                "background task failed", flow=self.flow, duty=name, reason=complaint, **fault
+                "background task failed", flow=self.flow, task=name, reason=complaint, **fault
             )
         elif course.complaint and done.ok:
-            log.info("background task recovered", flow=self.flow, duty=name, did=done.summary)
+            log.info("background task recovered", flow=self.flow, task=name, summary=done.summary)
         course.complaint = complaint
         at_ms = int(time.time() * 1000)
         before = course.figures or DutyFigures(name)

@@ -89,7 +89,7 @@ class Hold:
         tried = Fencing(cluster, ask_target(self._flow), self._flow.name, _now_ms())
         self._store.write(self._topic, tried)
         self._tried[cluster] = tried
-        log.info("fencing probe finished", flow=self._flow.name, lacks=tried.lacks)
+        log.info("fencing probe finished", flow=self._flow.name, missing_guarantees=tried.lacks)
 
     def hear(self) -> None:
         """Take in what is new. Raises FlowTaken when another driver has the flow."""

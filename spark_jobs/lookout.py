@@ -84,7 +84,7 @@ class Lookout:
             return
         if plan.notes != self._notes:  # a refusal comes again with every look
             for note in plan.notes:
-                log.info("topics", flow=self._flow.name, did=note)
+                log.info("topics", flow=self._flow.name, change=note)
         if plan.gap and plan.gap != self.gap:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes

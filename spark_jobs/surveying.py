@@ -112,7 +112,7 @@ class _Question(Generic[Found]):
     def _say(self, problem: str) -> None:
         if problem != self._said:
             log.warning(
-                "metrics incomplete: cluster did not answer", about=self._about, reason=problem
+                "metrics incomplete: cluster did not answer", subject=self._about, reason=problem
             )
         self._said = problem
 
