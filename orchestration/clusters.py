@@ -90,7 +90,10 @@ class FollowingStore:
             self._lock.release()
 
     def write(self, topic: str, *records: Stored) -> None:
-        """Write in order and wait until it is acked."""
+        """Append the records in order; return when all are acked.
+
+        Raises ClusterUnavailable or ClusterRejected; some of the records may be written then.
+        """
         self._store.write(topic, *records)
 
     def ensure_topics(self, source: str) -> None:

@@ -52,7 +52,7 @@ class OwnRecords:
         return self._loop.run_until_complete(self._of_source(partition, end))
 
     def of_target(self, partition: TopicPartition, end: int) -> Concerns:
-        """Return whether a record before ``end`` is one that the flow appended."""
+        """Return a predicate that is true of the flow's own records before offset ``end``."""
         concerns = appended_by(self._flow.name)
         found = self._loop.run_until_complete(self._target.offsets(partition, end, concerns))
         return lambda record: record.offset in found

@@ -143,7 +143,7 @@ def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
     if name == ANY:
         if acl.permission == DENY:
             return _copies(seen, "")
-        return "ALLOW on all topics (*) would reach the target's own topics"
+        return "ALLOW on all topics (*) would also grant access to the target's own topics"
     source = seen.source
     if name in source.barred or not source.selector.judge(name).selected:
         return "on topics that are not copied"
@@ -162,9 +162,9 @@ def _groups(seen: _Seen, acl: Acl) -> set[Resource] | str:
     """Groups keep their names. A prefix is taken as it is: which groups it covers is not known."""
     _, name, pattern = acl.resource
     if name == ANY:
-        return "on all groups (*), which would reach the target's own groups"
+        return "on all groups (*), which would also grant access to the target's own groups"
     if pattern == LITERAL and not seen.groups.judge(name).selected:
-        return "on groups that do not take part"
+        return "on groups that are not synced"
     return {acl.resource}
 
 
@@ -186,7 +186,7 @@ def plan_acls(
     """
     actions: list[AclAction] = [*_grants(wanted, target), *_revocations(wanted, deleting, target)]
     actions += [
-        Skip(f"rights of {flow}", f"{count} left out: {why}", flow)
+        Skip(f"ACLs of {flow}", f"{count} not copied: {why}", flow)
         for flow, each in wanted.items()
         for why, count in each.left.items()
     ]
@@ -202,7 +202,7 @@ def _grants(wanted: Mapping[str, Translated], target: TargetRights) -> Iterator[
         for resource, acls in _by_resource(missing):
             gone = any(acl in made for acl in acls)
             source = flow.partition("->")[0]
-            why = f"taken away on {target.name} since" if gone else f"as on {source}"
+            why = f"removed on {target.name} since the last apply" if gone else f"as on {source}"
             yield Grant(resource, acls, why, flow)
 
 
@@ -215,7 +215,7 @@ def _revocations(
             continue
         for resource, acls in _by_resource((set(acls_of(own)) - kept) & target.acls):
             source = own.flow.partition("->")[0]
-            yield Revoke(resource, acls, f"{source} no longer has them", own.flow)
+            yield Revoke(resource, acls, f"{source} no longer has these ACLs", own.flow)
 
 
 def _by_resource(acls: Iterable[Acl]) -> Iterator[tuple[Resource, tuple[Acl, ...]]]:

@@ -138,7 +138,8 @@ def walk(
             if position:
                 return
             raise CorruptBatch(
-                f"reading {where} at offset {base}: a batch of {length} bytes, {end} are there"
+                f"reading {where} at offset {base}: a batch of {length} bytes, only "
+                f"{end} are available"
             )
         view = records[position:stop]
         if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
@@ -177,10 +178,10 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
     )
     if magic != _MAGIC:
         raise CorruptBatch(
-            f"reading {where} at offset {base}: message format {magic}, which is not known here"
+            f"reading {where} at offset {base}: message format {magic}, which is not supported"
         )
     if crc32c(view[_CRC_START:]) != crc:
-        raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not fit the bytes")
+        raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not match")
     producer_id, producer_epoch, sequence, count = writer
     if last_delta < 0 or not 0 <= count <= last_delta + 1:
         raise CorruptBatch(

@@ -28,7 +28,7 @@ def resting(desired: Desired, state: str | None) -> str:
     ``state`` is what its driver said last, None: nothing.
     """
     if desired is not Desired.RUN:
-        return "the flow is not to run"
+        return "the flow is paused or stopped"
     return f"the flow is still {state}" if state in _AT_REST else ""
 
 
@@ -41,12 +41,12 @@ def beating(
     some; a report from before says nothing. ``rests`` as ``resting`` says.
     """
     if not settings.enabled or rests:
-        return True, rests if settings.enabled else "switched off in the file"
+        return True, rests if settings.enabled else "disabled in the configuration file"
     last = next((each for each in reports if each.name == HEARTBEATS_DUTY), None)
     limit = settings.every + _LATE
     age_s = due_s if last is None else max(0, now_ms - last.at_ms) / 1000
     if last is None or age_s > due_s:
-        return timedelta(seconds=due_s) <= limit, f"none was written in {due_s:.0f} s"
+        return timedelta(seconds=due_s) <= limit, f"no heartbeat was written in {due_s:.0f} s"
     if not last.ok:
         return False, f"{age_s:.0f} s ago: {last.summary}"
     told = f"the newest is {age_s:.0f} s old, limit {format_duration(limit)}"

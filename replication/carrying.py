@@ -54,7 +54,7 @@ class Carried:
         changed = sum(is_change(each.action) and not each.failed for each in self.outcomes)
         failed = [each.problem for each in self.outcomes if each.failed]
         parts = [f"{changed} changed" if changed else "nothing to change"]
-        parts += [f"{len(failed)} refused ({failed[0]})"] if failed else []
+        parts += [f"{len(failed)} rejected ({failed[0]})"] if failed else []
         return "; ".join((*parts, *self.problems))
 
 

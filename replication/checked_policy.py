@@ -61,19 +61,19 @@ class CheckedPolicy:
     def _text(self, method: Callable[..., object], *given: str) -> str:
         answer = self._asked(method, *given)
         if not isinstance(answer, str) or not answer:
-            raise self._wrong(method, given, f"returned {answer!r} where a name was due")
+            raise self._wrong(method, given, f"returned {answer!r} instead of a topic name")
         return answer
 
     def _optional(self, method: Callable[..., object], *given: str) -> str | None:
         answer = self._asked(method, *given)
         if answer is not None and (not isinstance(answer, str) or not answer):
-            raise self._wrong(method, given, f"returned {answer!r} where a name or None was due")
+            raise self._wrong(method, given, f"returned {answer!r} instead of a topic name or None")
         return answer
 
     def _truth(self, method: Callable[..., object], *given: str) -> bool:
         answer = self._asked(method, *given)
         if not isinstance(answer, bool):
-            raise self._wrong(method, given, f"returned {answer!r} where True or False was due")
+            raise self._wrong(method, given, f"returned {answer!r} instead of True or False")
         return answer
 
     def _asked(self, method: Callable[..., object], *given: str) -> object:
@@ -96,13 +96,13 @@ def probe(policy: CheckedPolicy, source: str, target: str) -> None:
     if policy.remote_topic(source, topic) != remote:
         raise ConfigError(
             f"the naming policy {policy.written}: format_remote_topic({source!r}, {topic!r}) "
-            "returned two different names when asked twice"
+            "returned two different names in two calls"
         )
     origin = policy.origin(remote)
     if origin is not None and (origin.cluster, origin.topic) != (source, topic):
         raise ConfigError(
-            f"the naming policy {policy.written}: {remote!r} is what it calls {topic!r} of "
-            f"{source!r}, yet topic_source and upstream_topic take it for {origin.topic!r} of "
+            f"the naming policy {policy.written}: {remote!r} is its name for {topic!r} of "
+            f"{source!r}, but topic_source and upstream_topic map it to {origin.topic!r} of "
             f"{origin.cluster!r}"
         )
     policy.heartbeats_topic()

@@ -65,7 +65,7 @@ def _gunzip(data: bytes | memoryview, most: int) -> bytes:
     if len(found) > most:
         raise _too_much(most)
     if not worker.eof:
-        raise ValueError("it ends too early")
+        raise ValueError("it is truncated")
     return found
 
 
@@ -85,7 +85,7 @@ def _unlz4(data: bytes | memoryview, most: int) -> bytes:
     if len(found) > most:
         raise _too_much(most)
     if not worker.eof:
-        raise ValueError("it ends too early")
+        raise ValueError("it is truncated")
     return found
 
 

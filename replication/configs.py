@@ -136,9 +136,9 @@ def _reason(
     if before is not None and before.get(key) != is_set.get(key):
         return f"changed on {names.target} since the last apply"
     if key in wanted.fixed:
-        return "as the file says"
+        return "set in the configuration file"
     if key in wanted.reasons:
         return wanted.reasons[key]
     if key not in wanted.values:
-        return f"{names.source} has not set it"
+        return f"not set on {names.source}"
     return f"as on {names.source}"

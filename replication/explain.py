@@ -51,11 +51,11 @@ def _topic_line(action: TopicAction) -> str:
             made = f"{counted(partitions, 'partition')}, {replicas}{_configs(configs)}"
             return f"create {topic}: {made} ({reason})"
         case GrowTopic(topic, total, reason):
-            return f"grow {topic} to {counted(total, 'partition')} ({reason})"
+            return f"increase {topic} to {counted(total, 'partition')} ({reason})"
         case AlterConfigs(topic, changes):
             return f"alter {topic}: {'; '.join(map(str, changes))}"
         case Keep(topic, reason):
-            return f"keep {topic} as it is: {reason}"
+            return f"leave {topic} unchanged: {reason}"
         case Refuse(topic, reason):
             return f"refuse {topic}: {reason}"
         case _:

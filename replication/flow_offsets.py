@@ -145,7 +145,7 @@ class FlowOffsets:
         )
         for network, topic, known in ends:
             if known and (network.topic_id(topic) or b"").hex() != known:
-                return f"{topic} is not there, or is not the topic that was copied"
+                return f"{topic} does not exist, or was recreated since it was copied"
         return ""
 
     def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:

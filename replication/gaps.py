@@ -32,14 +32,14 @@ def gap(selector: TopicSelector, topics: Collection[str]) -> str:
 
 def _nothing(selector: TopicSelector, topics: Collection[str], idle: Collection[str]) -> str:
     if not selector.topics.include:
-        return "topics is empty, so nothing is selected"
+        return "topics is empty, so no topic is selected"
     if BROKER_TOPICS.issuperset(topics):  # those may be shown for the sake of groups
         return (
-            f"{selector.source} shows no topics at all: it has none, or its user may not "
+            f"{selector.source} lists no topics: it has none, or Isthmus' user may not "
             "describe them"
         )
     if kept := selector.passed_over(topics):
-        return f"nothing is copied; {kept[0].name}: {kept[0].reason}"
+        return f"no topic is copied; {kept[0].name}: {kept[0].reason}"
     return f"0 of {len(topics)} visible topics match {listed(idle)}{_near(idle, topics)}"
 
 

@@ -91,15 +91,15 @@ def by_group(
 def told(found: Round, refused: Mapping[str, str], groups: int) -> str:
     """Return a round in one line; ``groups`` belong to the flow."""
     left = [each for each in found.actions if isinstance(each, LeaveGroup)]
-    parts = [f"{groups} groups, {len(found.commits) - len(refused)} of them moved"]
+    parts = [f"{groups} groups, {len(found.commits) - len(refused)} updated"]
     if left:
-        parts.append(f"{len(left)} left as they are, {left[0].group} because {left[0].reason}")
+        parts.append(f"{len(left)} unchanged, {left[0].group} because {left[0].reason}")
     if found.excluded:
         first = found.excluded[0]
-        parts.append(f"{len(found.excluded)} left out, {first.name}: {first.reason}")
+        parts.append(f"{len(found.excluded)} excluded, {first.name}: {first.reason}")
     if found.waiting:
-        parts.append(f"{found.waiting} positions not copied yet")
+        parts.append(f"{found.waiting} offsets not copied yet")
     if refused:
         group, why = next(iter(refused.items()))
-        parts.append(f"{len(refused)} refused, {group} because {why}")
+        parts.append(f"{len(refused)} rejected, {group} because {why}")
     return "; ".join(parts)

@@ -70,7 +70,7 @@ class GroupSync:
         self._settled.note(about, found, refused)
         line = told(found, refused, len(positions))
         if found.silent:
-            raise ClusterUnavailable(f"{line}; some left out: {found.silent}")
+            raise ClusterUnavailable(f"{line}; some groups were not read: {found.silent}")
         if refused and strict:
             raise ClusterRejected(line)
         return line
@@ -201,7 +201,7 @@ class GroupSync:
         for where, offset in asked:
             if (where, eras[where], offset) not in self._answers:
                 wanted[where].add(offset)
-        # Those with nothing to ask too: a topic that was made anew is known by then.
+        # Those with nothing to ask too: a topic that was recreated is known by then.
         fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
         found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
         for (where, offset), answer in found.items():

@@ -85,9 +85,11 @@ def plan_groups(
     for name, positions in sorted(wanted.items()):
         there = target.listed.get(name)
         if there is not None and there.kind == "share":
-            yield LeaveGroup(name, "it is a share group on the target: those have no offsets")
+            yield LeaveGroup(
+                name, "it is a share group on the target, which has no committed offsets"
+            )
         elif there is not None and there.state not in IDLE:
-            yield LeaveGroup(name, f"it has live members on the target ({there.state})")
+            yield LeaveGroup(name, f"it has active members on the target ({there.state})")
         else:
             former = target.positions.get(name, {})
             moved = {
@@ -133,7 +135,7 @@ def explain_group(action: GroupAction) -> Iterator[str]:
     """Yield a line for each position of an action."""
     match action:
         case LeaveGroup(group, reason):
-            yield f"leave group {group} as it is: {reason}"
+            yield f"leave group {group} unchanged: {reason}"
         case CommitGroup(group, positions, former):
             for where, new in sorted(positions.items()):
                 old = former.get(where)

@@ -54,7 +54,7 @@ def flow_health(seen: Seen) -> Health:
     if seen.desired is Desired.STOP:
         return _as_wanted(seen, FlowState.STOPPED)
     if seen.status is None:
-        up = "its driver is starting" if seen.driver else "it was never started"
+        up = "the driver is starting" if seen.driver else "the driver was never started"
         return Health(FlowState.STARTING, healthy=False, reason=up)
     if not is_alive(seen.status, seen):
         return Health("DEAD", healthy=False, reason=_dead(seen.status, seen.now_ms))
@@ -74,15 +74,15 @@ def is_alive(status: FlowStatus, seen: Seen) -> bool:
 
 def _dead(status: FlowStatus, now_ms: int) -> str:
     ago = max(0, now_ms - status.beat_ms) // 1000
-    last = f"last heard of {ago} s ago (process {status.pid} on {status.host}, {status.state})"
-    return f"no driver: {last}" + (f"; it said: {status.reason}" if status.reason else "")
+    last = f"last status {ago} s ago (process {status.pid} on {status.host}, {status.state})"
+    return f"no driver: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
 
 
 def _as_wanted(seen: Seen, state: FlowState) -> Health:
     status = seen.status
     if status is None or status.state == state or not is_alive(status, seen):
-        return Health(state, healthy=True, reason="as wanted")
-    return Health(status.state, healthy=False, reason=f"is to become {state}")
+        return Health(state, healthy=True, reason="matches desired state")
+    return Health(status.state, healthy=False, reason=f"changing to {state}")
 
 
 def _running(seen: Seen, status: FlowStatus) -> Health:

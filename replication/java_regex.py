@@ -88,7 +88,7 @@ def _compiled(text: str, python: str) -> re.Pattern[str]:
         return re.compile(python, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         reason = getattr(error, "msg", str(error))
-        raise Untranslatable(f"'{text}' is no pattern that can be used: {reason}") from None
+        raise Untranslatable(f"'{text}' is not a supported pattern: {reason}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class _Translator:
 
     def _set_flags(self, match: re.Match[str]) -> None:
         if match[2]:
-            raise self._refused(f"{match[0]} switches a flag off in the middle")
+            raise self._refused(f"{match[0]} switches a flag off inside the pattern")
         self._known_flags(match[1])
         if len(self._opened) == 1:
             self._flags += match[1]
@@ -169,7 +169,7 @@ class _Translator:
 
     def _known_flags(self, flags: str) -> None:
         if unknown := set(flags) - _FLAGS:
-            raise self._refused(f"the flag {min(unknown)} has no equal in Python")
+            raise self._refused(f"the flag {min(unknown)} has no equivalent in Python")
 
     def _close(self) -> None:
         pending = self._opened.pop() if len(self._opened) > 1 else []
@@ -195,7 +195,7 @@ class _Translator:
         if char in simple:
             self._emit(simple[char], 2)
         elif char == "0" or (char.isalpha() and char not in "bBdDsSwWAZtnrfaxu"):
-            raise self._refused(rf"\{char} has no equal in Python")
+            raise self._refused(rf"\{char} has no equivalent in Python")
         elif char == "":
             raise self._refused("it ends in a single backslash")
         elif char == "Z":
@@ -237,7 +237,7 @@ class _Translator:
     def _posix(self, match: re.Match[str]) -> str:
         name = match[2] or match[3]
         if name not in _POSIX:
-            raise self._refused(f"{match[0]} is not known here; write the characters out")
+            raise self._refused(f"{match[0]} is not supported; list the characters")
         return _POSIX[name]
 
     def _refused(self, why: str) -> Untranslatable:

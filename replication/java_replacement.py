@@ -70,8 +70,7 @@ def read_replacement(text: str, pattern: re.Pattern[str]) -> Template:
     """Return the template that ``text`` is, for matches of ``pattern``. Raises BadReplacement."""
     if both := sorted(set(VARIABLES) & pattern.groupindex.keys()):
         raise BadReplacement(
-            f"a group of the pattern is called {both[0]}, and so is a cluster of the flow: "
-            "give the group another name"
+            f"the pattern's group {both[0]} has the name of a cluster of the flow: rename the group"
         )
     return Template(tuple(_parts(text, pattern)))
 
@@ -116,7 +115,7 @@ def _reference(rest: str, pattern: re.Pattern[str]) -> tuple[_Part, int]:
         return _named(named[1], pattern.groupindex.keys()), named.end()
     digits = re.match(r"\$(\d+)", rest, re.ASCII)
     if digits is None:
-        raise BadReplacement(r"has a $ that names nothing: write \$ for the character")
+        raise BadReplacement(r"has a $ without a reference: write \$ for the character")
     length = 1  # Java reads one digit whatever it is, and more while there is such a group
     while length < len(digits[1]) and int(digits[1][: length + 1]) <= pattern.groups:
         length += 1

@@ -63,7 +63,7 @@ class SlaVerdict:
 
 
 def standing(anchors: Iterable[Anchor], ends: Mapping[TopicPartition, int]) -> tuple[Anchor, ...]:
-    """Leave out partitions that their topic has no longer: it was made anew with fewer.
+    """Leave out partitions that their topic has no longer: it was recreated with fewer.
 
     Such an anchor knows an older topic than its siblings, and the source has no end for it; a
     partition without a leader has no end either, but is of the same topic as they are.
@@ -146,7 +146,7 @@ def evaluate_sla(lag: FlowLag, sla: timedelta, up_s: float) -> SlaVerdict:
     if lag.unknown and up_s > limit:
         return SlaVerdict(
             passed=False,
-            reason=f"{len(lag.unknown)} of {len(lag.partitions)} partitions have no position after "
-            f"{up_s:.0f} s, for example {lag.unknown[0]}",
+            reason=f"{len(lag.unknown)} of {len(lag.partitions)} partitions have no copy "
+            f"position after {up_s:.0f} s, for example {lag.unknown[0]}",
         )
     return SlaVerdict(passed=True, reason=f"{lag.seconds or 0:.1f} s behind, limit {limit:g} s")

@@ -90,7 +90,7 @@ def taken_by(other: FlowStatus) -> FlowTaken:
     """Return the error that names the other driver."""
     since = datetime.fromtimestamp(other.started_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return FlowTaken(
-        f"flow {other.flow} is being copied by another driver: process {other.pid} on "
-        f"{other.host}, since {since} UTC (generation {other.generation}). Stop that one first, "
-        "or leave the flow to it"
+        f"flow {other.flow} is copied by another driver: process {other.pid} on "
+        f"{other.host}, since {since} UTC (generation {other.generation}). Stop that driver "
+        "first, or do not start this one"
     )

@@ -17,7 +17,7 @@ def told(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
     """Return whether nothing was lost of late, and a sentence. ``losses``: the newest last."""
     recent = [each for each in losses if now_ms - each.at_ms < RECENT / timedelta(milliseconds=1)]
     if not recent:
-        return True, f"nothing lost in the last hour; {len(losses)} losses on record"
+        return True, f"no loss in the last hour; {len(losses)} losses recorded"
     more = f", and {len(recent) - 1} more" if len(recent) > 1 else ""
     return False, f"{describe(recent[-1])}{more}; `isthmus losses` lists all"
 

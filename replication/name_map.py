@@ -70,8 +70,8 @@ def _read(number: int, line: str, clusters: Collection[str]) -> MappedName | Wro
     source, colon, topic = left.rpartition(":")
     if colon and source.strip() not in clusters:
         near = difflib.get_close_matches(source.strip(), sorted(clusters), n=1)
-        hint = f"was {near[0]} meant?" if near else f"known: {', '.join(sorted(clusters))}"
-        return Wrong(number, f"{source.strip()!r} is no cluster; {hint}")
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(clusters))}"
+        return Wrong(number, f"{source.strip()!r} is not a cluster; {hint}")
     for name in (topic.strip(), right):
         if why := illegal_reason(name):
             return Wrong(number, f"{name!r}: {why}" if name else "a name is missing")
@@ -83,7 +83,7 @@ def _repeated(lines: Sequence[MappedName]) -> Iterator[Wrong]:
     for each in lines:
         before = first.setdefault((each.source, each.topic), each)
         if before is not each:
-            yield Wrong(each.line, f"{each.topic} has a name already, in line {before.line}")
+            yield Wrong(each.line, f"{each.topic} is already mapped in line {before.line}")
 
 
 def _meeting(lines: Sequence[MappedName], clusters: Collection[str]) -> Iterator[Wrong]:
@@ -96,8 +96,8 @@ def _meeting(lines: Sequence[MappedName], clusters: Collection[str]) -> Iterator
             before = first.setdefault(each.target, each)
             if before is not each:
                 reason = (
-                    f"{each.topic} and {before.topic} of line {before.line} would both be called "
-                    f"{each.target}: topics of one source cannot merge"
+                    f"{each.topic} and {before.topic} of line {before.line} would both map to "
+                    f"{each.target}: topics of one source cannot be merged"
                 )
                 met.setdefault(each.line, Wrong(each.line, reason))
     yield from met.values()

@@ -45,7 +45,7 @@ class Kind(StrEnum):
     """What there is to say about a name on the target."""
 
     MERGE = "merge"  # meant: said, and nobody is refused
-    UNMEANT = "unmeant merge"
+    UNMEANT = "unintended merge"
     TWO_OF_ONE = "two topics of one source"
     ILLEGAL = "illegal name"
     RESERVED = "reserved name"
@@ -151,8 +151,8 @@ def _two_of_one(name: str, group: list[Named], target: TargetNames) -> Iterator[
         before = [each for each in mine if target.feeds(each)]
         newcomers = [each for each in mine if each not in before] if len(before) == 1 else mine
         reason = (
-            f"{_listed(mine)} would get this name: topics of one source cannot merge; "
-            "leave one out with topics.exclude, or give it another name"
+            f"{_listed(mine)} would get this name: topics of one source cannot be merged; "
+            "exclude one with topics.exclude, or rename it"
         )
         yield Conflict(Kind.TWO_OF_ONE, name, tuple(newcomers), reason)
 
@@ -169,11 +169,13 @@ def _merge(name: str, group: list[Named], target: TargetNames) -> Iterator[Confl
         return
     newcomers = [each for each in group if not target.feeds(each)]
     if _is_meant(everyone) or not newcomers:
-        yield Conflict(Kind.MERGE, name, tuple(everyone), f"{_listed(everyone)} merge here")
+        yield Conflict(
+            Kind.MERGE, name, tuple(everyone), f"{_listed(everyone)} merge into this topic"
+        )
         return
     reason = (
-        f"{_listed(everyone)} would mix here, under names that one rule did not give; if that is "
-        f"meant, set topics.merge = {name.replace('.', chr(92) + '.')}"
+        f"{_listed(everyone)} would merge into this topic, under names from different rules; if "
+        f"that is intended, set topics.merge = {name.replace('.', chr(92) + '.')}"
     )
     yield Conflict(Kind.UNMEANT, name, tuple(newcomers), reason)
 
@@ -196,10 +198,10 @@ def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Confl
     strangers = [each for each in group if not each.may_join and each.flow not in target.lost]
     if strangers:
         reason = (
-            f"the target has a topic of this name, with records that Isthmus did not write; "
-            f"{_listed(strangers)} would mix with them. If MirrorMaker 2 wrote them, "
-            "`isthmus takeover --from-mm2 FILE` goes on where it stopped; to mix them, set "
-            "on.target.exists = continue"
+            f"the target has a topic of this name, with records that Isthmus did not produce; "
+            f"{_listed(strangers)} would merge with them. If MirrorMaker 2 wrote them, "
+            "`isthmus takeover --from-mm2 FILE` continues from where it stopped; to merge them, "
+            "set on.target.exists = continue"
         )
         yield Conflict(Kind.TAKEN, name, tuple(strangers), reason)
 
@@ -219,7 +221,7 @@ def _metrics(
         if other != name:
             reason = (
                 f"{_listed(groups[name])}: brokers refuse this name beside {other}, because dots "
-                "and underscores are the same in the names of their metrics; give it another name"
+                "and underscores are equal in metric names; rename one topic"
             )
             yield Conflict(Kind.METRICS, name, tuple(groups[name]), reason)
 

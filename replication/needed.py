@@ -87,24 +87,24 @@ def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Wanted]:
     """Yield what is read; ``beats`` are the topics of heartbeats there."""
     operations = ("READ", "DESCRIBE_CONFIGS")
     for each in resources(flow.selection.topics):
-        yield each, operations, "topics that are copied, and their configs"
+        yield each, operations, "topics to copy, and their configs"
     for name in beats if flow.selection.heartbeats else ():
         yield Resource(TOPIC, name), operations, "heartbeats are copied too"
     registry = Resource(TOPIC, PRODUCERS_TOPIC)
-    yield registry, ("READ",), "to tell copies from records that were born there"
-    yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its client asks who coordinates it"
+    yield registry, ("READ",), "to separate copies from records produced on that cluster"
+    yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its consumer finds its group coordinator"
 
 
 def _source_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
     if flow.acls.enabled:
-        yield _CLUSTER, ("DESCRIBE",), "to see rights (sync.topic.acls.enabled)"
+        yield _CLUSTER, ("DESCRIBE",), "to read ACLs (sync.topic.acls.enabled)"
     if flow.groups.sync or flow.mm2.checkpoints.enabled:
         for each in resources(flow.selection.groups, GROUP):
-            yield each, ("DESCRIBE",), "to see how far groups are"
-        yield _COORDINATION, ("DESCRIBE",), "to see whether all groups have a coordinator"
+            yield each, ("DESCRIBE",), "to read committed offsets of groups"
+        yield _COORDINATION, ("DESCRIBE",), "to check that every group has a coordinator"
     if flow.mm2.heartbeats.back:
         name = policy.heartbeats_topic()
-        yield Resource(TOPIC, name), _OWN, "heartbeats of the way back are written there"
+        yield Resource(TOPIC, name), _OWN, "heartbeats of the reverse flow are produced there"
     if flow.mm2.syncs.enabled and flow.mm2.syncs.location == "source":
         name = policy.offset_syncs_topic(flow.target)
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
@@ -117,9 +117,17 @@ def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iter
         operations += ["CREATE", "ALTER"]
     operations += ["ALTER_CONFIGS" if flow.configs.enabled else "DESCRIBE_CONFIGS"]
     for each in _copies(flow):
-        yield each, tuple(operations), "copies: written, made, grown, and counted after a crash"
+        yield (
+            each,
+            tuple(operations),
+            "copies: create topics, add partitions, produce, and read back after a crash",
+        )
     if flow.creation.enabled:
-        yield _CLUSTER, ("DESCRIBE_CONFIGS",), "to make no topic that could not be written to"
+        yield (
+            _CLUSTER,
+            ("DESCRIBE_CONFIGS",),
+            "to read min.insync.replicas before a topic is created",
+        )
     if flow.selection.heartbeats and flow.naming.kind in {"identity", "rename"}:
         for name in beats:
             copy = Resource(TOPIC, policy.remote_topic(flow.source, name))
@@ -130,17 +138,17 @@ def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iter
     for name in states:
         yield Resource(TOPIC, name), _STATE, "Isthmus' own state"
     own = Resource(TRANSACTIONAL_ID, f"isthmus.{flow.name}", PREFIXED)
-    yield own, ("WRITE",), "who appends is known after a crash: each record once"
-    yield _CLIENT_GROUPS, ("DESCRIBE",), "to read state: the client asks who coordinates it"
+    yield own, ("WRITE",), "transactional ids: after a crash each record is still written once"
+    yield _CLIENT_GROUPS, ("DESCRIBE",), "to read state: the consumer finds its group coordinator"
 
 
 def _target_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
     if flow.acls.enabled:
-        yield _CLUSTER, ("ALTER",), "to set rights (sync.topic.acls.enabled)"
+        yield _CLUSTER, ("ALTER",), "to create and delete ACLs (sync.topic.acls.enabled)"
     if flow.groups.sync:
         for each in resources(flow.selection.groups, GROUP):
             yield each, ("READ",), "to commit offsets (sync.group.offsets.enabled)"
-        yield _COORDINATION, ("DESCRIBE",), "to see whether all groups have a coordinator"
+        yield _COORDINATION, ("DESCRIBE",), "to check that every group has a coordinator"
     if flow.mm2.heartbeats.enabled:
         name = policy.heartbeats_topic()
         yield Resource(TOPIC, name), _OWN, "heartbeats (emit.heartbeats.enabled)"
@@ -158,7 +166,7 @@ def _peers(flow: Flow, config: Config) -> Iterator[Wanted]:
         return
     for source in sorted({each.source for each in config.flows_into(flow.target)} - {flow.source}):
         for name in (status_topic(source), anchors_topic(source)):
-            yield Resource(TOPIC, name), ("READ",), "names that other flows give (per-flow)"
+            yield Resource(TOPIC, name), ("READ",), "target topic names of other flows (per-flow)"
 
 
 def _copies(flow: Flow) -> Iterator[Resource]:

@@ -83,12 +83,12 @@ def load_policy(written: str, folder: str, settings: Mapping[str, str]) -> Namin
     if not (isinstance(found, type) and issubclass(found, NamingPolicy)):
         raise ConfigError(f"{written} does not extend replication.own_policy.NamingPolicy")
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
-        raise ConfigError(f"{written} lacks {', '.join(missing)}")
+        raise ConfigError(f"{written} does not implement {', '.join(missing)}")
     try:
         policy = found()
         policy.configure(settings)
     except Exception as error:
-        raise ConfigError(f"{written} cannot be set up: {told(error)}") from error
+        raise ConfigError(f"{written} cannot be instantiated: {told(error)}") from error
     return policy
 
 

@@ -109,7 +109,11 @@ class Records(Protocol):
         """Write in order and wait until it is acked."""
 
     def ensure_topics(self, source: str) -> None:
-        """Make the topics of the flows from ``source`` if they are not there."""
+        """Create the state topics of the flows from ``source`` that do not exist yet.
+
+        Raises ClusterRejected where an existing one would lose state (its cleanup.policy) or may
+        not be created, ClusterUnavailable where the target does not answer.
+        """
 
 
 class Clients(Protocol):

@@ -31,8 +31,8 @@ def answers(
     if not fitting:
         known = sorted({known for each in questions for known in CHOICES[each.state]})
         raise ConfigError(
-            f"{choice!r} answers none of these questions; "
-            + (f"the choices are {', '.join(known)}" if known else "there is none to answer")
+            f"{choice!r} does not fit any of these partitions; "
+            + (f"the choices are {', '.join(known)}" if known else "no partition awaits a decision")
         )
     decisions = tuple(
         Decision(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replication.state import OwnRights
     from replication.wanted import SourceSnapshot
 
-_NONE = "nothing to copy: {} shows no ACLs; it has no authorizer, or there are none"
+_NONE = "no ACLs to copy: {} lists none; it has no authorizer, or no ACLs are set"
 
 
 def plan_rights(
@@ -38,7 +38,7 @@ def plan_rights(
     for source in sources:
         if not source.flow.acls.enabled:
             continue
-        subject = f"rights of {source.flow.name}"
+        subject = f"ACLs of {source.flow.name}"
         acls = _acls(clients.source(source.flow), subject, "DESCRIBE")
         if isinstance(acls, Skip):
             skips.append(replace(acls, flow=source.flow.name))
@@ -50,7 +50,7 @@ def plan_rights(
     if not wanted:
         return tuple(skips), ()
     target = flows[0].target
-    there = _acls(clients.target(flows[0]), f"rights on {target}", "ALTER")
+    there = _acls(clients.target(flows[0]), f"ACLs on {target}", "ALTER")
     if isinstance(there, Skip):
         return (*skips, there), ()
     whole = complete and not skips  # whose rights are not seen may want what another lost
@@ -66,4 +66,4 @@ def _acls(cluster: Cluster, subject: str, right: str) -> Collection[Acl] | Skip:
     except NoAuthorizer as error:
         return Skip(subject, f"nothing to copy: {error}")
     except ClusterRejected as error:
-        return Skip(subject, f"not copied: {error}; our user needs {right} on the cluster")
+        return Skip(subject, f"not copied: {error}; Isthmus' user needs {right} on the cluster")

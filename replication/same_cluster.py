@@ -20,5 +20,5 @@ def refuse_same_cluster(flow: Flow, source: Cluster, target: Cluster) -> None:
     if identity == target.cluster_id():
         raise ConfigError(
             f"{flow.source} and {flow.target} are the same cluster (id {identity}): correct the "
-            f"bootstrap.servers of one, or take {flow.name} out"
+            f"bootstrap.servers of one, or remove {flow.name}"
         )

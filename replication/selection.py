@@ -58,7 +58,7 @@ class NameFilter:
         """Say whether ``name`` takes part, and by which rule."""
         wanted = next((rule for rule in self.include if rule.matches(name)), None)
         if wanted is None:
-            return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} fits")
+            return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} matches")
         against = next((rule for rule in self.exclude if rule.matches(name)), None)
         if against is None:
             return Judgement(name, Verdict.SELECTED, f"matches '{wanted.text}' of {self.key}")
@@ -110,12 +110,12 @@ class TopicSelector:
             return Judgement(
                 topic,
                 Verdict.CYCLE,
-                f"treated as coming from {through}: copying it would go in a circle",
+                f"comes from {through}: copying it would create a replication cycle",
             )
         if judged.selected:
             self.remote_topic(topic)  # raises where there is none
         if judged.selected and self.policy.looks_internal(topic):
-            reason = f"{judged.reason}, although MirrorMaker 2 takes the name for internal"
+            reason = f"{judged.reason}, although MirrorMaker 2 treats the name as internal"
             return Judgement(topic, Verdict.SELECTED, reason)
         return judged
 
@@ -135,7 +135,10 @@ class TopicSelector:
         return tuple(each for each in self.passed_over(topics) if each.verdict is Verdict.NAMELESS)
 
     def remote_topic(self, topic: str) -> str:
-        """Return what ``topic`` is called on the target."""
+        """Return the name of ``topic`` on the target.
+
+        Raises ConfigError where a custom naming policy fails or returns no topic name.
+        """
         return self.policy.remote_topic(self.source, topic)
 
     def _circle(self, topic: str) -> str | None:

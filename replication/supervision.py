@@ -173,11 +173,11 @@ def _remember_beat(known: AppMemory, seen: Observed, now_ms: int) -> AppMemory:
 
 def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
     if seen.launching:
-        return Leave(app, "a launch is under way")
+        return Leave(app, "a driver is being launched")
     if not _wanted(app, seen):
         if seen.watcher or seen.driver:
-            return Stop(app, "all its flows are to be stopped", "")
-        return Leave(app, "stopped, as wanted")
+            return Stop(app, "all its flows have desired state STOPPED", "")
+        return Leave(app, "stopped, matches desired state")
     if seen.watcher or seen.driver:
         return _alive(app, seen, known, now_ms)
     return _gone(app, seen, known, now_ms)
@@ -190,25 +190,25 @@ def _wanted(app: Application, seen: Observed) -> bool:
 
 def _alive(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
     if seen.silence is not None:
-        return Wait(app, f"{seen.silence}; the driver is left alone")
+        return Wait(app, f"{seen.silence}; the driver is not changed")
     quiet_ms = now_ms - max(known.changed_ms, known.launched_ms)
     # Without a remembered change or launch nothing tells how long it has been quiet.
     if seen.driver and (known.changed_ms or known.launched_ms) and quiet_ms > SILENT_MS:
-        reason = f"its driver is alive but has not beaten for {quiet_ms // 1000} s"
+        reason = f"the driver is alive but wrote no status for {quiet_ms // 1000} s"
         return _launch(app, reason, known, now_ms, restart=True)
     if not seen.driver:
-        return Leave(app, "its watcher is starting the driver")
+        return Leave(app, "the watcher is restarting the driver")
     # A second watcher would only be refused by the lock that this driver holds.
-    return Leave(app, "up" if seen.watcher else "up, without a watcher until its driver ends")
+    return Leave(app, "up" if seen.watcher else "running without a watcher until the driver exits")
 
 
 def _gone(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
     if seen.silence is not None:
-        return Wait(app, f"{seen.silence}; another host may be copying, so nothing is started")
+        return Wait(app, f"{seen.silence}; another host may be copying, so no driver is launched")
     elsewhere = _elsewhere(seen, known, now_ms)
     if elsewhere is not None:
         return Leave(app, elsewhere)
-    reason = "its driver is gone" if seen.statuses else "it was never started"
+    reason = "the driver has exited" if seen.statuses else "the driver was never started"
     return _launch(app, reason, known, now_ms)
 
 
@@ -218,7 +218,7 @@ def _elsewhere(seen: Observed, known: AppMemory, now_ms: int) -> str | None:
     if newest is None or newest.host in {"", seen.host} or newest.state == "STOPPED":
         return None
     if not known.changed_ms and now_ms - newest.beat_ms < FOREIGN_STALE_MS:
-        return f"looking whether {newest.host} still copies"
+        return f"checking whether {newest.host} still copies"
     if now_ms - known.changed_ms < FOREIGN_STALE_MS:
         return f"up on {newest.host}, process {newest.pid}"
     return None
@@ -230,7 +230,7 @@ def _launch(
     """Launch, unless launches that led to no beat say to wait longer."""
     wait_ms = known.launched_ms + backoff_ms(known.failures) - now_ms
     if wait_ms > 0:
-        tries = f"{known.failures} launches led to nothing"
+        tries = f"{known.failures} launches failed"
         return Wait(app, f"{reason}; {tries}, next try in {-(-wait_ms // 1000)} s")
     return Launch(app, reason, run_key="", restart=restart)
 

@@ -57,14 +57,14 @@ class CreateTopic:
     partitions: int
     replication_factor: int
     configs: Mapping[str, str]
-    reason: str = "it is missing"
+    reason: str = "the topic is missing"
 
 
 @dataclass(frozen=True, slots=True)
 class GrowTopic:
     topic: str
     total: int  # count after the change, not the number added
-    reason: str = "the source has more"
+    reason: str = "the source has more partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,9 @@ def _plan(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]:
 
 
 def _create(wanted: WantedTopic, target: TargetTopics) -> CreateTopic | Refuse:
-    reason = _why_not(wanted, target) if wanted.may_make else by_hand("it is missing", target)
+    reason = (
+        _why_not(wanted, target) if wanted.may_make else by_hand("the topic is missing", target)
+    )
     if reason:
         return Refuse(wanted.name, reason)
     return CreateTopic(
@@ -146,12 +148,14 @@ def _grow(wanted: WantedTopic, existing: TopicInfo, target: TargetTopics) -> Gro
 
 def unseen(what: str, topic: str, cluster: str) -> str:
     """Return why configs are left alone: a cluster tells nothing of a topic that it lists."""
-    return f"{what} cannot be seen: our user needs DESCRIBE_CONFIGS on topic {topic} of {cluster}"
+    return (
+        f"{what} cannot be read: Isthmus' user needs DESCRIBE_CONFIGS on topic {topic} of {cluster}"
+    )
 
 
 def by_hand(what: str, target: TargetTopics) -> str:
-    """Return why something is not made although it is missing."""
-    return f"{what}, and topic.creation.enable = false: make it on {target.name} by hand"
+    """Return why something is not made although the topic is missing."""
+    return f"{what}, and topic.creation.enable = false: create it on {target.name}"
 
 
 def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
@@ -172,9 +176,9 @@ def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
     own = wanted.configs.get(MIN_INSYNC)
     least = int(own) if own is not None and own.isdigit() else target.min_insync
     if least is not None and least > factor:
-        whose = "this file asks for" if own is not None else "the target's brokers ask for"
+        whose = "this file sets" if own is not None else "the target's brokers set"
         return (
-            f"with replication factor {factor} nothing could be written, because {whose} "
+            f"with replication factor {factor} every produce request would fail, because {whose} "
             f"{MIN_INSYNC} = {least}: set replication.factor to {least} or more, or "
             f"topic.creation.{MIN_INSYNC} to {factor}"
         )
@@ -208,10 +212,14 @@ def _unwanted(
 ) -> str:
     """Return why a change is not even tried; empty when it is."""
     if change.config not in settings:
-        return f"{change.config} = {change.value} is not set: {target.name} knows no such config"
+        return (
+            f"{change.config} = {change.value} is not set: {target.name} has no such topic config"
+        )
     value, why = (applied.refused if applied else {}).get(change.config, ("", ""))
     if why and value == (change.value or "") and not target.again:
-        return f"{change.config} = {change.value} was refused ({why}); tried again when it changes"
+        return (
+            f"{change.config} = {change.value} was rejected ({why}); retried when the value changes"
+        )
     return ""
 
 
@@ -223,6 +231,7 @@ def _cannot_be_written(existing: TopicInfo, target: TargetTopics) -> Iterator[Ke
     if int(setting.value) > existing.replicas:
         yield Keep(
             existing.name,
-            f"nothing can be written: it has {existing.replicas} replica(s) and {MIN_INSYNC} = "
-            f"{setting.value}; add replicas, or lower {MIN_INSYNC} of the topic on {target.name}",
+            f"every produce request fails: the topic has {existing.replicas} replica(s) and "
+            f"{MIN_INSYNC} = {setting.value}; add replicas, or lower "
+            f"{MIN_INSYNC} of the topic on {target.name}",
         )

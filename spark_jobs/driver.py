@@ -109,7 +109,7 @@ class Driver:
         self._spark.dataSource.register(IsthmusSource)
         self._blocks = block_places(conf)
         clock.lap("session_s")
-        log.info("driver is up", **clock.laps)
+        log.info("driver started", **clock.laps)
         self._loop(jvm)
         self._spark.stop()
 
@@ -130,7 +130,7 @@ class Driver:
                 action()
             except ClusterUnavailable as error:
                 if str(error) != said:
-                    log.warning("waiting for the target", reason=str(error))
+                    log.warning("target not reachable, retrying", reason=str(error))
                 said = str(error)
                 time.sleep(_RETRY_S)
             else:
@@ -139,7 +139,7 @@ class Driver:
     def _loop(self, jvm: SparkJvm) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
-        pulse = Pulse(lambda: _die("nothing moves in this driver, Spark's JVM may hang"))
+        pulse = Pulse(lambda: _die("the driver's main loop hangs; Spark's JVM may not respond"))
         pulse.start()
         while not all(each.done for each in self._flows):
             begin = time.monotonic()
@@ -166,14 +166,14 @@ class Driver:
                 if why := each.hopeless:
                     _die(why)
                 if each.stalls(has_slots=self._has_slots):
-                    _die(f"an epoch of {each.flow.name} does not end: a process that copies hangs")
+                    _die(f"an epoch of {each.flow.name} does not end: a Spark worker process hangs")
         except Exception:
             if not self._gone(jvm):
                 raise
         if not jvm.alive:
-            _die("Spark's JVM has ended")
+            _die("Spark's JVM has exited")
         if lost := [each for each in self._blocks if not each.exists()]:
-            _die(f"somebody has deleted Spark's files in {lost[0].parent}")
+            _die(f"Spark's files were deleted in {lost[0].parent}")
 
     def _gone(self, jvm: SparkJvm) -> bool:
         deadline = time.monotonic() + 1.0  # its sockets close a little earlier
@@ -191,7 +191,7 @@ class Driver:
             return
         self._slots_at = time.monotonic() + _RETRY_S
         if is_stopped(self._spark):
-            _die("Spark has given the application up (its cluster's log says why)")
+            _die("Spark stopped the application (see the Spark cluster's log)")
         free = slots(self._spark) - self._taken()
         for each in waiting:
             needed = each.flow.copying.units
@@ -243,7 +243,7 @@ class Driver:
 
     def _start(self, flow: Flow, generation: int, attempt: int, after: int) -> FlowQuery:
         if self._spark is None:
-            raise RuntimeError("a query before there is a session")
+            raise RuntimeError("a query was started before the Spark session")
         directory = self._directory.flow(flow.name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
         wanted = replace(
@@ -256,5 +256,5 @@ class Driver:
 
 def _die(reason: str) -> NoReturn:
     """End now, whatever the threads are doing, to be started again."""
-    log.error("this driver ends, to be started again", reason=reason)
+    log.error("driver exiting for restart", reason=reason)
     os._exit(DIED)

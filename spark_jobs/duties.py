@@ -95,9 +95,11 @@ class Duties:
         complaint = "" if done.ok else done.summary
         if complaint and complaint != course.complaint:
             fault = {"exc_info": done.fault} if done.fault else {}
-            log.warning("duty failed", flow=self.flow, duty=name, reason=complaint, **fault)
+            log.warning(
+                "background task failed", flow=self.flow, task=name, reason=complaint, **fault
+            )
         elif course.complaint and done.ok:
-            log.info("duty works again", flow=self.flow, duty=name, did=done.summary)
+            log.info("background task recovered", flow=self.flow, task=name, summary=done.summary)
         course.complaint = complaint
         at_ms = int(time.time() * 1000)
         before = course.figures or DutyFigures(name)
@@ -115,5 +117,5 @@ def _do(duty: Duty) -> Done:
     except ReplicationError as error:
         ok, summary = False, str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours must not end the copying
-        ok, summary, fault = False, f"a fault in Isthmus: {type(error).__name__}: {error}", error
+        ok, summary, fault = False, f"internal error: {type(error).__name__}: {error}", error
     return Done(ok, summary, int((time.monotonic() - begin) * 1000), fault)

@@ -86,11 +86,11 @@ class Exposition:
         else:
             self.port = int(server.server_port)
             address = f"http://{self._settings.host}:{self.port}/metrics"
-            log.info("metrics are served", address=address)
+            log.info("metrics endpoint started", address=address)
 
     def _complain(self, reason: str) -> None:
         if reason != self._said:
-            log.warning("metrics are not served", reason=reason)
+            log.warning("metrics endpoint failed to start", reason=reason)
         self._said = reason
 
     def _registry(self) -> CollectorRegistry:

@@ -140,7 +140,7 @@ class FlowDriver:
     def hopeless(self) -> str:
         """Return what only a new driver can mend; empty: nothing."""
         if gone := self._lookout.stateless:  # only a start makes them, and knows whose copies are
-            return f"{gone} is gone from the target of {self.flow.name}"
+            return f"{gone} was deleted on the target of {self.flow.name}"
         return ""
 
     def stalls(self, *, has_slots: Callable[[], bool]) -> bool:
@@ -208,7 +208,7 @@ class FlowDriver:
             return
         if now.alive:
             self._trouble = ""
-            log.info("query ends", flow=self.flow.name, clean=now.idle)
+            log.info("query ended", flow=self.flow.name, clean=now.idle)
         else:
             self._fail(f"the query ended: {query.problem()}", time.monotonic() - query.started)
         self._not_running = 0
@@ -217,7 +217,7 @@ class FlowDriver:
     def _fail(self, reason: str, lived_s: float) -> None:
         """Remember why there is no query, and rest: longer each time, unless it lived long."""
         self._trouble = reason
-        log.error("copying ended", flow=self.flow.name, reason=reason)
+        log.error("query failed", flow=self.flow.name, reason=reason)
         if lived_s >= _HEALED_S:
             self._rest_s = 0.0
         self._rested_at = time.monotonic() + self._rest_s

@@ -81,7 +81,7 @@ class Hold:
                 self._try_on(cluster)
             self.lacks = self._tried[cluster].lacks
         except ReplicationError as problem:
-            self.untried = f"not tried whether {self._flow.target} fences appenders: {problem}"
+            self.untried = f"fencing probe on {self._flow.target} failed: {problem}"
             log.warning(self.untried, flow=self._flow.name)
 
     def _try_on(self, cluster: str) -> None:
@@ -89,7 +89,7 @@ class Hold:
         tried = Fencing(cluster, ask_target(self._flow), self._flow.name, _now_ms())
         self._store.write(self._topic, tried)
         self._tried[cluster] = tried
-        log.info("tried whether the target fences", flow=self._flow.name, lacks=tried.lacks)
+        log.info("fencing probe finished", flow=self._flow.name, missing_guarantees=tried.lacks)
 
     def hear(self) -> None:
         """Take in what is new. Raises FlowTaken when another driver has the flow."""

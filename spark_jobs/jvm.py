@@ -91,8 +91,8 @@ class SparkJvm:
             if not self.alive or time.monotonic() > deadline:
                 self.kill()
                 raise EnvironmentProblem(
-                    "starting Java for Spark: it ended or did not answer within "
-                    f"{_START_S:.0f} s; the lines above in this log are its own"
+                    "starting Java for Spark: it exited or did not answer within "
+                    f"{_START_S:.0f} s; see its lines above in this log"
                 )
             time.sleep(0.01)
         told = info.read_bytes()

@@ -79,14 +79,14 @@ class Lookout:
             plan = looking.result()
         except ReplicationError as error:
             if str(error) != self.trouble:
-                log.warning("cannot plan", flow=self._flow.name, reason=str(error))
+                log.warning("planning failed", flow=self._flow.name, reason=str(error))
             self.trouble = str(error)
             return
         if plan.notes != self._notes:  # a refusal comes again with every look
             for note in plan.notes:
-                log.info("topics", flow=self._flow.name, did=note)
+                log.info("topics", flow=self._flow.name, change=note)
         if plan.gap and plan.gap != self.gap:
-            log.warning("asked for in vain", flow=self._flow.name, reason=plan.gap)
+            log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         self.remark = plan.remark
         # A broker that has just started may show nothing at all for a moment.

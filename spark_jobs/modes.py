@@ -76,7 +76,7 @@ def new_times(topics: Sequence[str]) -> str:
     if not topics:
         return ""
     return (
-        f"records of {listed(topics, 1)} get the target's own time there "
+        f"records of {listed(topics, 1)} get the target's append time "
         f"(message.timestamp.type={_BROKERS})"
     )
 
@@ -96,10 +96,13 @@ def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:
     ``lacks``: what the target does not do of what appends rely on.
     """
     count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
-    what = "partition is" if count == 1 else "partitions are"
-    told = f"{count} {what} transactional: once for readers of committed records" if count else ""
+    what = "partition uses" if count == 1 else "partitions use"
+    told = (
+        f"{count} {what} transactions: exactly-once for read_committed consumers" if count else ""
+    )
     if lacks:
-        told = f"{told or 'appends may repeat records after a crash'}; of the target: {lacks}"
+        result = told or "produce requests may repeat records after a crash"
+        told = f"{result}; target limitation: {lacks}"
     return told
 
 
@@ -108,7 +111,7 @@ def weaker(count: int, flow: str, *, asked: bool) -> str:
     if not count:
         return ""
     why = (
-        "as copy.delivery says"
+        "set by copy.delivery"
         if asked
         else "the target does not grant transactional ids "
         f"(WRITE and DESCRIBE on the TransactionalId isthmus.{flow}, prefixed)"

@@ -90,8 +90,8 @@ def _unheard(refusals: Mapping[str, ClusterRejected]) -> str:
         return ""
     flow, error = next(iter(refusals.items()))
     return (
-        f"names that {listed(refusals, 1)} begins to use are not seen before it copies: our user "
-        f"needs READ on topic {status_topic(_source(flow))} of the target ({error})"
+        f"new topic names of {listed(refusals, 1)} cannot be checked before it copies: Isthmus' "
+        f"user needs READ on topic {status_topic(_source(flow))} of the target ({error})"
     )
 
 

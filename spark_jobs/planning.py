@@ -110,7 +110,7 @@ class FlowPlanner:
             for number in sorted(set(range(count)) - named.keys()):
                 yield (
                     f"copy.start.offsets names no offset of {name}-{number}: if it was never "
-                    "copied, it begins at its first record"
+                    "copied, copying starts at its first record"
                 )
 
 

@@ -52,7 +52,7 @@ class FlowQuery:
     def problem(self) -> str:
         """Return in one line why it ended."""
         error = self._query.exception()
-        return first_line(error) if error is not None else "it was stopped"
+        return first_line(error) if error is not None else "the query was stopped"
 
     def epoch(self) -> tuple[int, int] | None:
         """Return the epoch that was planned last and the number of its plan."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TAKEN = 75
 MISCONFIGURED = 78
-_AGAIN = "this driver ends, to be started again"
+_AGAIN = "driver exiting for restart"
 _LOST = "Spark's JVM was killed while it started"
 
 log = structlog.get_logger()
@@ -89,7 +89,7 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
         names = ", ".join(each.name for each in flows)
         raise FlowTaken(
             f"another driver on this machine copies {names} ({directory.root / 'driver.lock'} is "
-            f"held: {holder}). Stop that one first, or leave the flows to it"
+            f"held: {holder}). Stop that driver first, or do not start this one"
         ) from None
     except OSError as error:
         raise EnvironmentProblem(

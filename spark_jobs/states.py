@@ -72,12 +72,12 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
         return FlowState.DEGRADED, nothing
     if reason := now.lacking or now.trouble or now.unplanned:
         return FlowState.FAILED, reason
-    return FlowState.STARTING, "starting Spark" if now.planned else "looking at both clusters"
+    return FlowState.STARTING, "starting Spark" if now.planned else "reading both clusters"
 
 
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
     if now.query:
         return FlowState.STOPPING, "ending the epoch"
     if now.desired is Desired.PAUSE and not now.ending:
-        return FlowState.PAUSED, "paused by a person; resume it to go on"
+        return FlowState.PAUSED, "paused by an operator; resume the flow to continue"
     return FlowState.STOPPED, ""

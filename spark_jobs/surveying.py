@@ -3,9 +3,9 @@
 A scrape must not wait for a silent cluster: what is not answered in time goes on in its thread,
 meanwhile what is known is told. Later scrapes tell a late answer, as of when it was asked for:
 
-    scrape 1   anchors 5    "where does the source end?"   no answer in time: no lag
+    scrape 1   anchors 5    "where does the source end?"   no response in time: no lag
                (it answers: 9)
-    scrape 2   anchors 9    "where does the source end?"   no answer in time: lag 4, of scrape 1
+    scrape 2   anchors 9    "where does the source end?"   no response in time: lag 4, of scrape 1
 
 So ends meet no anchors that are newer than they, which would make a lag of 0 out of any, and a
 source that is always late has its lag told one scrape late, but by each of them.
@@ -110,7 +110,9 @@ class _Question(Generic[Found]):
 
     def _say(self, problem: str) -> None:
         if problem != self._said:
-            log.warning("metrics lack a part", about=self._about, reason=problem)
+            log.warning(
+                "metrics incomplete: cluster did not answer", subject=self._about, reason=problem
+            )
         self._said = problem
 
 
@@ -125,9 +127,9 @@ class Survey:
     ) -> None:
         self._target = target
         self._source = source
-        self._told: _Question[Told] = _Question(pool, f"{flow}: what the target says")
+        self._told: _Question[Told] = _Question(pool, f"{flow}: state on the target")
         self._ends: _Question[tuple[Anchored, Offsets]] = _Question(
-            pool, f"{flow}: where the source ends"
+            pool, f"{flow}: end offsets of the source"
         )
         self._caught_up: dict[TopicPartition, int] = {}
         self._turn = threading.Lock()

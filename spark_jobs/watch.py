@@ -81,7 +81,7 @@ class Watcher:
                 return 0 if self._asked is not None and code < 0 else code
             pause_s = next_pause(pause_s, time.monotonic() - begin)
             self._note(restarts=self._record.restarts + 1, last_exit=code, driver=0)
-            self._say(f"driver ended with {code}; starting it again in {pause_s:.1f} s")
+            self._say(f"driver ended with {code}; restarting it in {pause_s:.1f} s")
             self._rest(pause_s)
             if self._asked is not None:
                 return 0

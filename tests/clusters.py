@@ -50,7 +50,7 @@ class MemoryCluster:
 
     def topics(self) -> Mapping[str, TopicInfo]:
         if self.silent:
-            raise ClusterUnavailable("listing the topics at A:9092: no answer in time")
+            raise ClusterUnavailable("listing the topics at A:9092: no response in time")
         return {
             name: TopicInfo(name, self.ids.get(name, name), count, self.replicas)
             for name, count in self.counts.items()
@@ -106,7 +106,7 @@ class MemoryCluster:
 
     def acls(self, *, to_change: bool = False) -> set[Acl]:
         if self.rights is None and to_change:
-            raise NoAuthorizer("it has no authorizer, so everybody may do all")
+            raise NoAuthorizer("it has no authorizer, so every user is allowed every operation")
         return set(self.rights or ())
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:

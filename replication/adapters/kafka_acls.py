@@ -88,7 +88,9 @@ def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl,
             future.result(timeout_s + 1)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.SECURITY_DISABLED:
-                raise NoAuthorizer("it has no authorizer, so everybody may do all") from error
+                raise NoAuthorizer(
+                    "it has no authorizer, so every user is allowed every operation"
+                ) from error
             if error.args[0].code() < 0:  # the client's own: no answer
                 raise
             refused[_ours(binding)] = _why(error.args[0])
@@ -98,7 +100,7 @@ def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl,
 def _why(error: KafkaError) -> str:
     """Return the broker's words, unless they are a dump of the request."""
     if error.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
-        return "our user needs ALTER on the cluster"
+        return "Isthmus' user needs ALTER on the cluster"
     return error.str()
 
 

@@ -70,7 +70,7 @@ class KafkaAdmin:
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
-        return str(self._cluster("asking for the cluster id").cluster_id)
+        return str(self._cluster("reading the cluster id").cluster_id)
 
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
@@ -149,7 +149,7 @@ class KafkaAdmin:
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
-        with self._doing(f"growing topic {name} to {total} partitions"):
+        with self._doing(f"increasing topic {name} to {total} partitions"):
             asked = self._client.create_partitions(
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )

@@ -79,7 +79,7 @@ def our_errors(doing: str, complaints: Callable[[], Complaints] = Complaints) ->
     try:
         yield
     except TimeoutError as error:
-        raise _unanswered(doing, "no answer in time", complaints()) from error
+        raise _unanswered(doing, "no response in time", complaints()) from error
     except KafkaException as error:
         cause = error.args[0]
         if cause.code() in _MAY_WORK_LATER:

@@ -61,7 +61,7 @@ def key_store(props: Mapping[str, str]) -> Store | None:
         return _pem_store(f"{inline}\n{chain}".encode(), "ssl.keystore.key", _key_password(props))
     store = _store(props, "keystore")
     if store is not None and store.key is None:
-        raise ConfigError(f"{props['ssl.keystore.location']} holds no private key")
+        raise ConfigError(f"{props['ssl.keystore.location']} contains no private key")
     return store
 
 
@@ -90,7 +90,7 @@ def private_folder() -> Path:
         raise EnvironmentProblem(f"creating {folder}: {error.strerror}") from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise EnvironmentProblem(
-            f"{folder} is not a private directory of this user: remove it, it is made anew"
+            f"{folder} is not a private directory of this user: remove it, it is recreated"
         )
     return folder
 
@@ -151,7 +151,7 @@ def _pem_store(data: bytes, where: str, password: str | None) -> Store:
             raise ConfigError(f"{where}: the key is encrypted, set ssl.key.password") from None
         key = load_pem_private_key(data, None)  # a password for a key that needs none
     except ValueError:
-        raise ConfigError(f"{where}: ssl.key.password is wrong, or the key is broken") from None
+        raise ConfigError(f"{where}: ssl.key.password is wrong, or the key is damaged") from None
     return Store(certificates, _key_pem(key))
 
 
@@ -159,7 +159,7 @@ def _certificates(data: bytes, where: str) -> str:
     try:
         found = x509.load_pem_x509_certificates(data)
     except ValueError:
-        raise ConfigError(f"{where} holds no PEM certificate that can be read; {_FORMS}") from None
+        raise ConfigError(f"{where} contains no readable PEM certificate; {_FORMS}") from None
     return _certificate_pem(found)
 
 
@@ -168,7 +168,8 @@ def _pkcs12_store(data: bytes, location: str, password: str | None) -> Store:
         found = pkcs12.load_pkcs12(data, password.encode() if password else None)
     except ValueError:
         raise ConfigError(
-            f"{location} cannot be opened: its password is wrong, or it is no PKCS12 file; {_FORMS}"
+            f"{location} cannot be opened: its password is wrong, or it is not a PKCS12 file; "
+            f"{_FORMS}"
         ) from None
     own = [found.cert.certificate] if found.cert else []
     chain = own + [each.certificate for each in found.additional_certs]
@@ -181,7 +182,7 @@ def _jks_store(data: bytes, location: str, password: str | None, own: str | None
     except jks.KeystoreSignatureException:
         raise ConfigError(f"{location} cannot be opened: its password is wrong") from None
     except jks.KeystoreException as error:
-        raise ConfigError(f"{location} is no JKS file that can be read ({error})") from None
+        raise ConfigError(f"{location} is not a readable JKS file ({error})") from None
     trusted = [x509.load_der_x509_certificate(each.cert) for each in store.certs.values()]
     for entry in store.private_keys.values():
         chain = [x509.load_der_x509_certificate(der) for _, der in entry.cert_chain]

@@ -167,7 +167,7 @@ class LocalCluster:
         for node, process in started:
             process.wait(_READY_S)
             if not self._is_formatted(node):
-                raise self._did_not_start(node, "its storage could not be laid out")
+                raise self._did_not_start(node, "its storage could not be formatted")
 
     def _is_formatted(self, node: Node) -> bool:
         return (self._place(node.id) / "data" / "meta.properties").exists()

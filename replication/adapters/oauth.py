@@ -83,11 +83,11 @@ def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
         return str(answer["access_token"]), float(answer.get("expires_in", 300))
     except urllib.error.HTTPError as error:
         if error.code < 500:
-            raise ConfigError(f"asking {url} for a token: HTTP {error.code}") from None
-        raise ClusterUnavailable(f"asking {url} for a token: HTTP {error.code}") from None
+            raise ConfigError(f"requesting a token from {url}: HTTP {error.code}") from None
+        raise ClusterUnavailable(f"requesting a token from {url}: HTTP {error.code}") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
-        raise ClusterUnavailable(f"asking {url} for a token: {reason}") from None
+        raise ClusterUnavailable(f"requesting a token from {url}: {reason}") from None
 
 
 def _encoded(part: dict[str, object]) -> str:

@@ -68,7 +68,7 @@ class RecordReader:
         self._address = client["bootstrap.servers"]
         self._complaints = Complaints()
         settings = quiet({**client, **_OURS, "isolation.level": isolation}, self._complaints)
-        with our_errors(f"setting up a consumer of {self._address}"):
+        with our_errors(f"creating a consumer for {self._address}"):
             self._client = Consumer(settings)
 
     def close(self) -> None:

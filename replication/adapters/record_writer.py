@@ -29,7 +29,7 @@ class RecordWriter:
         self._complaints = Complaints()
         self._error: KafkaError | None = None
         settings = {**_OURS, "compression.type": compression, **client}
-        with our_errors(f"setting up a producer for {self._address}"):
+        with our_errors(f"creating a producer for {self._address}"):
             self._client = Producer(quiet(settings, self._complaints))
 
     def send(

@@ -63,9 +63,10 @@ class StateStore:
         self.trouble: str | None = None  # why the last post did not arrive, until one does
 
     def ensure_topics(self, source: str) -> None:
-        """Create the topics of the flows from ``source`` that are not there; wait for leaders.
+        """Create the state topics of the flows from ``source``; return when each has a leader.
 
-        Raises ClusterRejected for one that somebody else made so that state would go lost.
+        Raises ClusterRejected where an existing one would lose state (its cleanup.policy) or may
+        not be created, ClusterUnavailable where the target does not answer.
         """
         names = (*flow_topics(source), PRODUCERS_TOPIC)
         missing = sorted(set(names) - self._admin.topic_names())
@@ -155,7 +156,7 @@ class StateStore:
                 on_delivery=lambda error, _: self._note(topic, error),
             )
         except BufferError:
-            self.trouble = f"writing to {topic} at {self._address}: too much is waiting"
+            self.trouble = f"writing to {topic} at {self._address}: the producer's queue is full"
         except KafkaException as error:
             self._note(topic, error.args[0])
         producer.poll(0)

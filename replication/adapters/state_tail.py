@@ -56,7 +56,7 @@ class Tail:
         found: list[Stored] = []
         while self._next < end:
             if time.monotonic() > deadline:
-                said = str(self._complaints) or "no answer in time"
+                said = str(self._complaints) or "no response in time"
                 raise ClusterUnavailable(f"reading {self._where}: {said}")
             found += self.poll(_POLL_S)
         return found

@@ -109,7 +109,11 @@ class Appending:
             lane.answers_due -= 1
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
-                lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
+                lane.suffer(
+                    Trouble(
+                        Remedy.RETRY, str(error or "the target's response left the partition out")
+                    )
+                )
             elif not ack.error:
                 self._appended(lane, piece, ack.base)
             else:

@@ -54,12 +54,12 @@ class Offsets:
 
 
 def copied_by(rule: Rule) -> Concerns:
-    """Return what a flow with ``rule`` copies of its source."""
+    """Return a predicate that is true of a registry entry whose records ``rule`` copies."""
     return lambda entry: rule.passage(entry) is not None
 
 
 def appended_by(flow: str) -> Concerns:
-    """Return what ``flow`` has appended to its target."""
+    """Return a predicate that is true of a registry entry of ``flow``, for its own records."""
     return lambda entry: entry is not None and entry.flow == flow
 
 

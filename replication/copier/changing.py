@@ -65,7 +65,7 @@ class Changing:
         await self.keeping.drain(lanes)  # before what waits is dropped, for it may be on the wire
         if any(each.answers_due for each in lanes):
             # What is on the wire lies in buffers that others would fill: all begin anew instead.
-            raise ClusterUnavailable("the target does not answer what is on the wire")
+            raise ClusterUnavailable("the target does not answer requests in flight")
         for lane in lanes:
             lane.forget()
         await self.keeping.end_cleanly(lanes)
@@ -82,10 +82,10 @@ class Changing:
         for each in plans:
             known = ends.takeover.seen.get(each.source)
             if known is not None and is_bound(known) and known.isolation != spec.isolation:
-                raise ClusterUnavailable(f"{each.source}: to be counted as {known.isolation}")
+                raise ClusterUnavailable(f"{each.source}: must be counted as {known.isolation}")
         await self.tending.renew()
         if self.tending.me.fences is (spec.delivery == Mode.AT_LEAST_ONCE):
-            raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants something else")
+            raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants different ACLs")
         lanes, counted = await take_lanes(spec, ends, self.tending.me)
         self.tending.takeovers += counted
         return lanes

@@ -35,7 +35,7 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
             if spec.delivery != "auto":
                 raise ClusterRejected(
                     f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): "
-                    "allow our user WRITE and DESCRIBE on the TransactionalId "
+                    "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId "
                     f"isthmus.{spec.flow} (prefixed)"
                 ) from problem
     return await _plain(spec, ends, BORN_HERE)
@@ -66,8 +66,8 @@ async def _plain(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
     plain[via] = me.producer
     if me.producer_id < 0 and spec.origins_matter:
         raise ClusterRejected(
-            f"{spec.flow}: {spec.target_alias} gives our user no producer id, so the flows that "
-            "read it could not tell our copies from its own records, and they would come home: "
+            f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
+            "read it could not separate copies from its own records and would copy them back: "
             f"allow it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
             "IDEMPOTENT_WRITE on the cluster"
         )

@@ -15,7 +15,7 @@ from replication.state import Anchor, Claim
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
 
-_COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
+_COUNTING = Trouble(Remedy.TAKE_OVER, "counting the copies on the target")
 _POSITION = (
     "source", "target", "records", "bytes", "mode", "isolation", "source_epoch", "lost", "run",
     "timed", "age_ms", "latency_ms",
@@ -73,7 +73,7 @@ def is_mine(anchor: Anchor, me: Claimant) -> bool:
 def is_committed(lane: Lane, seen: Anchor | None) -> bool:
     """Say whether the last anchor was committed with the records before it (T).
 
-    Not if it is of another topic, because one of the two was made anew.
+    Not if it is of another topic, because one of the two was recreated.
     """
     if seen is None or seen.source is None or seen.mode != Mode.TRANSACTIONAL:
         return False

@@ -103,7 +103,9 @@ class Confirming:
                     options, deadline = _MORE, time.monotonic() + _PATIENCE_S
             self._drop_gone(left, unseen)
             if left and time.monotonic() > deadline:
-                raise ClusterUnavailable(f"waiting for the end of our transaction in {min(left)}")
+                raise ClusterUnavailable(
+                    f"waiting for the commit or abort marker of our transaction in {min(left)}"
+                )
         return aborted
 
     def _drop_gone(

@@ -37,7 +37,7 @@ class Deciding:
         return self.pass_on(held if commits else [])
 
     def pass_on(self, found: list[Found]) -> list[Stored]:
-        """Return records that are decided."""
+        """Return the records of ``found``, without those that a newer committed one replaces."""
         if not self._undecided and not self._newest:
             return [each.record for each in found]
         news = [e for e in found if e.offset > self._newest.get(e.record.key(), -1)]

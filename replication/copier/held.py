@@ -31,6 +31,6 @@ class Held:
         elif now - since >= HELD_S:
             behind = found.high_watermark - found.stable
             lane.held = (
-                f"held by an open transaction at offset {found.stable} of the source; "
-                f"{behind} offsets behind it wait until it ends"
+                f"blocked by an open transaction at offset {found.stable} of the source; "
+                f"{behind} later offsets wait until it ends"
             )

@@ -119,7 +119,7 @@ class Lane(Watched):
 
     @property
     def settled(self) -> bool:
-        """Whether it is known of every append how it ended."""
+        """Whether the outcome of every produce request that was sent is known."""
         pieces = (*self.on_wire, *self.waiting)
         return not self.unsure and all(each.denied or not each.stamped for each in pieces)
 

@@ -30,7 +30,7 @@ async def _located(source: Network, lane: Lane) -> Trouble:
             end = await believed_end(source, lane.source, lane.position)
             start = await source.offset_at(lane.source, EARLIEST_TIMESTAMP)
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
-        return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
+        return Trouble(Remedy.RETRY, str(problem) or "the source does not return its offset range")
     if start <= lane.position <= end:  # then what it could not find is our leader epoch
         lane.taken = OffsetAndEpoch(lane.position)
     return out_of_range(lane.position, start, end)

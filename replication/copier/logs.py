@@ -185,7 +185,7 @@ class StateLog:
                 if time.monotonic() < deadline:
                     continue
             if ack is not None and ack.error in _FENCED:
-                raise Fenced(f"writing {self.topic}: another appender has fenced us")
+                raise Fenced(f"writing {self.topic}: a newer producer has fenced ours")
             if ack is not None and ack.error not in _AGAIN:
                 kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected
                 raise kind(f"writing {self.topic}: error {ack.error} {ack.message}")
@@ -226,7 +226,7 @@ class StateLog:
             self.position = max(found.log_start, 0)
             return [], self.position + 1
         if error in _NOT_ALLOWED:
-            raise ClusterRejected(f"reading {self.topic}: our user needs READ on it")
+            raise ClusterRejected(f"reading {self.topic}: Isthmus' user needs READ on it")
         if found is None or error:
             await asyncio.sleep(0.1)
             await self.network.refresh([self.topic])

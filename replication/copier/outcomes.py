@@ -49,8 +49,8 @@ LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 _APPEND_LATER: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such topic or partition",
     ErrorCode.LEADER_NOT_AVAILABLE: "the target partition has no leader",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the target partition's leader moved",
-    ErrorCode.REQUEST_TIMED_OUT: "the target broker's time ran out",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the target partition's leader changed",
+    ErrorCode.REQUEST_TIMED_OUT: "the request to the target broker timed out",
     ErrorCode.NETWORK_EXCEPTION: "the connection to the target broke",
     ErrorCode.NOT_ENOUGH_REPLICAS: "too few in-sync replicas on the target",
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few in-sync replicas on the target",
@@ -60,13 +60,13 @@ _APPEND_LATER: dict[int, str] = {
     ),
 }
 _COUNT_AGAIN: dict[int, str] = {
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target lost track of our sequence",
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target had the batch already",
-    ErrorCode.INVALID_PRODUCER_EPOCH: "another appender fenced us",
-    ErrorCode.INVALID_TXN_STATE: "the target has no such transaction of ours",
-    ErrorCode.UNKNOWN_PRODUCER_ID: "the target forgot our producer id",
-    ErrorCode.PRODUCER_FENCED: "another appender fenced us",
-    ErrorCode.TRANSACTION_ABORTABLE: "the target asks us to abort the transaction",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target rejected the sequence number as out of order",
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target already has the batch",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "a newer producer fenced ours",
+    ErrorCode.INVALID_TXN_STATE: "the target has no such open transaction",
+    ErrorCode.UNKNOWN_PRODUCER_ID: "the target no longer knows our producer id",
+    ErrorCode.PRODUCER_FENCED: "a newer producer fenced ours",
+    ErrorCode.TRANSACTION_ABORTABLE: "the target requires the transaction to be aborted",
 }
 _REFUSED: dict[int, str] = {
     ErrorCode.MESSAGE_TOO_LARGE: "it is larger than the target topic's max.message.bytes",
@@ -74,9 +74,9 @@ _REFUSED: dict[int, str] = {
     ErrorCode.INVALID_TIMESTAMP: (
         "its timestamp is outside the target topic's message.timestamp.before/after.max.ms"
     ),
-    ErrorCode.POLICY_VIOLATION: "a policy of the target refuses the record",
+    ErrorCode.POLICY_VIOLATION: "a policy of the target rejects the record",
     ErrorCode.INVALID_RECORD: (
-        "the target finds the record invalid: a compacted topic refuses records without a key"
+        "the target rejects the record as invalid: a compacted topic needs records with a key"
     ),
 }
 _FORBIDDEN: dict[int, str] = {
@@ -89,20 +89,20 @@ _FORBIDDEN: dict[int, str] = {
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
         "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE"
     ),
-    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "the target does not know the compression codec",
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "the target does not support the compression codec",
 }
 _FETCH_LATER: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the source has no such topic or partition",
     ErrorCode.LEADER_NOT_AVAILABLE: "the source partition has no leader",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the source partition's leader moved",
-    ErrorCode.REQUEST_TIMED_OUT: "the source broker's time ran out",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the source partition's leader changed",
+    ErrorCode.REQUEST_TIMED_OUT: "the request to the source broker timed out",
     ErrorCode.REPLICA_NOT_AVAILABLE: "the source's replica is not available",
     ErrorCode.KAFKA_STORAGE_ERROR: "the source broker cannot read its disk",
-    ErrorCode.FENCED_LEADER_EPOCH: "the source partition's leader moved",
-    ErrorCode.UNKNOWN_LEADER_EPOCH: "the source partition's leader moved",
-    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica is behind",
+    ErrorCode.FENCED_LEADER_EPOCH: "the source partition's leader changed",
+    ErrorCode.UNKNOWN_LEADER_EPOCH: "the source partition's leader changed",
+    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica lags behind",
     ErrorCode.UNKNOWN_TOPIC_ID: "the source does not know the topic's id yet",
-    ErrorCode.INCONSISTENT_TOPIC_ID: "the source has another topic of this name",
+    ErrorCode.INCONSISTENT_TOPIC_ID: "the source's topic has another topic id",
 }
 
 
@@ -115,7 +115,7 @@ def append_trouble(code: int, message: str = "") -> Trouble:
     detail = f" ({message})" if message else ""
     if code in _REFUSED:
         return Trouble(Remedy.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
-    reason = _FORBIDDEN.get(code, f"the target refuses a batch with error {code}")
+    reason = _FORBIDDEN.get(code, f"the target rejects a batch with error {code}")
     return Trouble(Remedy.JUDGE, reason + detail, PartitionState.REFUSED)
 
 
@@ -123,7 +123,7 @@ def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
     """Return what to make of a single record that the target refuses."""
     return Trouble(
         Remedy.JUDGE,
-        f"the target refuses the record at offset {offset}: {why.reason}",
+        f"the target rejects the record at offset {offset}: {why.reason}",
         PartitionState.REFUSED,
         lost=OffsetRange(offset, offset + 1),
         resume=after,
@@ -154,7 +154,10 @@ def fetch_trouble(code: int) -> Trouble:
 
 def target_reset(end: int, ours: int) -> Trouble:
     """Return what to make of a target that ends before what was acked there."""
-    reason = f"the target ends at {end}, our last record is at {ours - 1}: emptied or made anew"
+    reason = (
+        f"the target ends at {end}, our last record is at {ours - 1}: "
+        "its records were deleted or it was recreated"
+    )
     return Trouble(Remedy.JUDGE, reason, PartitionState.TARGET_RESET)
 
 
@@ -165,7 +168,7 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
         lost = OffsetRange(position, log_start)
         return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
-        return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
+        return Trouble(Remedy.RETRY, "the source's log is complete again")
     reason = f"the source ends at {end}, before our position {position}"
     lost = OffsetRange(end, position)
     return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
@@ -178,7 +181,7 @@ def diverged(position: int, end: int) -> Trouble:
     """
     reason = (
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
-        "them became leader; the target holds records that the source has not"
+        "them became leader; the target has records that the source no longer has"
     )
     lost = OffsetRange(end, position)
     return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)

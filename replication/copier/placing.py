@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 FOREIGN = PartitionState.TARGET_FOREIGN
 _PATIENCE_S = 3.0  # for the leader of a partition that has just been made
-_RECREATED = "the source topic was deleted and made anew"
-_RESET = "the target topic was deleted and made anew"
+_RECREATED = "the source topic was deleted and recreated"
+_RESET = "the target topic was deleted and recreated"
 _NO_ANCHORS = (
-    "this flow has copied before, the registry of producer ids says, but its anchors are gone: "
-    "where it stood is not known, and copying all of it again would double the target"
+    "the registry of producer ids shows that this flow has copied before, but its anchors are "
+    "gone: its copy position is unknown, and copying again from the start would duplicate records "
+    "on the target"
 )
 
 
@@ -224,7 +225,9 @@ def settle_isolation(lanes: Sequence[Lane], wanted: str) -> None:
         if not is_bound(lane.claimed):
             lane.claimed = replace(lane.claimed, isolation=used, origins=lane.plan.origins)
         elif lane.claimed.isolation != used:
-            _put_off(lane, f"this epoch is copied under {used}, to count what was copied so")
+            _put_off(
+                lane, f"this epoch copies with {used}, because existing copies must be counted so"
+            )
 
 
 def is_bound(known: Anchor) -> bool:

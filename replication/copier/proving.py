@@ -32,18 +32,18 @@ async def prove(target: Network, transactional_id: str) -> str:
     old = await target.init_producer_id(transactional_id)
     await former.own(old)
     if refusal := await _append(former):
-        return f"it refuses an append outside a transaction ({refusal})"
+        return f"it rejects a produce request outside a transaction ({refusal})"
     new = await target.init_producer_id(transactional_id)
     if new[0] != old[0]:
-        return "it gives one transactional id two producer ids"
+        return "it assigns two producer ids to one transactional id"
     await present.own(new)
     await target.fence(transactional_id, new, [present.partition])
     if not await _marked(present, new):
         return "it writes no marker for an aborted transaction"
     if not isinstance(await _append(former, b"late"), Fenced):
-        return "it takes appends of a producer that a newer one has fenced"
+        return "it accepts produce requests of a fenced producer"
     if refusal := await _append(present):
-        return f"after a marker it refuses an append outside a transaction ({refusal})"
+        return f"after a marker it rejects a produce request outside a transaction ({refusal})"
     return ""
 
 

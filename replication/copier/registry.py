@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _LOOKS = 4  # for a topic without which copies would come home
 _PAUSE_S = 0.3
 _DENIED = (
-    f"the source does not let our user see {PRODUCERS_TOPIC}, so copies could not be told from "
-    "records that were born there: allow it READ and DESCRIBE on that topic"
+    f"Isthmus' user cannot read {PRODUCERS_TOPIC} on the source, so copies cannot be separated "
+    "from records produced there: allow it READ and DESCRIBE on that topic"
 )
 
 
@@ -69,7 +69,7 @@ class SourceRegistry:
         if topic_id is None and needed and self.source.denied(PRODUCERS_TOPIC):
             raise ClusterRejected(_DENIED)
         if topic_id is None and (self.there or self._topic_id is not None):
-            raise ClusterUnavailable(f"{PRODUCERS_TOPIC} is not shown, though it was there")
+            raise ClusterUnavailable(f"{PRODUCERS_TOPIC} is no longer listed by the source")
         if topic_id is None:
             return  # nobody has ever copied to this cluster
         if topic_id != self._topic_id:  # what we knew of one that was there before stays true (P3)

@@ -65,13 +65,13 @@ async def settle(source: Network, lane: Lane, tail: Tail) -> None:
         lane.position, lane.skip = places[0], 0
         lane.taken = lane.done = OffsetAndEpoch(places[0])
         lane.moved_to(Position(places[0], lane.counted))
-        lane.remark = f"after an unclean end its position, {places[0]}, was found by content"
+        lane.remark = f"after an unclean shutdown the position {places[0]} was found by content"
     elif tail.passed:
-        told = "in several places" if places else "nowhere"
+        told = "at several offsets" if places else "nowhere"
         if tail.batch is not None:
-            told = f"our last batch there stands {told} in the source"
+            told = f"our last batch on the target occurs {told} in the source"
         else:
-            told = "nothing of ours is left there"
+            told = "the target has none of our records left"
         lane.park(PartitionState.TARGET_RESET, f"{tail.passed}, and {told}")
 
 

@@ -89,8 +89,8 @@ class Strangers:
 
     def _tell(self, lane: Lane, strangers: dict[int, int]) -> None:
         who, offset = next(iter(strangers.items()))
-        name = "a producer without an id" if who < 0 else f"producer id {who}"
-        reason = f"{name}, which is not Isthmus', appends to the target topic: offset {offset}"
+        name = "a producer without a producer id" if who < 0 else f"producer id {who}"
+        reason = f"foreign {name} writes to the target topic: offset {offset}"
         position = lane.acked.source if lane.acked else None
         state = PartitionState.TARGET_FOREIGN
         if choose(state, position, self.spec.policies, lane.plan.decision) == STOP:

@@ -150,7 +150,7 @@ class Takeover:
                 return met
         contested = min(each.source for each in to_write)
         raise ClusterRejected(
-            f"{self.flow}: another unit of this driver claims {contested} again and again; "
+            f"{self.flow}: another unit of this driver claims {contested} repeatedly; "
             "each partition must belong to one unit"
         )
 
@@ -168,7 +168,7 @@ class Takeover:
             if outranks(theirs, me):
                 raise FlowTaken(
                     f"{self.flow}: another driver (generation {theirs.generation}) "
-                    f"has taken {theirs.topic}-{theirs.partition} over"
+                    f"took over {theirs.topic}-{theirs.partition}"
                 )
             more = missing_appenders(theirs, lane.claimed)
             lane.claimed = replace(lane.claimed, appenders=(*more, *lane.claimed.appenders))

@@ -193,7 +193,7 @@ class Tending:
 
     def _recreated(self, lane: Lane) -> None:
         if lane.answers_due == 0 and lane.state is PartitionState.RUNNING:
-            lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
+            lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and recreated")
             self._troubled.discard(lane)
 
     def _on_fetcher_ended(self, task: asyncio.Task[None]) -> None:

@@ -46,7 +46,7 @@ _RETRY_S = 4.0  # how long the same bytes are sent again before it is aborted
 _LOOK_S = 0.1
 _RENEW_PAUSE_S = 0.5
 _END_S = 5.0
-_ABORTED = "somebody else aborted our transaction in it: its records are copied again"
+_ABORTED = "our transaction was aborted by another client: its records are copied again"
 
 
 class _Aborted(ClusterRejected):
@@ -176,7 +176,9 @@ class Transactions:
             if all(each.drained for each in self._members):
                 return
             if time.monotonic() > deadline:
-                raise _Aborted("the target did not take all of a transaction in time")
+                raise _Aborted(
+                    "the target did not acknowledge every batch of a transaction in time"
+                )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.appending.answered.wait(), _LOOK_S)
 

@@ -155,7 +155,7 @@ class Unit:
             me, self.lanes, self._taken_over = begin.result()
             return me
         raise ClusterUnavailable(
-            f"{self.given.flow}: the clusters did not answer before the epoch's end"
+            f"{self.given.flow}: the clusters did not answer before the epoch ended"
         )
 
     async def _copy(self, me: Claimant, watching: asyncio.Task[None]) -> None:

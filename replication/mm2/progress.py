@@ -99,7 +99,7 @@ def problem_of(connector: str, partition: object, offset: object) -> str | None:
         return None
     if not _names(connector, partition):
         wanted = ", ".join(_MEMBERS[connector])
-        return f"the partition must have {wanted}, of their kinds: {partition!r}"
+        return f"the partition must have the fields {wanted} with their types: {partition!r}"
     number: Any = offset.get("offset") if isinstance(offset, dict) else None
     if not _whole(number):
         return f"the offset must be a whole number: {offset!r}"

@@ -91,13 +91,13 @@ def _doubt(
 ) -> str:
     """Say what contradicts that everything up to ``after`` is on the target; empty: nothing."""
     if ends.source_end <= after:
-        return f"the source ends at {ends.source_end}: it was made anew"
+        return f"the source ends at {ends.source_end}: it was recreated"
     if not copy:
         return "the target's partition is empty"
     if proof.last is None:
-        return "no record at the target's end is one of the source's here"
+        return "no record at the target's end matches a source record"
     if any(proof.last < each.offset <= after for each in source):
-        return f"the target ends with the source's record {proof.last}, before that"
+        return f"the target ends with source record {proof.last}, before the stored position"
     return ""
 
 
@@ -108,20 +108,22 @@ def _gone(ends: Ends, stored: int, copy: Sequence[Print], source: Sequence[Print
     of it on the target, the target would end with it.
     """
     if ends.source_end == stored + 1:
-        return "the source has nothing that comes after it"
+        return "the source has no later record"
     if copy and source and source[0].offset > stored:  # retention took it, or compaction
-        return "the source no longer has what the target ends with; what it has is newer"
+        return "the source no longer has the target's last record; all its records are newer"
     return ""
 
 
 def _how(proof: Proof) -> str:
-    said = [f"the target ends with the source's record {proof.last}"]
+    said = [f"the target ends with source record {proof.last}"]
     if proof.runs > 1:
-        said = [f"the furthest record on the target is the source's {proof.last}"]
+        said = [f"the last source record on the target is {proof.last}"]
     if proof.foreign:
-        said.append(f"behind it {proof.foreign} that are not the source's")
+        said.append(f"followed by {proof.foreign} records that the source does not have")
     if proof.ambiguous:
-        said.append("contents repeat, so the earliest place that fits counts: some may come again")
+        said.append(
+            "contents repeat, so the earliest match is used: some records may be copied again"
+        )
     return "; ".join(said)
 
 
@@ -130,13 +132,15 @@ def explain(step: Step) -> str:
     where = f"{step.ends.source} -> {step.ends.target}"
     match step:
         case Begin():
-            return f"{where}: nothing was copied yet, it begins at its first record"
+            return f"{where}: no record was copied yet; copying starts at the first record"
         case Unproven(stored=stored, why=why):
-            return f"{where}: {_stored(stored)}; not proven: {why}"
+            return f"{where}: {_stored(stored)}; not verified: {why}"
         case TakeOver(stored=stored, next=following, how=how, beyond=beyond):
-            more = f", {beyond} more are there already" if beyond > 0 else ""
+            more = f", {beyond} more are on the target already" if beyond > 0 else ""
             left = step.ends.source_end - following
-            return f"{where}: {_stored(stored)}{more}; goes on at {following} ({left} left): {how}"
+            return (
+                f"{where}: {_stored(stored)}{more}; continues at {following} ({left} left): {how}"
+            )
 
 
 def _stored(stored: int | None) -> str:

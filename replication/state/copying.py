@@ -85,7 +85,7 @@ class Loss(Record):
     flow: str
     topic: str  # on the source
     partition: int
-    topic_id: str  # of the source topic, so that one that was made anew has losses of its own
+    topic_id: str  # of the source topic, so that one that was recreated has losses of its own
     first: int
     state: str = PartitionState.LOST_RANGE  # what happened
     next: int = 0  # one past the last; equal to ``first`` where no offset is missing

@@ -219,7 +219,7 @@ def test_a_target_topic_that_was_made_anew_is_left_alone(flow):
     feed(one, b"c")
     for epoch in (1, 2):
         assert short(one, epoch).not_running == 1
-        assert state(one) == ("TARGET_RESET", "the target topic was deleted and made anew")
+        assert state(one) == ("TARGET_RESET", "the target topic was deleted and recreated")
     assert values(one.to, the(one)) == []
 
 
@@ -437,7 +437,10 @@ def test_a_target_that_ends_before_our_last_record_is_noticed_before_anything_is
     assert short(one, 1).not_running == 1
     assert state(one) == (
         "TARGET_RESET",
-        "the target ends at 2, our last record is at 8: emptied or made anew",
+        (
+            "the target ends at 2, our last record is at 8: "
+            "its records were deleted or it was recreated"
+        ),
     )
     assert values(one.to, the(one)) == [b"a", b"b"]
     one.copy_all(epoch=2, partitions=decide(one, "TARGET_RESET", 2, "continue"))
@@ -502,5 +505,5 @@ def test_a_position_that_content_does_not_tell_either_is_asked_for(flow, tmp_pat
     assert short(one, 1).not_running == 1
     told = state(one)
     assert told[0] == "TARGET_RESET"
-    assert "our last batch there stands in several places in the source" in told[1]
+    assert "our last batch there stands at several offsets in the source" in told[1]
     assert len(values(one.to, the(one))) == 4

@@ -33,7 +33,7 @@ def test_a_foreign_writer_is_named_and_parks_the_partition_where_the_policy_says
         _interleave(flow)
         anchors = flow.wait_for(_foreign, "the stranger is noticed")
     (anchor,) = anchors.values()
-    assert "a producer without an id, which is not Isthmus'" in anchor.reason
+    assert "a producer without a producer id, which is not Isthmus'" in anchor.reason
     support.produce(flow.here, the(flow), [(0, b"k", b"not copied")])
     with flow.copying(flow.spec(epoch=1, policies=policies)):
         time.sleep(1.5)

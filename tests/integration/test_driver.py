@@ -189,7 +189,7 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     ("state", "told"),
     [
         pytest.param("state", "another driver on this machine copies", id="same state directory"),
-        pytest.param("elsewhere", "is being copied by another driver: process", id="elsewhere"),
+        pytest.param("elsewhere", "is copied by another driver: process", id="elsewhere"),
     ],
 )
 def test_a_second_driver_is_refused(running, state, told):

@@ -67,7 +67,7 @@ def test_what_a_target_lacks_makes_its_units_transactional_and_is_said(made, mon
     later.try_fencing()
     modes = Modes("auto", lambda: later.lacks).of([("t", "A.t")], admin, admin)
     assert modes == {("t", "A.t"): Mode.TRANSACTIONAL}
-    assert notice([], later.lacks).endswith("of the target: it takes late appends")
+    assert notice([], later.lacks).endswith("target limitation: it takes late appends")
     chosen = Modes("append", lambda: later.lacks).of([("t", "A.t")], admin, admin)
     assert chosen == {("t", "A.t"): Mode.APPEND}
 

@@ -156,7 +156,7 @@ def test_bl_074_all_of_many_groups_are_carried_over(world):
             TopicPartition(world.orders, p): Committed((number + p) % 100, f"m{number}")
             for p in range(PARTITIONS)
         }
-    assert f" groups, {MANY + 3} of them moved" in world.said  # tests of other things have some too
+    assert f" groups, {MANY + 3} updated" in world.said  # tests of other things have some too
 
 
 @pytest.mark.parametrize(("group", "read"), [("classic", 600), ("modern", 1200)])
@@ -187,7 +187,7 @@ def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_told(world):
     rules = {each.name: each.reason for each in world.sync.plan().excluded}
     rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"
     assert rules["console-consumer-1"] == rule
-    assert " left out, " in world.said
+    assert " excluded, " in world.said
 
 
 def test_bl_036_where_names_are_kept_groups_stand_in_the_topic_that_the_data_is_in(world):
@@ -224,10 +224,10 @@ def test_a_group_with_live_members_on_the_target_is_never_touched(world, protoco
     deadline = time.monotonic() + 30
     while not consumer.assignment() and time.monotonic() < deadline:
         consumer.poll(0.2)
-    assert "live members on the target" in world.sync.sync()
+    assert "active members on the target" in world.sync.sync()
     assert world.on_target(group) == {}
     at = {TopicPartition(world.orders, 0): Committed(70)}
-    assert "live members" in world.sync.target.commit([CommitGroup(group, at)])[group]
+    assert "active members" in world.sync.target.commit([CommitGroup(group, at)])[group]
     consumer.close()
     world.sync.sync()
     assert world.on_target(group) == at
@@ -309,7 +309,7 @@ def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
     gone = homes["away-0"]
     three.stop_broker(gone)
     deadline = time.monotonic() + 60
-    while "left out" not in told(world.sync.sync):  # at first a connection may just break
+    while "were not read" not in told(world.sync.sync):  # at first a connection may just break
         assert time.monotonic() < deadline
     for name, home in homes.items():
         assert bool(world.on_target(name)) == (home != gone), name

@@ -139,7 +139,7 @@ def test_an_unknown_host_is_named():
     with pytest.raises(ClusterUnavailable) as caught:
         admin.cluster_id()
     assert str(caught.value).startswith(
-        "asking for the cluster id at no-such-host.invalid:9092: Failed to resolve "
+        "reading the cluster id at no-such-host.invalid:9092: Failed to resolve "
     )
 
 

@@ -163,8 +163,9 @@ def test_the_plan_lists_refused_names_as_things_to_do(stage):
     found = CliRunner().invoke(app, ["plan", str(stage.app.config), "--flow", stage.app.flow])
     assert found.exit_code == 1, "twin cannot be planned for"
     assert f"! refuse {stage.taken}: the target has a topic of this name" in found.output
-    assert f"{stage.orders} of {stage.app.alias} and {stage.orders} of second merge here" in (
-        found.output
+    assert (
+        f"{stage.orders} of {stage.app.alias} and {stage.orders} of second merge into this topic"
+        in (found.output)
     )
 
 

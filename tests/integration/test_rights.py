@@ -145,23 +145,27 @@ def test_the_needed_rights_are_enough(mirror):
             "A",
             "topic",
             "READ",
-            "shows no topics at all: it has none, or its user may not describe them",
+            "lists no topics: it has none, or Isthmus' user may not describe them",
             id="READ of the source's topics",
         ),
         pytest.param(
-            "A", "topic", "DESCRIBE_CONFIGS", "our user needs DESCRIBE_CONFIGS", id="their configs"
+            "A",
+            "topic",
+            "DESCRIBE_CONFIGS",
+            "Isthmus' user needs DESCRIBE_CONFIGS",
+            id="their configs",
         ),
         pytest.param(
             "A",
             "cluster",
             "DESCRIBE",
-            "our user needs DESCRIBE on the cluster",
+            "Isthmus' user needs DESCRIBE on the cluster",
             id="the source's rights",
         ),
         pytest.param("B", "topic", "CREATE", "Authorization failed", id="CREATE on the target"),
         pytest.param("B", "topic", "WRITE", "Topic authorization failed", id="WRITE"),
         pytest.param(
-            "B", "topic", "READ", "our user needs READ on it", id="READ of copies and state"
+            "B", "topic", "READ", "Isthmus' user needs READ on it", id="READ of copies and state"
         ),
         pytest.param("B", "topic", "ALTER", "growing topic", id="ALTER, to grow"),
         pytest.param(
@@ -175,14 +179,14 @@ def test_the_needed_rights_are_enough(mirror):
             "B",
             "cluster",
             "ALTER",
-            "our user needs ALTER on the cluster",
+            "Isthmus' user needs ALTER on the cluster",
             id="ALTER of the cluster, to set rights",
         ),
         pytest.param(
             "B",
             "transactional_id",
             "WRITE",
-            "allow our user WRITE and DESCRIBE on the TransactionalId isthmus.",
+            "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId isthmus.",
             id="the transactional id",
         ),
     ],

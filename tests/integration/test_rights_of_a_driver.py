@@ -35,7 +35,7 @@ sync.topic.acls.interval.seconds = 2
 """
 DUTIES = {"heartbeats", "group offsets", "checkpoints", "offset syncs", "topic configs", "ACLs"}
 HEARTBEATS = {"heartbeats": "C", "C.heartbeats": "D"}  # topics of the source: from where
-TRANSACTIONAL = "1 partition is transactional: once for readers of committed records"
+TRANSACTIONAL = "1 partition uses transactions: exactly-once for read_committed consumers"
 
 
 class Guest(Application):
@@ -146,5 +146,5 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     late = guest.topic("late")
     guest.produce(late, 100)
     wait_for(lambda: guest.is_copied(late))
-    wait_for(lambda: "our user needs DESCRIBE_CONFIGS on topic" in guest.status().reason)
+    wait_for(lambda: "Isthmus' user needs DESCRIBE_CONFIGS on topic" in guest.status().reason)
     guest.await_state(FlowState.RUNNING)

@@ -81,7 +81,7 @@ def test_a_cluster_that_is_silent_fails_the_run_with_its_message():
     clients.clusters["A"].silent = True
     (failed,) = (each for each in run(config, clients).all_node_events if each.is_step_failure)
     assert failed.step_failure_data.user_failure_data.description == (
-        "A->B: A->B: listing the topics at A:9092: no answer in time"
+        "A->B: A->B: listing the topics at A:9092: no response in time"
     )
 
 

@@ -28,16 +28,19 @@ def test_a_round_shows_its_plan_and_what_came_of_it():
     found = report(ROUND, {})
     assert found.rows == (
         {"what": "set group g to A.t-0 offset 7", "outcome": "done"},
-        {"what": "leave group h as it is: it has live members", "outcome": "left"},
+        {"what": "leave group h unchanged: it has live members", "outcome": "left"},
     )
     assert found.facts == {"groups": 1, "moved": 1, "positions not copied yet": 0}
     assert found.failures == ()
 
 
 def test_what_the_target_refuses_fails_the_run():
-    found = report(ROUND, {"g": "it has live members there"})
-    assert found.rows[0]["outcome"] == "it has live members there"
-    assert (found.failures, found.facts["moved"]) == (("group g: it has live members there",), 0)
+    found = report(ROUND, {"g": "it has active members on the target"})
+    assert found.rows[0]["outcome"] == "it has active members on the target"
+    assert (found.failures, found.facts["moved"]) == (
+        ("group g: it has active members on the target",),
+        0,
+    )
 
 
 def test_a_broker_that_is_silent_fails_the_run():

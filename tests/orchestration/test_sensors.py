@@ -60,7 +60,7 @@ def test_an_application_that_was_never_started_is_asked_for(world, instance):
     }
     assert request.tags == {
         APPLICATION_TAG: "B",
-        "replication/reason": "it_was_never_started",
+        "replication/reason": "the_driver_was_never_started",
     }
 
 
@@ -69,7 +69,7 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     result = tick(world, instance)
     assert not result.run_requests
     assert result.skip_reason.skip_message == (
-        "A->B STARTING: it was never started; application B: a launch is under way"
+        "A->B STARTING: the driver was never started; application B: a driver is being launched"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_silent_target_starts_nothing_and_says_so(world, instance):
     silence = "target B gave no answer (reading state at B:9092: connection refused)"
     assert result.skip_reason.skip_message == (
         f"A->B UNKNOWN: {silence}; application B: {silence}; "
-        "another host may be copying, so nothing is started"
+        "another host may be copying, so no driver is launched"
     )
 
 

@@ -94,9 +94,12 @@ def test_bl_096_rights_on_all_topics_widen_nothing_and_are_counted():
         acl("*"), acl("*", "WRITE"), acl("none-", pattern="prefixed"), acl("orders", "WRITE")
     )
     assert set(made.lines(parts=ONLY)) == {
-        "rights of A->B: 1 left out: ALLOW on all topics (*) would reach the target's own topics",
-        "rights of A->B: 2 left out: ALLOW WRITE is never copied: only Isthmus writes copies",
-        "rights of A->B: 1 left out: no copied topic has the prefix",
+        (
+            "ACLs of A->B: 1 not copied: "
+            "ALLOW on all topics (*) would also grant access to the target's own topics"
+        ),
+        "ACLs of A->B: 2 not copied: ALLOW WRITE is never copied: only Isthmus writes copies",
+        "ACLs of A->B: 1 not copied: no copied topic has the prefix",
     }
     made.apply(parts=ONLY)
     assert made.target.rights == set()
@@ -153,7 +156,7 @@ def test_rights_go_only_if_the_file_says_so_and_only_those_that_we_made():
         made.clusters["A"].rights.discard(acl("orders"))
         if delete:
             assert made.lines(parts=ONLY) == [
-                "on topic A.orders no longer allow User:ann to READ (A no longer has them)"
+                "on topic A.orders no longer allow User:ann to READ (A no longer has these ACLs)"
             ]
         made.apply(parts=ONLY)
         assert made.target.rights == {acl("A.orders", user=each) for each in left}
@@ -173,7 +176,7 @@ def test_a_right_that_others_took_away_comes_back_with_that_reason():
     made.apply(parts=ONLY)
     made.target.rights.clear()
     assert made.lines(parts=ONLY) == [
-        "on topic A.orders allow User:ann to READ (taken away on B since)"
+        "on topic A.orders allow User:ann to READ (removed on B since the last apply)"
     ]
 
 
@@ -206,10 +209,13 @@ def test_a_right_that_the_target_refuses_is_named_and_the_others_are_made():
 def test_sc_09_and_bl_093_a_cluster_without_authorizer_is_said_and_nothing_else():
     said = {
         "A": Skip(
-            "rights of A->B",
-            "nothing to copy: A shows no ACLs; it has no authorizer, or there are none",
+            "ACLs of A->B",
+            "no ACLs to copy: A lists none; it has no authorizer, or no ACLs are set",
         ),
-        "B": Skip("rights on B", "nothing to copy: it has no authorizer, so everybody may do all"),
+        "B": Skip(
+            "ACLs on B",
+            "nothing to copy: it has no authorizer, so every user is allowed every operation",
+        ),
     }
     for without, action in said.items():
         made = stage(acl("orders"))
@@ -236,8 +242,8 @@ def test_bl_097_a_missing_right_to_see_rights_holds_nothing_else_up():
     assert made.lines() == [
         "create A.fin-new: 1 partition, replication factor 1 (A has it and B does not)",
         (
-            "rights of A->B: not copied: reading ACLs at A:9092: Cluster authorization failed; our "
-            "user needs DESCRIBE on the cluster"
+            "ACLs of A->B: not copied: reading ACLs at A:9092: Cluster authorization failed; "
+            "Isthmus' user needs DESCRIBE on the cluster"
         ),
     ]
 

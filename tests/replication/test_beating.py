@@ -25,12 +25,12 @@ def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> DutyRe
         ([report(69)], 500, True, "the newest is 69 s old, limit 70s"),
         ([report(71)], 500, False, "the newest is 71 s old, limit 70s"),
         ([report(1, ok=False)], 500, False, "1 s ago: no leader"),
-        ([report(1, name="checkpoints")], 71, False, "none was written in 71 s"),
-        ([], 69, True, "none was written in 69 s"),
+        ([report(1, name="checkpoints")], 71, False, "no heartbeat was written in 71 s"),
+        ([], 69, True, "no heartbeat was written in 69 s"),
         # These are of a time before the flow was stopped, or paused.
-        ([report(900)], 69, True, "none was written in 69 s"),
-        ([report(900)], 71, False, "none was written in 71 s"),
-        ([report(900, ok=False)], 2, True, "none was written in 2 s"),
+        ([report(900)], 69, True, "no heartbeat was written in 69 s"),
+        ([report(900)], 71, False, "no heartbeat was written in 71 s"),
+        ([report(900, ok=False)], 2, True, "no heartbeat was written in 2 s"),
     ],
 )
 def test_heartbeats_are_late_a_minute_after_they_were_due(reports, due_s, passed, why):
@@ -40,10 +40,10 @@ def test_heartbeats_are_late_a_minute_after_they_were_due(reports, due_s, passed
 @pytest.mark.parametrize(
     ("settings", "desired", "state", "why"),
     [
-        (EVERY, Desired.PAUSE, "RUNNING", "the flow is not to run"),
+        (EVERY, Desired.PAUSE, "RUNNING", "the flow is paused or stopped"),
         (EVERY, Desired.RUN, "PAUSED", "the flow is still PAUSED"),
         (EVERY, Desired.RUN, "STOPPED", "the flow is still STOPPED"),
-        (Heartbeats(enabled=False), Desired.RUN, "RUNNING", "switched off in the file"),
+        (Heartbeats(enabled=False), Desired.RUN, "RUNNING", "disabled in the configuration file"),
     ],
 )
 def test_heartbeats_that_nobody_expects_are_not_missed(settings, desired, state, why):

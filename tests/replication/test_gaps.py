@@ -31,20 +31,21 @@ def selector(*topics: str) -> TopicSelector:
         pytest.param(
             (".*",),
             [],
-            "A shows no topics at all: it has none, or its user may not describe them",
+            "A lists no topics: it has none, or Isthmus' user may not describe them",
             id="nothing is visible",
         ),
         pytest.param(
             (".*",),
             ["__consumer_offsets"],
-            "A shows no topics at all: it has none, or its user may not describe them",
+            "A lists no topics: it has none, or Isthmus' user may not describe them",
             id="nothing but a broker's own",
         ),
-        pytest.param((), ["orders"], "topics is empty, so nothing is selected", id="empty list"),
+        pytest.param((), ["orders"], "topics is empty, so no topic is selected", id="empty list"),
         pytest.param(
             ("B.sales",),
             ["B.sales"],
-            "nothing is copied; B.sales: treated as coming from B: copying it would go in a circle",
+            "no topic is copied; B.sales: comes from B: "
+            "copying it would create a replication cycle",
             id="a name rule is in the way",
         ),
     ],

@@ -76,16 +76,16 @@ def a_sync(offsets, source, target=None, **rest):
 
 def test_positions_are_committed_where_the_same_record_stands_with_their_metadata():
     sync = a_sync(Offsets(50), Groups(g=at(10, "note")))
-    assert sync.sync() == "1 groups, 1 of them moved"
+    assert sync.sync() == "1 groups, 1 updated"
     assert sync.target.held == {"g": at(1010, "note", COPY)}
-    assert sync.sync() == "1 groups, 0 of them moved"
+    assert sync.sync() == "1 groups, 0 updated"
 
 
 def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out():
     elsewhere = {TopicPartition("other", 0): Committed(3), **at(-1)}
     sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}))
     assert sync.sync() == (
-        "1 groups, 0 of them moved; 1 left out, "
+        "1 groups, 0 updated; 1 excluded, "
         "connect-x: excluded by 'connect-.*' of groups.exclude, a default"
     )
     assert sync.target.held == {}
@@ -93,7 +93,7 @@ def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out(
 
 def test_what_was_just_read_waits_for_the_next_anchors():
     sync = a_sync(Offsets(5, 8, 20), Groups(g=at(12)))
-    assert sync.sync() == "1 groups, 1 of them moved"
+    assert sync.sync() == "1 groups, 1 updated"
     assert sync.target.held == {"g": at(1012, where=COPY)}
 
 
@@ -126,7 +126,7 @@ def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
     sync.sync()
     sync.target.held["g"] = at(3, where=COPY)  # somebody has taken it back there
     sync.source.held["h"] = at(30)
-    assert sync.sync() == "2 groups, 1 of them moved"
+    assert sync.sync() == "2 groups, 1 updated"
     assert sync.target.held == {"g": at(3, where=COPY), "h": at(1030, where=COPY)}
     now[0] += ALL_EVERY_S
     sync.sync()
@@ -148,7 +148,7 @@ def test_a_group_with_live_members_is_said():
     target = Groups(g={})
     target.states["g"] = "Stable"
     sync = a_sync(Offsets(50), Groups(g=at(10)), target)
-    assert "1 left as they are, g because it has live members" in sync.sync()
+    assert "1 unchanged, g because it has active members" in sync.sync()
     assert target.held == {"g": {}}
 
 
@@ -167,7 +167,7 @@ def test_bl_079_a_partition_whose_leader_is_away_is_said_and_others_go_on():
     offsets = Offsets(50)
     offsets.translate = lambda _, **__: offsets.trouble.update({ORDERS: "no leader"}) or {}
     sync = a_sync(offsets, Groups(g=at(10)))
-    with pytest.raises(ClusterUnavailable, match="some left out: no leader"):
+    with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
         sync.sync()
 
 

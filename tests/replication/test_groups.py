@@ -45,7 +45,9 @@ def test_a_group_with_live_members_is_never_touched():
 
 def test_a_share_group_of_the_same_name_is_left_alone():
     (action,) = plan({P0: Committed(9)}, kind="share")
-    assert action == LeaveGroup("g", "it is a share group on the target: those have no offsets")
+    assert action == LeaveGroup(
+        "g", "it is a share group on the target, which has no committed offsets"
+    )
 
 
 def test_bl_077_no_position_moves_back_unless_a_person_wants_it():
@@ -93,5 +95,5 @@ def test_a_plan_is_said_a_line_a_position():
         "set group g to A.orders-0 offset 9 (now 5)",
         "set group g to A.orders-1 offset 1",
     ]
-    (line,) = explain_group(LeaveGroup("g", "it has live members on the target (Stable)"))
-    assert line == "leave group g as it is: it has live members on the target (Stable)"
+    (line,) = explain_group(LeaveGroup("g", "it has active members on the target (Stable)"))
+    assert line == "leave group g unchanged: it has active members on the target (Stable)"

@@ -69,20 +69,23 @@ def test_a_flow_that_copies_all_its_partitions_is_well():
         pytest.param(
             seen(driver=False),
             "DEAD",
-            "no driver: last heard of 0 s ago (process 7 on here, RUNNING)",
+            "no driver: last status 0 s ago (process 7 on here, RUNNING)",
             id="the driver was killed a moment ago",
         ),
         pytest.param(
             seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
             "DEAD",
-            "no driver: last heard of 15 s ago (process 7 on here, RUNNING); "
-            "it said: out of memory",
+            "no driver: last status 15 s ago (process 7 on here, RUNNING); "
+            "last reason: out of memory",
             id="the driver hangs",
         ),
         pytest.param(
-            seen(status=None, driver=False), "STARTING", "it was never started", id="never started"
+            seen(status=None, driver=False),
+            "STARTING",
+            "the driver was never started",
+            id="never started",
         ),
-        pytest.param(seen(status=None), "STARTING", "its driver is starting", id="no beat yet"),
+        pytest.param(seen(status=None), "STARTING", "the driver is starting", id="no beat yet"),
     ],
 )
 def test_bl_138_what_is_not_well_says_why(look, state, reason):
@@ -103,10 +106,10 @@ def test_a_driver_on_another_host_is_judged_by_its_beat():
 )
 def test_what_is_not_to_run_is_well_when_it_does_not_run(desired, state):
     assert flow_health(seen(desired=desired, status=status(state))) == Health(
-        state, healthy=True, reason="as wanted"
+        state, healthy=True, reason="matches desired state"
     )
     assert flow_health(seen(desired=desired)) == Health(
-        "RUNNING", healthy=False, reason=f"is to become {state}"
+        "RUNNING", healthy=False, reason=f"changing to {state}"
     )
 
 
@@ -116,7 +119,7 @@ def test_a_stopped_flow_needs_no_driver():
 
 def test_a_partition_that_stopped_since_the_last_epoch_is_seen_at_once():
     stopped = anchor("REFUSED", "too large", at_ms=NOW - 900)
-    look = seen(status=status(reason="2 partitions are transactional"), anchors=(stopped,))
+    look = seen(status=status(reason="2 partitions use transactional"), anchors=(stopped,))
     assert flow_health(look).state == "DEGRADED"
     assert flow_health(look).reason.startswith("orders-3 is REFUSED: too large")
 

@@ -47,10 +47,10 @@ def test_a_java_pattern_matches_whole_names(pattern, yes, no):
     [
         pytest.param("[a-z&&[^b]]", "write it out", id="intersection"),
         pytest.param("[a[bc]]", "write it out", id="union"),
-        pytest.param(r"\p{IsGreek}", "not known here", id="script"),
-        pytest.param(r"\R", "no equal in Python", id="line break"),
+        pytest.param(r"\p{IsGreek}", "not supported", id="script"),
+        pytest.param(r"\R", "no equivalent in Python", id="line break"),
         pytest.param("a(?-i)b", "switches a flag off", id="flag off"),
-        pytest.param("(?U)a", "no equal in Python", id="flag"),
+        pytest.param("(?U)a", "no equivalent in Python", id="flag"),
         pytest.param("(a", "unterminated", id="open parenthesis"),
         pytest.param("a)", "unbalanced", id="closing parenthesis"),
         pytest.param("[a", "not closed", id="open class"),

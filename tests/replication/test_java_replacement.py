@@ -41,12 +41,12 @@ def test_a_replacement_is_read_as_java_reads_it(pattern, replacement, topic, nam
     ("pattern", "replacement", "reason"),
     [
         ("(.)", "$2", r"\$2 names a group that topics.rename.regex does not have: it has 1"),
-        ("(.)", "$x", r"has a \$ that names nothing"),
-        ("(.)", "cost$", r"has a \$ that names nothing"),
+        ("(.)", "$x", r"has a \$ without a reference"),
+        ("(.)", "cost$", r"has a \$ without a reference"),
         ("(.)", "a\\", "ends in a single backslash"),
         ("(.)", "${clusters}", r"\$\{clusters\} is not known"),
-        ("(.)", "${x", r"has a \$ that names nothing"),
-        ("(?P<source>.)", "$1", "a group of the pattern is called source"),
+        ("(.)", "${x", r"has a \$ without a reference"),
+        ("(?P<source>.)", "$1", "the pattern's group source has the name of a cluster"),
     ],
 )
 def test_a_replacement_that_java_would_refuse_is_refused(pattern, replacement, reason):

@@ -95,7 +95,7 @@ def test_idleness_is_remembered_until_the_partition_is_gone():
             PartitionLag(P0, None, None),
             99,
             False,
-            "1 of 1 partitions have no position after 99 s, for example orders-0",
+            "1 of 1 partitions have no copy position after 99 s, for example orders-0",
             id="unknown for long",
         ),
         pytest.param(PartitionLag(P0, None, None), 9, True, "0.0 s behind, limit 60 s", id="young"),

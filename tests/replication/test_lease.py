@@ -56,8 +56,8 @@ def test_a_beat_while_we_watch_means_that_the_flow_is_taken(beat_ms):
     with pytest.raises(FlowTaken) as refused:
         decide(OTHER, replace(OTHER, beat_ms=beat_ms), 500)
     assert str(refused.value) == (
-        "flow A->B is being copied by another driver: process 77 on node-1, since "
-        "2023-11-14 22:13:20 UTC (generation 4). Stop that one first, or leave the flow to it"
+        "flow A->B is copied by another driver: process 77 on node-1, since "
+        "2023-11-14 22:13:20 UTC (generation 4). Stop that driver first, or do not start this one"
     )
 
 

@@ -27,15 +27,15 @@ def test_a_map_has_a_topic_a_line_with_or_without_a_source():
         (["= x"], [(1, "a name is missing")]),
         (["a b = x"], [(1, "'a b': a topic's name cannot have ' ' in it")]),
         (["a = x # y"], [(1, "'x # y': a topic's name cannot have ' #' in it")]),
-        (["eats:a = x"], [(1, "'eats' is no cluster; was east meant?")]),
-        (["zzz:a = x"], [(1, "'zzz' is no cluster; known: east, hub, west")]),
-        (["a = x", "", "a = y"], [(3, "a has a name already, in line 1")]),
+        (["eats:a = x"], [(1, "'eats' is not a cluster; did you mean east?")]),
+        (["zzz:a = x"], [(1, "'zzz' is not a cluster; known: east, hub, west")]),
+        (["a = x", "", "a = y"], [(3, "a is already mapped in line 1")]),
         (
             ["a = x", "b = x"],
             [
                 (
                     2,
-                    "b and a of line 1 would both be called x: topics of one source cannot merge",
+                    "b and a of line 1 would both map to x: topics of one source cannot be merged",
                 )
             ],
         ),
@@ -44,7 +44,7 @@ def test_a_map_has_a_topic_a_line_with_or_without_a_source():
             [
                 (
                     2,
-                    "b and a of line 1 would both be called x: topics of one source cannot merge",
+                    "b and a of line 1 would both map to x: topics of one source cannot be merged",
                 )
             ],
         ),

@@ -36,7 +36,7 @@ def test_names_that_do_not_meet_need_no_word():
 def test_bl_039_same_topics_that_keep_their_name_merge_and_it_is_said():
     (merge,) = find_conflicts([kept("A->C"), kept("B->C")], NOTHING)
     assert (merge.kind, merge.refused) == (Kind.MERGE, ())
-    assert str(merge) == "orders: orders of A and orders of B merge here"
+    assert str(merge) == "orders: orders of A and orders of B merge into this topic"
 
 
 def test_one_rule_that_renames_same_topics_merges_them_on_purpose():
@@ -56,7 +56,7 @@ def test_names_that_meet_by_chance_are_refused_until_confirmed(other):
     one = renamed("A->C", "orders-v1", "orders")
     assert refused(one, other) == [("A->C", "orders-v1"), ("B->C", other.topic)]
     (conflict,) = find_conflicts([one, other], NOTHING)
-    assert conflict.reason.endswith("if that is meant, set topics.merge = orders")
+    assert conflict.reason.endswith("if that is intended, set topics.merge = orders")
     confirmed = one._replace(merges=True), other._replace(merges=True)
     assert kinds(*confirmed) == [(Kind.MERGE, "orders")]
     assert refused(one, other._replace(merges=True)) != []

@@ -90,7 +90,7 @@ def failing(**methods):
     [
         pytest.param(
             failing(format_remote_topic=lambda *_: None),
-            "returned None where a name was due",
+            "returned None instead of a topic name",
             id="no name",
         ),
         pytest.param(
@@ -105,23 +105,23 @@ def failing(**methods):
         ),
         pytest.param(
             failing(topic_source=lambda *_: 5),
-            "returned 5 where a name or None was due",
+            "returned 5 instead of a topic name or None",
             id="a number for a cluster",
         ),
         pytest.param(
             failing(topic_source=lambda *_: "mars"),
-            "'orders--us' is what it calls 'orders' of 'us', yet topic_source and upstream_topic "
-            "take it for 'orders' of 'mars'",
+            "'orders--us' is its name for 'orders' of 'us', but topic_source and upstream_topic "
+            "map it to 'orders' of 'mars'",
             id="it does not know its own names",
         ),
         pytest.param(
             failing(is_internal_topic=lambda *_: None),
-            "returned None where True or False was due",
+            "returned None instead of True or False",
             id="no truth",
         ),
         pytest.param(
             failing(checkpoints_topic=lambda *_: ""),
-            "returned '' where a name was due",
+            "returned '' instead of a topic name",
             id="an empty name",
         ),
     ],
@@ -172,10 +172,10 @@ def test_a_class_beside_the_configuration_file_is_found(folder):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("python:{}:Half", "lacks topic_source, upstream_topic"),
+        ("python:{}:Half", "does not implement topic_source, upstream_topic"),
         ("python:{}:Other", "does not extend replication.own_policy.NamingPolicy"),
         ("python:{}:Absent", "AttributeError: module .* has no attribute 'Absent'"),
-        ("python:{}:Mine", "cannot be set up: KeyError: 'end'"),
+        ("python:{}:Mine", "cannot be instantiated: KeyError: 'end'"),
         ("python:no.such.module:Mine", "ModuleNotFoundError: No module named 'no'"),
         ("python:unregistered", "no installed package registers 'unregistered' as an entry point"),
         ("python:", "no installed package registers '' as an entry point"),

@@ -31,7 +31,7 @@ from replication.topics import AlterConfigs, CreateTopic, Keep
         pytest.param(
             {},
             {"retention.ms": "2"},
-            "alter A.orders: retention.ms: unset (was 2), A has not set it",
+            "alter A.orders: retention.ms: unset (was 2), not set on A",
             id="BL-088 set only at the target",
         ),
         pytest.param({}, {"min.insync.replicas": "1"}, None, id="excluded, so never touched"),
@@ -73,8 +73,8 @@ def test_bl_089_a_refused_config_blocks_no_other_and_is_tried_again_only_when_it
     assert stage.target.altered == []
     assert kept.action == Keep(
         "A.orders",
-        "cleanup.policy = compact was refused (altering configs of A.orders: cleanup.policy "
-        "violates a policy); tried again when it changes",
+        "cleanup.policy = compact was rejected (altering configs of A.orders: cleanup.policy "
+        "violates a policy); retried when the value changes",
     )
 
     assert [type(each) for each in stage.plan(again=True).actions] == [AlterConfigs]
@@ -87,7 +87,7 @@ def test_bl_089_a_config_that_the_target_does_not_know_is_said_and_not_tried():
     stage = one_topic({"old.config": "false", "retention.ms": "1"})
     assert stage.lines() == [
         "alter A.orders: retention.ms: not set -> 1, as on A",
-        ("keep A.orders as it is: old.config = false is not set: B knows no such config"),
+        ("leave A.orders unchanged: old.config = false is not set: B has no such topic config"),
     ]
 
 
@@ -134,8 +134,8 @@ def test_what_the_file_says_of_a_topic_beats_the_source_and_the_exclusions():
     stage = one_topic({"retention.ms": "1", "cleanup.policy": "compact"}, rules=rules)
     assert stage.lines() == [
         (
-            "alter A.orders: min.insync.replicas: not set -> 2, as the file says; "
-            "retention.ms: not set -> 5, as the file says"
+            "alter A.orders: min.insync.replicas: not set -> 2, set in the configuration file; "
+            "retention.ms: not set -> 5, set in the configuration file"
         )
     ]
     stage.apply()
@@ -228,5 +228,5 @@ def test_what_the_sources_of_a_topic_do_not_agree_on_is_said():
     stage = merged("FIRST", A={"retention.ms": "1"}, C={})
     stage.apply()
     assert stage.lines() == [
-        "keep orders as it is: retention.ms differs (A orders: 1, C orders: not set): 1 holds"
+        "leave orders unchanged: retention.ms differs (A orders: 1, C orders: not set): 1 holds"
     ]

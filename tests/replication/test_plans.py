@@ -49,7 +49,7 @@ def test_what_is_kept_of_flows_is_read_once_a_plan_and_not_for_topics_alone():
 def test_a_source_that_does_not_answer_is_said_and_the_others_are_planned():
     stage = Stage(flow(), flow("C"), A=MemoryCluster(silent=True), C=MemoryCluster({"orders": 1}))
     found = stage.plan()
-    assert found.problems == ("A->B: listing the topics at A:9092: no answer in time",)
+    assert found.problems == ("A->B: listing the topics at A:9092: no response in time",)
     assert [each.topic for each in found.actions] == ["C.orders"]
 
 
@@ -88,14 +88,15 @@ def test_bl_083_configs_that_may_not_be_seen_hold_up_nothing_else():
     kept, made = stage.plan().actions
     assert kept == Keep(
         "A.orders",
-        "the source's configs cannot be seen: our user needs DESCRIBE_CONFIGS on topic orders of A",
+        "the source's configs cannot be read: Isthmus' user needs DESCRIBE_CONFIGS "
+        "on topic orders of A",
     )
     assert made.configs == {"retention.ms": "5"}
     source.hidden = set()
     stage.target.hidden.add("A.orders")
     assert stage.lines()[0] == (
-        "keep A.orders as it is: its configs cannot be seen: our user needs DESCRIBE_CONFIGS on "
-        "topic A.orders of B"
+        "leave A.orders unchanged: its configs cannot be read: Isthmus' user needs "
+        "DESCRIBE_CONFIGS on topic A.orders of B"
     )
 
 
@@ -106,8 +107,8 @@ def test_bl_083_configs_that_may_not_be_seen_hold_up_nothing_else():
             {"replication_factor": 1},
             3,
             "2",
-            "with replication factor 1 nothing could be written, because the target's brokers ask "
-            "for min.insync.replicas = 2: set replication.factor to 2 or more, or "
+            "with replication factor 1 every produce request would fail, because the target's "
+            "brokers set min.insync.replicas = 2: set replication.factor to 2 or more, or "
             "topic.creation.min.insync.replicas to 1",
             id="below the brokers' own",
         ),
@@ -115,7 +116,7 @@ def test_bl_083_configs_that_may_not_be_seen_hold_up_nothing_else():
             {"replication_factor": 2, "min_insync_replicas": 3},
             3,
             "1",
-            "with replication factor 2 nothing could be written, because this file asks for "
+            "with replication factor 2 every produce request would fail, because this file sets "
             "min.insync.replicas = 3: set replication.factor to 3 or more, or "
             "topic.creation.min.insync.replicas to 2",
             id="below the file's own",
@@ -134,7 +135,7 @@ def test_bl_086_a_topic_that_is_there_and_can_never_be_written_is_named():
     stage = one_topic({}, {"min.insync.replicas": "2"})
     assert stage.lines() == [
         (
-            "keep A.orders as it is: nothing can be written: it has 1 replica(s) and "
+            "leave A.orders unchanged: every produce request fails: the topic has 1 replica(s) and "
             "min.insync.replicas = 2; add replicas, or lower min.insync.replicas of the topic on B"
         )
     ]
@@ -144,7 +145,7 @@ def test_bl_092_a_topic_made_anew_with_fewer_partitions_keeps_those_of_its_copy(
     stage = one_topic()
     stage.target.grow_topic("A.orders", 6)
     assert stage.lines() == [
-        "keep A.orders as it is: target has 6 partitions, source 2: partitions cannot be removed"
+        "leave A.orders unchanged: target has 6 partitions, source 2: partitions cannot be removed"
     ]
 
 
@@ -155,10 +156,10 @@ def test_what_may_not_be_made_is_refused_with_what_to_do():
         A=MemoryCluster({"orders": 2, "clicks": 2}),
         B=MemoryCluster({"A.clicks": 1}),
     )
-    hand = "and topic.creation.enable = false: make it on B by hand"
+    hand = "and topic.creation.enable = false: create it on B"
     assert stage.lines() == [
         f"refuse A.clicks: partitions are missing (A has 2, B 1), {hand}",
-        f"refuse A.orders: it is missing, {hand}",
+        f"refuse A.orders: the topic is missing, {hand}",
     ]
 
 
@@ -259,5 +260,5 @@ def test_topics_that_merge_are_told():
     )
     found = stage.plan()
     (merge,) = found.conflicts
-    assert str(merge) == "orders: orders of A and orders of C merge here"
+    assert str(merge) == "orders: orders of A and orders of C merge into this topic"
     assert [(each.topic, each.partitions) for each in found.actions] == [("orders", 3)]

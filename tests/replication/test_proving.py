@@ -46,7 +46,7 @@ def test_a_target_like_kafka_lacks_nothing():
 
 
 def test_a_target_that_takes_late_appends_does_not_fence():
-    assert tried_on(WithoutEpochs()) == "it takes appends of a producer that a newer one has fenced"
+    assert tried_on(WithoutEpochs()) == "it accepts produce requests of a fenced producer"
 
 
 def test_a_target_that_refuses_a_late_append_for_another_reason_does_not_fence():
@@ -59,7 +59,7 @@ def test_a_target_that_refuses_a_late_append_for_another_reason_does_not_fence()
         return 87 if b"late" in bytes(found.view) else 0
 
     cluster.refuse = refuse
-    assert "it takes appends" in tried_on(cluster)
+    assert "it accepts produce requests" in tried_on(cluster)
     assert late == [1]
 
 
@@ -71,11 +71,13 @@ def test_a_target_without_markers_is_told_from_one_that_does_not_answer(monkeypa
 def test_a_target_that_refuses_plain_appends_is_quoted():
     cluster = MemoryCluster()
     cluster.refuse = lambda _topic, _batch: 87
-    assert "refuses an append outside a transaction (writing isthmus-probe" in tried_on(cluster)
+    assert "rejects a produce request outside a transaction (writing isthmus-probe" in tried_on(
+        cluster
+    )
 
 
 def test_a_target_with_a_new_producer_id_each_time_cannot_fence():
-    assert tried_on(NewIds()) == "it gives one transactional id two producer ids"
+    assert tried_on(NewIds()) == "it assigns two producer ids to one transactional id"
 
 
 @pytest.mark.parametrize("code", [29, 31, 53])

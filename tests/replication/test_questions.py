@@ -34,7 +34,7 @@ def test_an_answer_goes_to_the_questions_that_know_it_and_names_state_and_positi
 
 
 def test_an_answer_that_no_question_knows_names_the_choices():
-    with pytest.raises(ConfigError, match=r"'reseed' answers none .* choices are skip"):
+    with pytest.raises(ConfigError, match=r"'reseed' does not fit any .* choices are skip"):
         answers([anchor("REFUSED")], "reseed", "me", 5)
 
 
@@ -72,4 +72,4 @@ def test_a_loss_keeps_the_check_red_for_an_hour_and_is_named():
     passed, text = told(lost, 1_000 + HOUR - 1)
     assert not passed
     assert "orders-0 offsets [3, 9) LOST_RANGE: the source lost it" in text
-    assert told(lost, 1_000 + HOUR) == (True, "nothing lost in the last hour; 1 losses on record")
+    assert told(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")

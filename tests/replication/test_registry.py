@@ -58,7 +58,7 @@ def test_invariant_p1_a_registry_that_was_there_is_never_taken_for_none(there):
         if not there:
             await found.look_up([6])
         cluster.asks = 1000
-        with pytest.raises(ClusterUnavailable, match="is not shown"):
+        with pytest.raises(ClusterUnavailable, match="is no longer listed"):
             await found.look_up([7])
         return found.origins.unknown([7])
 

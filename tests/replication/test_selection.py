@@ -30,7 +30,7 @@ def test_bl_021_names_that_only_look_internal_are_copied_when_not_excluded():
 
 def test_bl_021_a_business_topic_that_looks_internal_is_said_to_be_copied():
     assert selector(exclude=()).judge("billing.internal").reason == (
-        "matches '.*' of topics, although MirrorMaker 2 takes the name for internal"
+        "matches '.*' of topics, although MirrorMaker 2 treats the name as internal"
     )
 
 
@@ -77,7 +77,7 @@ def test_bl_034_a_topic_that_looks_as_if_it_came_from_the_target_is_listed():
     (judged,) = selector().passed_over(["sales", "B.sales"])
     assert (judged.verdict, judged.reason) == (
         Verdict.CYCLE,
-        "treated as coming from B: copying it would go in a circle",
+        "comes from B: copying it would create a replication cycle",
     )
 
 

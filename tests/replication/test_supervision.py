@@ -50,13 +50,13 @@ def once(
 
 def test_what_was_never_started_is_launched_at_once():
     decision, known = once(look())
-    assert decision == Launch(APP, "it was never started", "B:1:1")
+    assert decision == Launch(APP, "the driver was never started", "B:1:1")
     assert (known.launches, known.failures, known.launched_ms) == (1, 1, NOW)
 
 
 def test_a_dead_driver_of_this_host_is_replaced_at_once():
     decision, _ = once(look(statuses=(beat(NOW - 1000),)))
-    assert decision == Launch(APP, "its driver is gone", "B:1:1")
+    assert decision == Launch(APP, "the driver has exited", "B:1:1")
 
 
 def test_what_runs_is_left_alone():
@@ -66,26 +66,26 @@ def test_what_runs_is_left_alone():
 
 def test_the_watcher_is_trusted_with_its_driver():
     decision, _ = once(look(watcher=True, statuses=(beat(),)))
-    assert decision == Leave(APP, "its watcher is starting the driver")
+    assert decision == Leave(APP, "the watcher is restarting the driver")
 
 
 def test_a_driver_without_a_watcher_is_not_disturbed():
     decision, _ = once(look(driver=True, statuses=(beat(),)))
-    assert decision == Leave(APP, "up, without a watcher until its driver ends")
+    assert decision == Leave(APP, "running without a watcher until the driver exits")
 
 
 def test_a_silent_target_is_no_dead_driver():
     silent = look(silence="target B gave no answer")
     assert once(silent)[0] == Wait(
-        APP, "target B gave no answer; another host may be copying, so nothing is started"
+        APP, "target B gave no answer; another host may be copying, so no driver is launched"
     )
     assert once(replace(silent, watcher=True, driver=True))[0] == Wait(
-        APP, "target B gave no answer; the driver is left alone"
+        APP, "target B gave no answer; the driver is not changed"
     )
 
 
 def test_an_application_that_is_being_launched_is_not_launched_again():
-    assert once(look(launching=True))[0] == Leave(APP, "a launch is under way")
+    assert once(look(launching=True))[0] == Leave(APP, "a driver is being launched")
 
 
 def test_only_when_no_flow_is_wanted_the_application_ends():
@@ -94,9 +94,9 @@ def test_only_when_no_flow_is_wanted_the_application_ends():
     up = look(watcher=True, driver=True, statuses=(beat(),), intents=one)
     assert once(up)[0] == Leave(APP, "up")
     assert once(replace(up, intents=both))[0] == Stop(
-        APP, "all its flows are to be stopped", "B:1:1"
+        APP, "all its flows have desired state STOPPED", "B:1:1"
     )
-    assert once(look(intents=both))[0] == Leave(APP, "stopped, as wanted")
+    assert once(look(intents=both))[0] == Leave(APP, "stopped, matches desired state")
 
 
 def test_a_paused_flow_keeps_its_application():
@@ -119,7 +119,7 @@ def test_launches_that_lead_to_nothing_come_ever_more_seldom():
 def test_a_wait_says_how_long_and_why():
     decision, _ = once(look(), AppMemory(launches=3, failures=3, launched_ms=NOW - 1_500))
     assert decision == Wait(
-        APP, "it was never started; 3 launches led to nothing, next try in 19 s"
+        APP, "the driver was never started; 3 launches failed, next try in 19 s"
     )
 
 
@@ -136,7 +136,7 @@ def test_a_driver_that_hangs_is_restarted_and_one_that_starts_is_not():
     known = AppMemory(beat_ms=NOW - SILENT_MS, changed_ms=NOW - SILENT_MS - 1)
     decision, _ = once(hung, known)
     assert decision == Launch(
-        APP, "its driver is alive but has not beaten for 90 s", "B:1:1", restart=True
+        APP, "the driver is alive but wrote no status for 90 s", "B:1:1", restart=True
     )
     assert once(hung, replace(known, launched_ms=NOW - 1000))[0] == Leave(APP, "up")
 
@@ -153,12 +153,12 @@ def test_a_driver_on_another_host_is_judged_by_changes_and_not_by_its_clock():
     decision, known = once(there, known)
     assert decision == Leave(APP, "up on there, process 7")
     decision, _ = once(there, known, NOW + FOREIGN_STALE_MS)
-    assert decision == Launch(APP, "its driver is gone", "B:1:1")
+    assert decision == Launch(APP, "the driver has exited", "B:1:1")
 
 
 def test_a_fresh_beat_of_another_host_is_given_time_to_change():
     there = look(statuses=(beat(NOW - 1000, "there"),))
-    assert once(there)[0] == Leave(APP, "looking whether there still copies")
+    assert once(there)[0] == Leave(APP, "checking whether there still copies")
     stopped = look(statuses=(beat(NOW - 1000, "there", state="STOPPED"),))
     assert isinstance(once(stopped)[0], Launch)
 

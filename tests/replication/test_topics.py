@@ -161,10 +161,10 @@ def test_a_plan_reads_as_a_list_of_sentences():
         Refuse("e", "why not"),
     ]
     assert [explain_action(each) for each in actions] == [
-        "create a: 1 partition, replication factor 3, retention.ms=1 (it is missing)",
-        "create b: 4 partitions, the broker's default replication factor (it is missing)",
-        "grow c to 6 partitions (the source has more)",
+        "create a: 1 partition, replication factor 3, retention.ms=1 (the topic is missing)",
+        "create b: 4 partitions, the broker's default replication factor (the topic is missing)",
+        "increase c to 6 partitions (the source has more partitions)",
         "alter c: a.b: not set -> 1, why; c.d: unset (was 2), so",
-        "keep d as it is: why",
+        "leave d unchanged: why",
         "refuse e: why not",
     ]

@@ -80,6 +80,6 @@ def test_with_the_clusters_every_topic_is_shown_and_what_matched_nothing():
 
 def test_a_cluster_that_is_silent_is_told_and_the_file_is_drawn_all_the_same():
     config = a_config(flow("A"))
-    found = with_topics(drawn(config), [], ["C: no answer in time"])
-    assert found.problems == ("C: no answer in time",)
+    found = with_topics(drawn(config), [], ["C: no response in time"])
+    assert found.problems == ("C: no response in time",)
     assert topics(found, "A->C") == (TopicName("orders", "orders"),)

@@ -112,7 +112,10 @@ def test_a_failure_is_logged_once_until_it_is_another_or_over():
         run.said = "fine"
         for _ in range(3):
             flow.tick(EVERY.total_seconds())
-    assert [each["event"] for each in logs] == ["duty failed", "duty works again"]
+    assert [each["event"] for each in logs] == [
+        "background task failed",
+        "background task recovered",
+    ]
     assert (flow.reports[0].ok, flow.reports[0].summary) == (False, "B is silent")
     assert (flow.reports[-1].ok, flow.reports[-1].summary) == (True, "fine")
 
@@ -124,7 +127,7 @@ def test_a_fault_of_ours_ends_neither_the_driver_nor_the_duty():
         for _ in range(3):
             flow.tick(EVERY.total_seconds())
     assert run.runs == 3
-    assert flow.reports[0].summary == "a fault in Isthmus: ZeroDivisionError: oh"
+    assert flow.reports[0].summary == "internal error: ZeroDivisionError: oh"
 
 
 def test_runs_are_counted_and_the_last_one_is_remembered():

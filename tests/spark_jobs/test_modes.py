@@ -47,8 +47,8 @@ def test_bl_083_a_topic_whose_configs_are_hidden_may_be_compacted():
         ("b", "A.b"): Mode.TRANSACTIONAL,
     }
     assert modes.unseen == (
-        "configs cannot be seen: our user needs DESCRIBE_CONFIGS on topic b of the source; they "
-        "may be compacted, so they are copied in transactions"
+        "configs cannot be read: Isthmus' user needs DESCRIBE_CONFIGS on topic b of the source; "
+        "they may be compacted, so they are copied in transactions"
     )
 
 
@@ -77,7 +77,7 @@ def test_the_operator_may_choose_for_all_topics():
     ("theirs", "ours", "told"),
     [
         pytest.param(
-            "CreateTime", "LogAppendTime", "records of A.a get the target's own", id="ours"
+            "CreateTime", "LogAppendTime", "records of A.a get the target's append time", id="ours"
         ),
         pytest.param("LogAppendTime", "LogAppendTime", "", id="both"),
         pytest.param("LogAppendTime", "CreateTime", "", id="theirs"),
@@ -96,7 +96,7 @@ def test_bl_043_that_the_target_puts_its_own_time_on_records_is_told(theirs, our
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(0, ""), (1, "1 partition is transactional"), (2, "2 partitions are tran")]
+    ("count", "told"), [(0, ""), (1, "1 partition uses transactions"), (2, "2 partitions use tran")]
 )
 def test_what_is_transactional_is_counted_for_people(count, told):
     plans = [PartitionPlan(TopicPartition("a", n), TopicPartition("a", n)) for n in range(2)]
@@ -112,5 +112,5 @@ def test_what_is_copied_at_least_once_says_which_rights_would_change_that():
     told = weaker(2, "A->B", asked=False)
     assert told.startswith("2 partitions at least once: the target does not grant")
     assert "isthmus.A->B" in told
-    assert weaker(1, "A->B", asked=True) == "1 partition at least once: as copy.delivery says"
+    assert weaker(1, "A->B", asked=True) == "1 partition at least once: set by copy.delivery"
     assert weaker(0, "A->B", asked=False) == ""

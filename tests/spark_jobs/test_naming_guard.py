@@ -126,7 +126,7 @@ def test_bl_039_same_topics_of_two_sources_merge_and_the_plan_says_so():
     target.filled = {"orders"}
     made = run.plan("C->B", TopicCluster(orders=2), target)
     assert (targets(made), made.refused) == (["orders-0", "orders-1"], "")
-    assert "orders: orders of A and orders of C merge here" in made.notes
+    assert "orders: orders of A and orders of C merge into this topic" in made.notes
 
 
 def test_two_sources_that_meet_by_chance_are_kept_apart_until_confirmed():
@@ -159,7 +159,7 @@ def test_bl_028_one_cluster_under_two_names_is_refused_with_both():
     cluster = TopicCluster(orders=1)
     with pytest.raises(ConfigError, match="A and B are the same cluster") as caught:
         Run(flow()).plan("A->B", cluster, cluster)
-    assert "take A->B out" in str(caught.value)
+    assert "remove A->B" in str(caught.value)
 
 
 def test_bl_027_two_replicators_that_swap_their_aliases_make_no_names_grow():
@@ -197,5 +197,5 @@ def test_a_policy_in_python_that_fails_for_one_topic_stops_that_one_alone(tmp_pa
     assert targets(made) == ["orders.copy-0"]
     assert made.refused == (
         "odd: matched but not replicated: the naming policy python:picky_names:Picky: "
-        "format_remote_topic('A', 'odd') returned None where a name was due"
+        "format_remote_topic('A', 'odd') returned None instead of a topic name"
     )

@@ -25,7 +25,7 @@ def waiting(monkeypatch) -> Driver:
 
 def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_said_once(waiting):
     answers = [ClusterUnavailable("B: connection refused")] * 3
-    answers += [ClusterUnavailable("B: no answer in time"), None]
+    answers += [ClusterUnavailable("B: no response in time"), None]
 
     def ask() -> None:
         if (answer := answers.pop(0)) is not None:
@@ -33,7 +33,7 @@ def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_said_once(w
 
     with capture_logs() as logs:
         waiting._patiently(ask)
-    assert [each["reason"] for each in logs] == ["B: connection refused", "B: no answer in time"]
+    assert [each["reason"] for each in logs] == ["B: connection refused", "B: no response in time"]
     assert not answers
 
 
@@ -64,7 +64,7 @@ def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again
     assert driving.said == []
     shutil.rmtree(tmp_path)
     driving._drive(SimpleNamespace(alive=True), list)
-    assert driving.said == [f"somebody has deleted Spark's files in {tmp_path}"]
+    assert driving.said == [f"Spark's files were deleted in {tmp_path}"]
 
 
 class AnEpoch:
@@ -96,7 +96,7 @@ def flow(monkeypatch) -> FlowDriver:
 def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
     assert flow.hopeless == ""
     flow._lookout.stateless = "x"
-    assert flow.hopeless == "x is gone from the target of A->B"
+    assert flow.hopeless == "x was deleted on the target of A->B"
 
 
 def pass_time(flow, seconds: int) -> None:
@@ -166,7 +166,7 @@ def test_a_driver_ends_when_one_of_its_flows_stalls_and_beats_for_each(driving):
     driving._flows = [a_driven_flow(), a_driven_flow(stalls=True)]
     beats = []
     driving._drive(SimpleNamespace(alive=True), lambda: beats.append(1))
-    assert driving.said == ["an epoch of A->B does not end: a process that copies hangs"]
+    assert driving.said == ["an epoch of A->B does not end: a Spark worker process hangs"]
     assert len(beats) == 2
 
 

@@ -68,7 +68,7 @@ def test_a_topic_that_grew_grows_on_the_target():
     [
         pytest.param({"replication_factor": 2}, "refuse A.orders: ", id="too few brokers"),
         pytest.param(
-            {"enabled": False}, "refuse A.orders: it is missing", id="creation switched off"
+            {"enabled": False}, "refuse A.orders: the topic is missing", id="creation switched off"
         ),
     ],
 )
@@ -147,6 +147,6 @@ def test_a_flow_that_may_not_hear_another_application_is_planned_and_says_so():
         TopicCluster(orders=1, clicks=1), TopicCluster()
     )
     assert len(made.partitions) == 2
-    assert made.remark.startswith("names that C->B begins to use are not seen before it copies")
+    assert made.remark.startswith("new topic names of C->B cannot be checked before it copies")
     assert made.remark in made.notes
     assert made.refused == ""

@@ -53,4 +53,4 @@ def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends(monkeypatch, silen
     hung._flows = [flow]
     hung._drive = lambda *_: silence.wait(10)
     hung._loop(None)
-    assert said == ["nothing moves in this driver, Spark's JVM may hang"]
+    assert said == ["the driver's main loop hangs; Spark's JVM may not respond"]

@@ -37,7 +37,7 @@ def test_the_next_step(now, step):
 @pytest.mark.parametrize(
     ("now", "state", "reason"),
     [
-        pytest.param({}, FlowState.STARTING, "looking at both clusters", id="new"),
+        pytest.param({}, FlowState.STARTING, "reading both clusters", id="new"),
         pytest.param(READY, FlowState.STARTING, "starting Spark", id="planned"),
         pytest.param(COPYING, FlowState.RUNNING, "", id="copying"),
         pytest.param({**COPYING, "trouble": "old"}, FlowState.RUNNING, "", id="recovered"),
@@ -71,7 +71,7 @@ def test_the_next_step(now, step):
         pytest.param(
             {**READY, "desired": Desired.PAUSE},
             FlowState.PAUSED,
-            "paused by a person; resume it to go on",
+            "paused by an operator; resume the flow to continue",
             id="paused",
         ),
         pytest.param({**READY, "desired": Desired.STOP}, FlowState.STOPPED, "", id="stopped"),

@@ -265,6 +265,6 @@ def test_a_clock_that_is_set_back_makes_no_old_answer_young(survey, sides, clock
 
 def test_a_source_of_which_nothing_is_wanted_is_asked_all_the_same(survey, sides):
     _, source = sides
-    source.answer = ClusterUnavailable("asking for the cluster id at A: refused")
+    source.answer = ClusterUnavailable("reading the cluster id at A: refused")
     found = survey.look([])
     assert (found.source_answers, source.asked) == (False, 1)

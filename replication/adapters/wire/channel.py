@@ -186,7 +186,7 @@ class Channel:
         at = self._held = 0
         while end - at >= _SIZE:
             if not self._open:
-                self._lost(OSError("an answer that nobody asked for"))
+                self._lost(OSError("a response without a request"))
                 return
             size = int.from_bytes(self._first[at : at + _SIZE], "big")
             at += _SIZE
@@ -203,5 +203,5 @@ class Channel:
         self._first[: self._held] = bytes(self._first[at:end])
 
     def _lost(self, cause: OSError | None) -> None:
-        reason = cause or "the broker closed it"
+        reason = cause or "the broker closed the connection"
         self.close(ClusterUnavailable(f"connection to {self.where}: {reason}"))

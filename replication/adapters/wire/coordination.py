@@ -78,8 +78,8 @@ class Coordination:
             if answer.error_code == ErrorCode.NONE:
                 return _granted(answer)
             if answer.error_code not in TRY_AGAIN:
-                raise _problem("asking for a producer id", {answer.error_code})
-        raise ClusterUnavailable("asking for a producer id: no broker has one")
+                raise _problem("requesting a producer id", {answer.error_code})
+        raise ClusterUnavailable("requesting a producer id: no broker answered")
 
     async def add(
         self,

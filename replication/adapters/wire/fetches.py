@@ -47,7 +47,7 @@ class Asked:
     def send(self, lines: Lines, channel: Channel) -> None:
         """Send it, unless it waited for the connection for so long that its turn is over."""
         if self.options.session is not self.session:
-            self.answer(None, SessionLost(f"fetching from {channel.where}: given up"))
+            self.answer(None, SessionLost(f"fetching from {channel.where}: cancelled"))
             return
         version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, NO_VERSION).highest)
         body = framing.fetch_request(self.entries, self.options, version)
@@ -111,7 +111,7 @@ class Fetches:
             channel = await self._lines.channel(node, asked.options.line)
             asked.send(self._lines, channel)
         except asyncio.CancelledError:
-            asked.answer(None, ClusterUnavailable(f"fetching from broker {node}: given up"))
+            asked.answer(None, ClusterUnavailable(f"fetching from broker {node}: cancelled"))
             raise
         except Exception as problem:  # noqa: BLE001 -- who asked is to hear of it
             asked.answer(None, problem)
@@ -127,4 +127,4 @@ def _problem(channel: Channel, error: int, session: FetchSession | None) -> Clus
 
 def malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
     """Return what to say of an answer that cannot be read."""
-    return ClusterUnavailable(f"an answer of {channel.where} cannot be read: {problem}")
+    return ClusterUnavailable(f"decoding a response of {channel.where}: {problem}")

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 WHY: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",
-    ErrorCode.UNKNOWN_MEMBER_ID: "it has live members there",
-    ErrorCode.ILLEGAL_GENERATION: "it has live members there",
-    ErrorCode.REBALANCE_IN_PROGRESS: "it is rebalancing there",
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "we may not read the topic there",
+    ErrorCode.UNKNOWN_MEMBER_ID: "it has active members on the target",
+    ErrorCode.ILLEGAL_GENERATION: "it has active members on the target",
+    ErrorCode.REBALANCE_IN_PROGRESS: "it is rebalancing on the target",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Isthmus' user needs READ on the topic on the target",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: (
-        "we may not read the group there (READ on the group and its topics is needed)"
+        "Isthmus' user needs READ on the group and its topics on the target"
     ),
-    ErrorCode.GROUP_ID_NOT_FOUND: "it is no group that commits offsets there",
-    ErrorCode.STALE_MEMBER_EPOCH: "it has live members there",
+    ErrorCode.GROUP_ID_NOT_FOUND: "on the target it is not a consumer group that commits offsets",
+    ErrorCode.STALE_MEMBER_EPOCH: "it has active members on the target",
 }
 _Topic = OffsetCommitRequest.OffsetCommitRequestTopic
 _Partition = _Topic.OffsetCommitRequestPartition

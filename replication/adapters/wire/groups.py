@@ -163,7 +163,7 @@ class Groups:
 
         async def one(action: CommitGroup) -> str:
             node = action.node if action.node >= 0 else homes.get(action.group)
-            why = "no broker is its coordinator now"
+            why = "it has no coordinator"
             for pause in _PAUSES_S:
                 if node is not None:
                     async with turns[node]:

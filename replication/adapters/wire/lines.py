@@ -86,7 +86,7 @@ class Lines:
 
     async def any_channel(self) -> Channel:
         """Return a channel to any broker, the known ones first. Raises what the last one said."""
-        problem: Exception = ClusterUnavailable("no broker is known")
+        problem: Exception = ClusterUnavailable("no broker is reachable")
         for node in sorted(
             self.brokers, key=lambda each: (self.ready(each, "call") is None, -each)
         ):
@@ -101,7 +101,9 @@ class Lines:
         low, high = channel.line.versions.get(request.API_KEY, NO_VERSION)
         version = min(highest, high)
         if version < low:
-            raise ClusterRejected(f"{channel.where} knows no version of {request.name} that we do")
+            raise ClusterRejected(
+                f"{channel.where} supports no version of {request.name} that Isthmus supports"
+            )
         request.API_VERSION = version
         request.with_header(correlation_id=next(self._correlation), client_id=self._client_id)
         response = request.header.get_response_class()
@@ -170,7 +172,7 @@ class Lines:
             now = time.monotonic()
             for key, channel in list(self._channels.items()):
                 if channel.overdue(now):
-                    channel.close(ClusterUnavailable(f"{channel.where}: no answer in time"))
+                    channel.close(ClusterUnavailable(f"{channel.where}: no response in time"))
                 elif channel.error is None and _expiring(channel):
                     self._begin_dial(*key).add_done_callback(_hear)
 

@@ -43,7 +43,10 @@ class TopicListing:
         self._turn = threading.Lock()
 
     def topics(self) -> dict[str, TopicInfo]:
-        """Return all topics that the credentials may see, internal ones too."""
+        """Return all topics that the credentials may describe by name, internal ones too.
+
+        Raises ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
+        """
         with self._turn:
             try:
                 return self._loop.run_until_complete(self._ask())
@@ -63,7 +66,7 @@ class TopicListing:
                 return await self._list()
         except TimeoutError as problem:
             self._lines.drop("call")
-            told = f"listing the topics at {self._address}: no answer in time"
+            told = f"listing the topics at {self._address}: no response in time"
             raise ClusterUnavailable(told) from problem
 
     async def _list(self) -> dict[str, TopicInfo]:
@@ -75,7 +78,7 @@ class TopicListing:
         try:
             return read_topics(frame)
         except MALFORMED as problem:
-            told = f"listing the topics at {channel.where}: its answer cannot be read: {problem}"
+            told = f"listing the topics at {channel.where}: decoding the response: {problem}"
             raise ClusterUnavailable(told) from problem
 
 

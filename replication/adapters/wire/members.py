@@ -35,5 +35,5 @@ async def members(
             if error in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
                 return len(described.members)
         if error not in COORDINATOR_MOVED:
-            raise ClusterRejected(f"asking for group {group}: error {error}")
-    raise ClusterUnavailable(f"asking for group {group}: its coordinator is not ready")
+            raise ClusterRejected(f"describing group {group}: error {error}")
+    raise ClusterUnavailable(f"describing group {group}: its coordinator is not ready")

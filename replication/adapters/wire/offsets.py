@@ -54,9 +54,9 @@ class Offsets:
                 if error == ErrorCode.NONE:
                     return offset
                 if error not in TRY_AGAIN:
-                    raise ClusterRejected(f"asking for an offset of {partition}: error {error}")
+                    raise ClusterRejected(f"requesting an offset of {partition}: error {error}")
             await self._stale.ask(partition.topic)
-        raise ClusterUnavailable(f"asking for an offset of {partition}: no leader answers")
+        raise ClusterUnavailable(f"requesting an offset of {partition}: the leader does not answer")
 
     async def _refresh_all(self, topics: Sequence[str]) -> dict[str, None]:
         await self._refresh(topics)

@@ -243,7 +243,7 @@ def test_bl_103_a_short_outage_of_the_end_point_is_survived(end_point, monkeypat
     now[0] += 0.9 * kind.lifetime_s
     assert provider.token() == "t1"
     now[0] += 0.2 * kind.lifetime_s
-    with pytest.raises(ClusterUnavailable, match=r"asking http.* for a token: HTTP 503"):
+    with pytest.raises(ClusterUnavailable, match=r"requesting a token from http.*: HTTP 503"):
         provider.token()
 
 

@@ -120,7 +120,7 @@ def test_an_encrypted_key_without_its_password_is_refused(tmp_path):
 
 
 def test_a_key_store_without_a_key_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="holds no private key"):
+    with pytest.raises(ConfigError, match="contains no private key"):
         owned(pem(tmp_path / "k.pem", ME.chain_pem))
 
 

@@ -173,7 +173,7 @@ def test_a_format_that_is_not_known_is_refused_with_its_place():
     with pytest.raises(CorruptBatch) as caught:
         list(read(batch, "orders-3"))
     assert str(caught.value) == (
-        "reading orders-3 at offset 15: message format 3, which is not known here"
+        "reading orders-3 at offset 15: message format 3, which is not supported"
     )
 
 

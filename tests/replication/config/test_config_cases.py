@@ -673,7 +673,7 @@ def test_a_policy_in_python_that_misbehaves_is_refused_at_its_line(tmp_path):
     (finding,) = errors(found(tmp_path, own_policy(tmp_path, "Broken")))
     assert finding.line == 5
     assert finding.message.endswith(
-        "format_remote_topic('A', 'orders') returned b'orders' where a name was due"
+        "format_remote_topic('A', 'orders') returned b'orders' instead of a topic name"
     )
 
 
@@ -690,7 +690,7 @@ def test_every_fault_of_a_map_file_is_named_with_its_line(tmp_path):
     path.write_text("orders\nC:a = b\n")
     messages = [each.message for each in found(tmp_path, TWO + "topics.map.file = names.map\n")]
     assert f"{path}:1: 'orders' has no =: write source-topic = target-topic" in messages
-    assert f"{path}:2: 'C' is no cluster; known: A, B" in messages
+    assert f"{path}:2: 'C' is not a cluster; known: A, B" in messages
 
 
 def test_a_map_file_that_is_not_there_is_an_error(tmp_path):
@@ -715,7 +715,9 @@ def test_topics_of_a_file_that_would_meet_by_chance_are_warned_of(tmp_path):
     )
     lines = text.replace("A, B", "A, B, C") + "topics = a, b\ntopics.map.file = names.map\n"
     (warned,) = about(found(tmp_path, lines), "topics.map.file")
-    assert warned.startswith("warning: will not be copied: x: a of A and b of B would mix here")
+    assert warned.startswith(
+        "warning: will not be copied: x: a of A and b of B would merge into this topic"
+    )
 
 
 @pytest.mark.parametrize("beats", ["true", "false"])

@@ -46,8 +46,8 @@ def test_what_was_copied_behind_the_stored_position_is_not_copied_again():
     assert isinstance(step, TakeOver)
     assert (step.next, step.beyond) == (10, 2)
     assert explain(step) == (
-        "orders-0 -> A.orders-0: stored position 7, 2 more are there already; goes on at 10 "
-        "(90 left): the target ends with the source's record 9"
+        "orders-0 -> A.orders-0: stored position 7, 2 more are on the target already; "
+        "continues at 10 (90 left): the target ends with source record 9"
     )
 
 
@@ -60,7 +60,7 @@ def test_without_a_stored_position_the_content_alone_says_it():
 def test_what_was_never_copied_begins_like_a_new_partition():
     step = decided(None, (), range(20), ends(target=(0, 0)))
     assert isinstance(step, Begin)
-    assert "nothing was copied yet" in explain(step)
+    assert "no record was copied yet" in explain(step)
 
 
 def test_what_the_source_no_longer_has_needs_no_proof_where_nothing_comes_after_it():
@@ -89,11 +89,17 @@ def test_offsets_without_records_before_the_stored_position_are_no_doubt():
 @pytest.mark.parametrize(
     ("stored", "copy", "source", "why"),
     [
-        pytest.param(12, range(10), range(20), "record 9, before that", id="the target lost some"),
+        pytest.param(
+            12,
+            range(10),
+            range(20),
+            "record 9, before the stored position",
+            id="the target lost some",
+        ),
         pytest.param(12, (), range(20), "partition is empty", id="it lost all"),
         pytest.param(12, (77, 78), range(20), "no record at the target's end", id="other content"),
         pytest.param(None, (77,), range(20), "no record at the target's end", id="no position"),
-        pytest.param(120, range(10), range(20), "it was made anew", id="another source topic"),
+        pytest.param(120, range(10), range(20), "it was recreated", id="another source topic"),
     ],
 )
 def test_what_the_content_contradicts_is_not_taken_over(stored, copy, source, why):
