@@ -110,9 +110,7 @@ class Appending:
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
                 lane.suffer(
-                    Trouble(
-                        Remedy.RETRY, str(error or "the target's response left the partition out")
-                    )
+                    Trouble(Remedy.RETRY, str(error or "the target's response lacks the partition"))
                 )
             elif not ack.error:
                 self._appended(lane, piece, ack.base)

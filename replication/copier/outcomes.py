@@ -60,7 +60,7 @@ _APPEND_LATER: dict[int, str] = {
     ),
 }
 _COUNT_AGAIN: dict[int, str] = {
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target rejected the sequence number as out of order",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target rejected the sequence as out of order",
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target already has the batch",
     ErrorCode.INVALID_PRODUCER_EPOCH: "a newer producer fenced ours",
     ErrorCode.INVALID_TXN_STATE: "the target has no such open transaction",
