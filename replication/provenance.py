@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.model import BY_ID
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ Via = tuple[str, ...]  # ids of the clusters that records came by, their birthpl
 BORN_HERE: Via = ()
 _NO_PRODUCER = -1
 _MOST_KNOWN = 100_000  # producer ids that are known to be nobody's copies
-BY_ID, BY_HEADERS = "producer-id", "headers"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.provenance import BY_ID, Origins, rule_of
+from replication.model import BY_ID
+from replication.provenance import Origins, rule_of
 from replication.stamps import Birthplace, Recast
 from replication.state import PRODUCERS_TOPIC
 
