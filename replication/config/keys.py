@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from replication.config import client_keys, mm2_keys, own_keys, values
-from replication.config.mm2_keys import Fate, Key
+from replication.config.mm2_keys import Fate, KnownKey
 from replication.config.providers import PREFIX as PROVIDERS
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
         _judge_unknown(value, scoped, notes)
 
 
-def lookup(scoped: Scoped) -> Key | None:
+def lookup(scoped: Scoped) -> KnownKey | None:
     """Return what is known of a key, by its scope; client settings are not among them."""
     name = scoped.name
     match scoped.scope:
@@ -140,7 +140,7 @@ def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) ->
         )
 
 
-def _judge_known(known: Key, value: Value, scoped: Scoped, notes: Notes) -> None:
+def _judge_known(known: KnownKey, value: Value, scoped: Scoped, notes: Notes) -> None:
     if scoped.scope == "top" and scoped.name not in _TOP:
         notes.info(value.at, f"has no effect: {known.why or 'not read at the top level'}")
     elif known.fate is Fate.NO_EFFECT:

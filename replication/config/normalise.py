@@ -95,7 +95,7 @@ def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.
         return dialect.secret_value(value.text, jaas=name == "sasl.jaas.config")
     known = lookup(scoped)
     kind = known.kind if known else "string"
-    if name == "topics.regex" or name.startswith("topics.rename."):
+    if kind == "pattern" or name.startswith("topics.rename."):
         return _one_pattern(value.text)
     if kind in _LISTS or name == "bootstrap.servers":
         return dialect.list_value(value.text, pattern=kind == "patterns")

@@ -28,7 +28,7 @@ def read_rename(
 
     ``${clusters.A}`` stands for A and limits the rule to flows from A.
     """
-    replacement = read.text(_REPLACEMENT, "")
+    replacement = read.text(_REPLACEMENT)
     regex = read.text(_REGEX, "(.+)")
     at = read.props.get(_REPLACEMENT, Value("", _REPLACEMENT)).at
     if not replacement:
@@ -56,9 +56,7 @@ def read_rename(
 def _pattern(read: Reader, regex: str, notes: Notes) -> str:
     at = read.props.get(_REGEX, Value("", _REGEX)).at
     if re.fullmatch(r"\$\d", regex):
-        whole = "|".join(read.items("topics", (".*",)))
-        if (written := read.props.get("topics.regex")) is not None:
-            whole = read.resolve(written.text).strip()
+        whole = "|".join(_topics(read))
         notes.warn(at, f"{regex} is a reference, not a pattern: taken as the whole match of "
                    "topics.regex", f"{_REGEX} = ({whole})")  # fmt: skip
         regex = f"({whole})"
@@ -67,3 +65,10 @@ def _pattern(read: Reader, regex: str, notes: Notes) -> str:
     except Untranslatable as error:
         notes.error(at, str(error), f"e.g. {_REGEX} = (.+)")
         return "(.+)"
+
+
+def _topics(read: Reader) -> tuple[str, ...]:
+    """Return the patterns that the file selects topics by; ``topics.regex`` goes first here."""
+    written = read.props.get("topics.regex", read.props.get("topics"))
+    found = written.parsed if written else None
+    return found if isinstance(found, tuple) else (".*",)

@@ -9,9 +9,9 @@ from replication.config.client_keys import KNOWN
 from replication.config.findings import errors
 from replication.config.load import load_config
 from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
-from replication.config.topology import circles
 from replication.errors import ConfigError
 from replication.policy import policy_for
+from replication.topology import circles
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
 
@@ -278,7 +278,7 @@ def test_bl_016_an_empty_topic_list_selects_nothing_with_a_warning(tmp_path):
     selection = result.config.flows[0].selection
     assert (selection.topics, selection.topics_exclude) == ((), ())
     assert about(result.findings, "topics") == [
-        "warning: is empty, so that no topic is copied → topics = .*"
+        "warning: is empty: no topic is copied → topics = .*"
     ]
 
 
@@ -457,8 +457,8 @@ def test_metrics_are_served_where_the_file_says(tmp_path):
 @pytest.mark.parametrize(
     ("port", "message"),
     [
-        ("65536", "error: 65536 is no port: 65535 is the highest → correct the value"),
-        ("-1", "error: -1 is too small: 0 is the least → correct the value"),
+        ("65536", "error: 65536 is not a port: the highest is 65535 → correct the value"),
+        ("-1", "error: -1 is below the minimum of 0 → correct the value"),
     ],
 )
 def test_what_is_no_port_is_told(tmp_path, port, message):
