@@ -152,8 +152,8 @@ def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
     for key in [key for key, wanted in keys.items() if wanted]:
         notes.info(
             read.props.get(key, Value("", key)).at,
-            "every batch is decoded and encoded anew for it, which costs many times the CPU time "
-            "of passing batches on as they are",
+            "decodes and encodes every batch, which costs many times the CPU time of copying "
+            "batches unchanged",
         )
 
 

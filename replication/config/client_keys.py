@@ -86,7 +86,7 @@ KINDS_OF_VALUES: dict[str, str] = {
     **{name: key.kind for name, key in known(Level.CONSUMER).items()},
 }
 
-_BATCHES = "record batches pass through as the source's producers made them"
+_BATCHES = "record batches are copied unchanged"
 _SIZES = "read-ahead is bounded by copy.buffer.bytes instead"
 _ACKED = "every append is idempotent and waits for all in-sync replicas"
 _NO_GROUP = "source partitions are assigned to units, no consumer group is joined"

@@ -89,7 +89,7 @@ def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:
     try:
         return parse_properties(decode(path.read_bytes()))
     except MalformedEscape as error:
-        notes.error(("", error.line), str(error), r"\\u for a backslash and a u")
+        notes.error(("", error.line), str(error), r"write \\u for a backslash and a u")
         return ()
     except OSError as error:
         raise ConfigError(f"reading {path}: {error.strerror}") from None

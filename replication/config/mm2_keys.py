@@ -46,7 +46,7 @@ def _names(text: str) -> list[str]:
 
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
-_GROUPS = "groups are listed anew in every round"
+_GROUPS = "groups are listed again in every round"
 _EXACT = "copying is always exactly once"
 _PLUGIN = "plug-ins written in Java cannot run here"
 _N, _L, _R = Fate.NO_EFFECT, Fate.LATER, Fate.REFUSED
@@ -66,7 +66,7 @@ CONNECTOR: dict[str, KnownKey] = {
     "errors.retry.delay.max.ms": KnownKey(
         "interval", _N, "an append is retried until the broker answers"
     ),
-    "errors.tolerance": KnownKey("choice none|all", _N, "records are never skipped in silence"),
+    "errors.tolerance": KnownKey("choice none|all", _N, "records are never skipped silently"),
     "errors.log.enable": KnownKey("boolean", _N, "errors are always logged"),
     "errors.log.include.messages": KnownKey("boolean", _N, "records are never logged"),
     "enabled": KnownKey("boolean"),
@@ -74,9 +74,7 @@ CONNECTOR: dict[str, KnownKey] = {
     "target.cluster.alias": KnownKey(fate=_N, why=_DRIVER),
     "admin.timeout.ms": KnownKey("interval", _N, "admin requests have a time-out of their own"),
     "forwarding.admin.class": KnownKey(fate=_R, why=_PLUGIN),
-    "metric.reporters": KnownKey(
-        "list", _N, "measurements are published by Isthmus itself, where metrics.port says"
-    ),
+    "metric.reporters": KnownKey("list", _N, "Isthmus serves its own metrics at metrics.port"),
     "topic.filter.class": KnownKey(fate=_R, why=_PLUGIN),
     "config.property.filter.class": KnownKey(fate=_R, why=_PLUGIN),
     "refresh.topics.enabled": KnownKey(
@@ -180,7 +178,7 @@ RENAMED = {
 }
 REMOVED = {
     "use.incremental.alter.configs": "settings are always altered one by one",
-    "add.source.alias.to.metrics": "measurements always name the source",
+    "add.source.alias.to.metrics": "metrics always name the source",
 }
 
 # Classes that do what we do anyway.

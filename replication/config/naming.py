@@ -70,7 +70,7 @@ def _policy(
     if known is None:
         notes.error(
             declared.at,
-            f"{values.shown(declared.text)} is not known, and Java classes cannot be loaded here",
+            f"{values.shown(declared.text)} is not a known policy; Java classes cannot be loaded",
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )
@@ -134,12 +134,12 @@ def _check_separator(
     if not separator and prefixes:
         notes.error(
             setting.at,
-            "is empty: with prefixes the source of a topic could not be told from its name",
+            "is empty: prefixed names would not show the source of a topic",
             "replication.policy.separator = .",
         )
     elif not _LEGAL.fullmatch(separator):
-        notes.error(setting.at, f"{values.shown(separator)} cannot be part of a topic's name",
-                    "letters, digits, dot, underscore, dash")  # fmt: skip
+        notes.error(setting.at, f"{values.shown(separator)} is not allowed in a topic name",
+                    "use letters, digits, dot, underscore, dash")  # fmt: skip
     if prefixes and not _LEGAL.fullmatch(flow[0]):
-        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot begin a topic's name",
-                    "letters, digits, dot, underscore, dash")  # fmt: skip
+        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot start a topic name",
+                    "use letters, digits, dot, underscore, dash")  # fmt: skip

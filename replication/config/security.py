@@ -53,7 +53,7 @@ def _check_sasl(
         return
     wanted = parsed.resolve(mechanism.text).strip().upper()
     if wanted not in _MODULES.get(module, (wanted,)):
-        notes.error(jaas.at, f"{module} does not serve {wanted}",
+        notes.error(jaas.at, f"{module} does not support {wanted}",
                     f"sasl.mechanism = {_MODULES[module][-1]}")  # fmt: skip
 
 
@@ -64,5 +64,5 @@ def _check_files(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes
             continue
         file = located(parsed.resolve(setting.text), parsed.path.parent)
         if not file.is_file():
-            notes.warn(setting.at, f"there is no file {file}; connecting will fail",
-                       "a JKS, PKCS12 or PEM file")  # fmt: skip
+            notes.warn(setting.at, f"the file {file} does not exist; clients will fail to connect",
+                       "provide a JKS, PKCS12 or PEM file")  # fmt: skip

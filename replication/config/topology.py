@@ -24,7 +24,7 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
         if _addresses(source) & _addresses(target):
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
-                        "two clusters, or no flow between the two names")  # fmt: skip
+                        "name two clusters, or remove the flow between the two names")  # fmt: skip
     found = tuple(circles([flow for flow in flows if not flow.naming.prefixes_all]))
     for circle in found:
         _refuse_blind(circle, props, notes)
@@ -44,9 +44,10 @@ def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: N
         key = f"{flow.name}.cycle.prevention"
         notes.error(
             props.get(key, props.get("cycle.prevention", Value("", key))).at,
-            f"records would circle: {way} keep topic names and may copy the same topics, and "
+            f"replication cycle: {way} keep topic names and may copy the same topics, and "
             f"{flow.name} {lack}",
-            "cycle.prevention = producer-id, the default policy, or topics that do not overlap",
+            "set cycle.prevention = producer-id, use the default policy, or select topics that do "
+            "not overlap",
         )
 
 
@@ -74,11 +75,11 @@ def _lack(flow: Flow, circle: Sequence[Flow]) -> str:
     """Return what keeps a flow from telling copies; empty: nothing."""
     how = flow.cycle_prevention
     if how == BY_NAMES:
-        return "could not tell copies from other records, with cycle.prevention = names"
+        return "cannot distinguish copies from other records with cycle.prevention = names"
     if how == BY_HEADERS and not flow.provenance_headers:
-        return "writes no headers that the others could go by: it needs provenance.headers = true"
+        return "writes no headers for the other flows to read: set provenance.headers = true"
     if any(each.cycle_prevention != how for each in circle):
-        return f"has cycle.prevention = {how}, others not"
+        return f"has cycle.prevention = {how}, the others do not"
     return ""
 
 

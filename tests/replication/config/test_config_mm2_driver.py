@@ -83,7 +83,7 @@ def test_cfg_03_another_admin_class_is_refused_because_java_cannot_be_loaded(tmp
     (message,) = about(found(tmp_path, TWO + "forwarding.admin.class = com.example.Mine\n"),
                        "forwarding.admin.class")  # fmt: skip
     assert message == (
-        "error: is not supported: plug-ins written in Java cannot run here → take it out"
+        "error: is not supported: plug-ins written in Java cannot run here → remove it"
     )
 
 
