@@ -24,11 +24,10 @@ _MODULES = {
 
 def check_security(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes) -> None:
     """Note what would keep a client with these settings from connecting."""
-    protocol = settings.get("security.protocol", Value("PLAINTEXT"))
-    name = parsed.resolve(protocol.text).strip().upper()
-    if name in ("SASL_PLAINTEXT", "SASL_SSL"):
+    protocol = settings.get("security.protocol", Value("PLAINTEXT", parsed="PLAINTEXT"))
+    if protocol.parsed in ("SASL_PLAINTEXT", "SASL_SSL"):
         _check_sasl(settings, protocol, parsed, notes)
-    if name in ("SSL", "SASL_SSL"):
+    if protocol.parsed in ("SSL", "SASL_SSL"):
         _check_files(settings, parsed, notes)
 
 
@@ -51,8 +50,8 @@ def _check_sasl(
     except ConfigError as error:
         notes.error(jaas.at, str(error).removeprefix("sasl.jaas.config "), "correct the line")
         return
-    wanted = parsed.resolve(mechanism.text).strip().upper()
-    if wanted not in _MODULES.get(module, (wanted,)):
+    wanted = mechanism.parsed  # None: it is wrong, which was noted
+    if wanted is not None and wanted not in _MODULES.get(module, (wanted,)):
         notes.error(jaas.at, f"{module} does not support {wanted}",
                     f"sasl.mechanism = {_MODULES[module][-1]}")  # fmt: skip
 
