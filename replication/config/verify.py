@@ -146,6 +146,8 @@ def _hint(known: KnownKey) -> str:
         choices = "|".join(values.SASL_MECHANISMS)
     if name == "addresses":
         return "write host1:9092, host2:9092"
+    if name in ("duration", "interval"):
+        return "write a number and a unit, such as 30s"
     if known.least is not None:
         least = values.format_size(known.least) if name == "bytes" else known.least
         return f"write {least} or more"

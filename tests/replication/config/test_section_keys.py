@@ -119,11 +119,15 @@ def test_a_setting_of_the_copier_is_named_on_one_line_of_the_code(key):
 
 
 def test_a_value_that_is_wrong_is_noted_once_and_the_default_counts(tmp_path):
-    findings = found(tmp_path, TWO + "copy.buffer.bytes = 512\ntasks.max = 0\n")
+    lines = "copy.buffer.bytes = 512\ntasks.max = 0\ncopy.epoch.seconds = 0\n"
+    findings = found(tmp_path, TWO + lines)
     assert about(findings, "copy.buffer.bytes") == [
         "error: '512' is below the minimum of 1MiB → write 1MiB or more"
     ]
     assert about(findings, "tasks.max") == ["error: 0 is below the minimum of 1 → write 1 or more"]
+    assert about(findings, "copy.epoch.seconds") == [
+        "error: '0' is not longer than zero → write a number and a unit, such as 30s"
+    ]
 
 
 @pytest.mark.parametrize("factor", ["-1", "0"])
