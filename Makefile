@@ -6,7 +6,7 @@ READY := .venv/ready
 PACKAGES := replication spark_jobs orchestration
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke bench chaos test check fix lock clean
+.PHONY: help setup run smoke bench chaos test check fix docs lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,9 @@ check: $(READY) ## format, lint, import contracts, types
 fix: $(READY) ## let the formatter and the linter mend what they can
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
+
+docs: $(READY) ## renew the tables of settings in docs/configuration.md
+	@$(BIN)/python -m replication.config.docs_table
 
 lock: ## renew requirements.lock from pyproject.toml; needs uv
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --no-strip-extras \

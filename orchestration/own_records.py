@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 from replication.adapters.wire import connect
 from replication.copier.births import Births, appended_by, copied_by
-from replication.provenance import BY_HEADERS, rule_of
+from replication.model import BY_HEADERS
+from replication.provenance import rule_of
 from replication.routes import Routes
 from replication.stamps import birthplace, is_copied
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# What ``cycle.prevention`` tells copies by.
+BY_ID: Final = "producer-id"
+BY_HEADERS: Final = "headers"
+BY_NAMES: Final = "names"
 
 # What records and requests hold where there is nothing to say, as Kafka's RecordBatch names it.
 NO_PRODUCER_ID = -1

@@ -10,19 +10,11 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.config.model import MappedName
 from replication.naming_conflicts import illegal_reason
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-
-class MappedName(NamedTuple):
-    """One line: what ``topic`` of ``source`` (None: of any) is called on the target."""
-
-    source: str | None
-    topic: str
-    target: str
-    line: int = 0
 
 
 class Wrong(NamedTuple):

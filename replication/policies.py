@@ -6,9 +6,10 @@ Pure. ``stop`` parks the partition; each other choice lets it go on, and what is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from replication.model import PartitionState
+from replication.setting_key import Key
 
 if TYPE_CHECKING:
     from replication.model import Choice
@@ -18,16 +19,56 @@ STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What is done without a person when a partition gets into a state; ``stop`` parks it."""
+    """What is done without a person when a partition gets into a state; ``stop`` halts it."""
 
-    lost_range: str = "continue"  # or stop
-    source_recreated: str = "stop"  # or continue: all of the new topic follows
-    source_truncated: str = "stop"  # or continue from the source's end
-    target_reset: str = "stop"  # or continue from our position, or reseed from the source's start
-    target_foreign: str = "continue"  # or stop
-    target_exists: str = "stop"  # or continue: a topic of others, with records, is appended to
-    refused: str = "stop"  # or skip
-    dead_letters: bool = False  # a refused record that is skipped goes to the dead-letter topic
+    lost_range: Annotated[
+        str,
+        Key("on.lost.range", "choice continue|stop",
+            "the source's retention took records before they were copied: `continue` behind the "
+            "hole, or `stop`"),
+    ] = "continue"  # fmt: skip
+    source_recreated: Annotated[
+        str,
+        Key("on.source.recreated", "choice continue|stop",
+            "the source topic was deleted and recreated: `continue` copies all of the new one "
+            "behind the old records"),
+    ] = "stop"  # fmt: skip
+    source_truncated: Annotated[
+        str,
+        Key("on.source.truncated", "choice continue|stop",
+            "the source lost records that were copied (unclean leader election): `continue` from "
+            "where the source ends"),
+    ] = "stop"  # fmt: skip
+    target_reset: Annotated[
+        str,
+        Key("on.target.reset", "choice continue|reseed|stop",
+            "the target topic was emptied or recreated: `continue` leaves the hole, `reseed` "
+            "copies from the source's start"),
+    ] = "stop"  # fmt: skip
+    target_foreign: Annotated[
+        str,
+        Key("on.target.foreign", "choice continue|stop",
+            "a foreign producer writes to the target topic: `continue` reports it, `stop` halts "
+            "the partition"),
+    ] = "continue"  # fmt: skip
+    target_exists: Annotated[
+        str,
+        Key("on.target.exists", "choice continue|stop",
+            "the target already has a topic of this name, with records that Isthmus did not "
+            "write: `stop` leaves the topic out, `continue` appends to it"),
+    ] = "stop"  # fmt: skip
+    refused: Annotated[
+        str,
+        Key("on.refused", "choice skip|stop",
+            "the target rejects a single record (too large, no key on a compacted topic, a "
+            "timestamp out of range): `skip` leaves it out and notes its offset"),
+    ] = "stop"  # fmt: skip
+    dead_letters: Annotated[
+        bool,
+        Key("dead.letters.enabled", "boolean",
+            "a record that is skipped goes to `isthmus-dead-letters.<source>.internal` on the "
+            "target"),
+    ] = False  # fmt: skip
 
 
 # What a person may choose in each state, besides waiting for the cause to go.

@@ -21,9 +21,8 @@ from replication.own_policy import load_policy
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from replication.config.model import Flow
+    from replication.config.model import Flow, MappedName
     from replication.java_replacement import Template
-    from replication.name_map import MappedName
 
 _MOST_HOPS = 100  # of an operator's own policy whose names lead nowhere
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.model import NO_PRODUCER_ID
+from replication.model import BY_ID, NO_PRODUCER_ID
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Via = tuple[str, ...]  # ids of the clusters that records came by, their birthplace first
 BORN_HERE: Via = ()
 _MOST_KNOWN = 100_000  # producer ids that are known to be nobody's copies
-BY_ID, BY_HEADERS = "producer-id", "headers"
 
 
 @dataclass(frozen=True, slots=True)

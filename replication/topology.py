@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.config.topology import LITERAL, circles, may_share
 from replication.gaps import gap
 from replication.namer import Namer, rule_text
 from replication.naming_conflicts import Kind, TargetNames, find_conflicts, refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from replication.config.model import Config, Flow
     from replication.naming_conflicts import Conflict, Named
     from replication.planning import TargetPlan
     from replication.wanted import SourceSnapshot
 
+LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _ANY = "t"  # stands for whatever a pattern matches
 
 
@@ -172,3 +172,35 @@ def _seen(edge: Edge, source: SourceSnapshot, plan: TargetPlan) -> Edge:
         topics=(*copied, *left_out),
         gap=gap(source.selector, source.topics),
     )
+
+
+def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Yield each circle once: it begins at its flow with the smallest name.
+
+    A circle comes to each of its clusters once; longer ways round are made of these.
+    """
+    for first in sorted(flows, key=lambda flow: flow.name):
+        yield from _walk((first,), flows)
+
+
+def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    if path[-1].target == path[0].source:
+        if path[0].name == min(flow.name for flow in path):
+            yield path
+        return
+    been = {each.source for each in path[1:]}
+    for flow in flows:
+        if (
+            flow.source == path[-1].target
+            and flow.target not in been
+            and all(may_share(flow, each) for each in path)
+        ):
+            yield from _walk((*path, flow), flows)
+
+
+def may_share(one: Flow, other: Flow) -> bool:
+    """Say whether two flows may copy a topic of the same name; patterns are taken to overlap."""
+    topics = (set(one.selection.topics), set(other.selection.topics))
+    if all(set(topic) <= LITERAL for each in topics for topic in each):
+        return bool(topics[0] & topics[1])
+    return all(topics)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     Planner = Callable[[], Future[FlowPlan]]
 
 _SURE = 3
+_PAUSE_S = 2.0  # between two looks
 
 log = structlog.get_logger()
 
@@ -65,8 +65,7 @@ class Lookout:
                 self._looking = self._planner()
         elif self._looking.done():
             looking, self._looking = self._looking, None
-            pause_s = self._flow.copying.refresh_topics_every / timedelta(seconds=1)
-            self._look_at = time.monotonic() + pause_s
+            self._look_at = time.monotonic() + _PAUSE_S
             self._learn(looking)
 
     def tell(self, *, run: bool) -> None:

@@ -17,8 +17,7 @@ was said of the end of those may be heard once more.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +25,14 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from replication.assignment import plan_units
 from replication.copier.spec import UnitReport, UnitSpec
-from replication.model import Choice, PartitionPlan, TopicPartition
-from replication.policies import Policies
+from spark_jobs import unit_json
 from spark_jobs.appdir import FlowDir, read_json, write_json
 from spark_jobs.unit import COPIER, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from replication.model import PartitionPlan
 
 SCHEMA = (
     "unit int, epoch int, records long, bytes long, cpu_s double, started_ms long, ended_ms long, "
@@ -77,8 +77,8 @@ class EpochReader(DataSourceStreamReader):
         """Return the tasks of the epoch and tell the driver which plan they follow."""
         epoch = end["epoch"]
         if self._tasks is None or self._tasks[0] != epoch:
-            plan = read_json(self._directory.plan) or {"number": 0, "partitions": []}
-            self._tasks = (epoch, self._plan(epoch, _partitions(plan)))
+            plan = read_json(self._directory.plan) or {"number": 0}
+            self._tasks = (epoch, self._plan(epoch, unit_json.partitions_of(plan)))
             write_json(self._directory.epoch, {"epoch": epoch, "plan": plan["number"]})
         return self._tasks[1]
 
@@ -109,7 +109,7 @@ class IsthmusSource(DataSource):
     def streamReader(self, schema: Any) -> EpochReader:  # noqa: N802 - Spark's name
         return EpochReader(
             Path(self.options["directory"]),
-            _load_template(self.options[TEMPLATE]),
+            unit_json.spec_of(self.options[TEMPLATE]),
             int(self.options["units"]),
             self.options["copier"],
         )
@@ -121,7 +121,7 @@ def options(
     """Return the options under which the source copies like ``template``."""
     return {
         "directory": str(directory.root),
-        TEMPLATE: json.dumps(asdict(template)),
+        TEMPLATE: unit_json.spec_text(template),
         "units": str(units),
         "copier": copier,
     }
@@ -131,31 +131,10 @@ def write_plan(
     directory: FlowDir, number: int, partitions: Sequence[PartitionPlan], *, run: bool
 ) -> None:
     """Tell the planner what its next epoch is to copy; not ``run``: that there is to be none."""
-    rows = [[*each.source, *each.target, *_rest(each)] for each in partitions]
-    write_json(directory.plan, {"number": number, "run": run, "partitions": rows})
+    table = unit_json.partition_table(partitions)
+    write_json(directory.plan, {"number": number, "run": run, **table})
 
 
 def report_of(row: Mapping[str, Any]) -> UnitReport:
     """Return the report that a row of the source holds."""
     return UnitReport(**{each.name: row[each.name] for each in fields(UnitReport)})
-
-
-def _rest(plan: PartitionPlan) -> tuple[Any, ...]:
-    return astuple(plan)[2:]
-
-
-def _partitions(plan: Mapping[str, Any]) -> list[PartitionPlan]:
-    return [_partition(row) for row in plan["partitions"]]
-
-
-def _partition(row: Sequence[Any]) -> PartitionPlan:
-    *rest, decision = row[4:]
-    choice = Choice(*decision) if decision else None
-    ends = TopicPartition(*row[0:2]), TopicPartition(*row[2:4])
-    return replace(PartitionPlan(*ends, *rest), decision=choice)
-
-
-def _load_template(text: str) -> UnitSpec:
-    given = json.loads(text)
-    policies = Policies(**given["policies"])
-    return UnitSpec(**{**given, "partitions": (), "policies": policies})

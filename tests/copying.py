@@ -13,11 +13,12 @@ import time
 import uuid
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import support
+from unit_specs import changed
 
 from replication.adapters.kafka_admin import KafkaAdmin
 from replication.adapters.state_store import StateStore
@@ -77,13 +78,11 @@ class Flow:
             unit=0,
             generation=generation,
             epoch=epoch,
-            epoch_s=2 * WAIT_S,
             partitions=tuple(PartitionPlan(each, each) for each in self.partitions),
             source={"bootstrap.servers": self.here},
             target={"bootstrap.servers": self.to},
-            anchor_every_s=0.1,
         )
-        return replace(whole, **more)
+        return changed(whole, **{"epoch_s": 2 * WAIT_S, "anchor_every_s": 0.1, **more})
 
     def anchors(self) -> dict[TopicPartition, Anchor]:
         """Return the newest anchor of each partition."""

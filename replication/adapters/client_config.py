@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from replication.adapters.credentials import ClientCredentials
 from replication.adapters.key_stores import key_store, pem_file, trust_store
-from replication.config.client_keys import MECHANISMS, SECURITY_PROTOCOLS
 from replication.config.jaas import Jaas, parse_jaas
 from replication.config.providers import resolve_all
-from replication.config.values import addresses, integer
+from replication.config.values import (
+    SASL_MECHANISMS,
+    SECURITY_PROTOCOLS,
+    addresses,
+    integer,
+)
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -125,8 +129,8 @@ def _kafka_python_tls(props: Mapping[str, str]) -> dict[str, Any]:
 
 def _mechanism(props: Mapping[str, str]) -> tuple[str, Jaas]:
     mechanism = props.get("sasl.mechanism", "GSSAPI").strip().upper()
-    if mechanism not in MECHANISMS:
-        known = ", ".join(MECHANISMS)
+    if mechanism not in SASL_MECHANISMS:
+        known = ", ".join(SASL_MECHANISMS)
         raise ConfigError(f"sasl.mechanism: {mechanism} is not supported; supported are {known}")
     if "sasl.jaas.config" not in props:
         raise ConfigError(f"sasl.mechanism = {mechanism} needs sasl.jaas.config")

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from replication.config import values
 from replication.config.client_keys import CONNECTION, HONOURED
 from replication.config.clients import cluster_client, flow_clients
-from replication.config.duty_settings import read_acls, read_configs
+from replication.config.duty_settings import read_acls, read_configs, read_groups
 from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
 from replication.config.mm2_settings import read_mm2
 from replication.config.model import (
@@ -19,7 +16,9 @@ from replication.config.model import (
     Config,
     Flow,
     FlowClients,
+    MetricsSettings,
     Mm2,
+    TopicCreation,
 )
 from replication.config.naming import read_naming
 from replication.config.own_keys import FLOW
@@ -30,17 +29,14 @@ from replication.config.precedence import (
 )
 from replication.config.properties import Value
 from replication.config.reading import Reader, Setting
+from replication.config.section_keys import field_of
 from replication.config.security import check_security
-from replication.config.settings import (
-    read_copying,
-    read_creation,
-    read_groups,
-    read_policies,
-    read_selection,
-)
-from replication.config.top_settings import read_alerts, read_metrics, read_spark
+from replication.config.settings import read_copying, read_selection
+from replication.config.top_settings import read_alerts, read_spark
 from replication.config.topology import check_topology
 from replication.config.verify import ParsedFile, absolute_files
+from replication.policies import Policies
+from replication.setting_key import Level
 from replication.topology import drawn
 
 if TYPE_CHECKING:
@@ -48,11 +44,6 @@ if TYPE_CHECKING:
     from replication.config.flows import Pair, Plan
 
 _DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
-_STATE_FACTOR = (
-    "isthmus.topics.replication.factor",
-    "offset.storage.replication.factor",
-    "offsets.topic.replication.factor",
-)
 
 Origins = Mapping[str, tuple[Setting, ...]]
 
@@ -68,8 +59,9 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
         origins["->".join(pair)] = trace
         flows.append(flow)
     check_topology(tuple(flows), parsed.props, notes)
-    read = Reader(parsed.path, parsed.props, parsed.resolve)
-    spark, alerts, metrics = read_spark(read), read_alerts(read), read_metrics(read)
+    read = Reader(parsed.path, parsed.props)
+    spark, alerts = read_spark(read), read_alerts(read)
+    metrics = read.section(MetricsSettings)
     origins[""] = tuple(read.trace)
     if any(each is None for each in clusters.values()):
         return None, origins
@@ -98,41 +90,37 @@ def _cluster(parsed: ParsedFile, alias: str, notes: Notes) -> Cluster | None:
                     f"{alias}.bootstrap.servers = host:9092")  # fmt: skip
         return None
     check_security(settings, parsed, notes)
-    try:
-        addresses = values.addresses(parsed.resolve(servers.text))
-        client = absolute_files(settings, parsed.path.parent.absolute(), parsed.providers)
-        return Cluster(alias=alias, bootstrap_servers=addresses, client=client)
-    except (ValueError, ValidationError):
+    if not isinstance(servers.parsed, tuple):
         return None  # the address was reported when it was checked
+    client = absolute_files(settings, parsed.path.parent.absolute(), parsed.providers)
+    return Cluster(alias=alias, bootstrap_servers=servers.parsed, client=client)
 
 
 def _flow(
     parsed: ParsedFile, pair: Pair, plan: Plan, notes: Notes
 ) -> tuple[Flow, tuple[Setting, ...]]:
     props = connector_properties(parsed.props, parsed.aliases, pair, declared=_DECLARED)
-    read = Reader(parsed.path, _with_creation(props, parsed, pair[1]), parsed.resolve)
+    read = Reader(parsed.path, _with_creation(props, parsed, pair[1]))
     clients = flow_clients(parsed.props, parsed.aliases, pair)
     for settings in clients.values():
         check_security(settings, parsed, notes)
-    consumer = Reader(parsed.path, clients["source_consumer"], parsed.resolve)
+    consumer = Reader(parsed.path, clients["source_consumer"])
     flow = Flow(
         source=pair[0],
         target=pair[1],
         selection=read_selection(read, notes),
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
-        creation=read_creation(read),
+        creation=read.section(TopicCreation),
         configs=read_configs(read),
         acls=read_acls(read),
         copying=read_copying(read, consumer),
-        policies=read_policies(read),
+        policies=read.section(Policies),
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
         clients=_clients(parsed, clients),
-        cycle_prevention=read.choice(
-            "cycle.prevention", "producer-id", "producer-id|headers|names"
-        ),
-        provenance_headers=read.boolean("provenance.headers", default=False),
-        lag_sla=read.duration("lag.sla.seconds", Flow.model_fields["lag_sla"].default),
+        cycle_prevention=read.field(Flow, "cycle_prevention"),
+        provenance_headers=read.field(Flow, "provenance_headers"),
+        lag_sla=read.field(Flow, "lag_sla"),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)
@@ -142,7 +130,7 @@ def _flow(
 
 def _mm2(read: Reader, parsed: ParsedFile, pair: Pair, plan: Plan) -> Mm2:
     own = worker_properties(parsed.props, parsed.aliases, *pair)
-    worker = Reader(parsed.path, own, parsed.resolve)
+    worker = Reader(parsed.path, own)
     reverse = (pair[1], pair[0]) in plan.pairs
     return read_mm2(read, worker, parsed.props, pair, reverse=reverse)
 
@@ -164,8 +152,8 @@ def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
     for key in [key for key, wanted in keys.items() if wanted]:
         notes.info(
             read.props.get(key, Value("", key)).at,
-            "every batch is decoded and encoded anew for it, which costs many times the CPU time "
-            "of passing batches on as they are",
+            "decodes and encodes every batch, which costs many times the CPU time of copying "
+            "batches unchanged",
         )
 
 
@@ -193,15 +181,24 @@ def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) 
 
 
 def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
-    """Return the factor of Isthmus' own topics: ours, else that of Connect's, else of offsets."""
+    """Return the factor of Isthmus' own topics: ours, else that of Connect's, else of offsets.
+
+    Connect takes -1 for the broker's default, which is no factor that could be capped.
+    """
+    factor = field_of(Flow, "state_replication_factor")
     worker = worker_properties(parsed.props, parsed.aliases, *pair)
-    own, connect, offsets = _STATE_FACTOR
-    places = {own: read.props, connect: worker, offsets: parsed.props}
-    known = {name: place[name] for name, place in places.items() if name in place}
-    inner = Reader(parsed.path, known, parsed.resolve)
-    factor = inner.whole(inner.first(*_STATE_FACTOR, own), 3, least=1)
+    places = {Level.FLOW: read.props, Level.WORKER: worker, Level.FILE: parsed.props}
+    set_ = {
+        key.name: found
+        for key in factor.keys
+        if (found := places[key.level].get(key.name)) is not None
+        and isinstance(found.parsed, int)
+        and found.parsed >= 1
+    }
+    inner = Reader(parsed.path, set_)
+    result: int = inner.value(factor)
     read.trace.extend(inner.trace)
-    return factor
+    return result
 
 
 def _client_trace(
@@ -210,7 +207,7 @@ def _client_trace(
     """Return the clients' settings; those that were read for the copying come first."""
     start = "source.consumer"
     seen = [replace(each, name=f"{start}.{each.name}") for each in consumer.trace]
-    reader = Reader(parsed.path, {}, parsed.resolve)
+    reader = Reader(parsed.path, {})
     for client, settings in clients.items():
         for name in sorted(settings.keys() & (CONNECTION | HONOURED)):
             reader.note(f"{client.replace('_', '.')}.{name}", settings[name].text, settings[name])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+from replication.config.section_keys import known
+from replication.config.values import SECURITY_PROTOCOLS
+from replication.setting_key import Level
+
 KINDS = ("consumer", "producer", "admin")
 
 
@@ -68,14 +70,23 @@ CONNECTION_WITHOUT_EFFECT = {
 CONNECTION_REFUSED = ("ssl.engine.factory.class", "sasl.login.class")
 
 # Settings that reach our clients or the copier besides the connection names.
-HONOURED = _names(
-    "client.id client.rack client.dns.lookup request.timeout.ms connections.max.idle.ms "
-    "reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms metadata.max.age.ms "
-    "isolation.level auto.offset.reset"
+HONOURED = known(Level.CONSUMER).keys() | _names(
+    "client.id client.dns.lookup request.timeout.ms connections.max.idle.ms "
+    "reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms metadata.max.age.ms"
 )
-CONSUMER_ONLY = _names("client.rack isolation.level auto.offset.reset")
+CONSUMER_ONLY = frozenset(known(Level.CONSUMER))
 
-_BATCHES = "record batches pass through as the source's producers made them"
+# The kinds of values that are checked, as ``values.parse`` knows them.
+KINDS_OF_VALUES: dict[str, str] = {
+    "bootstrap.servers": "addresses",
+    "sasl.mechanism": "sasl-mechanism",
+    "security.protocol": f"choice {'|'.join(SECURITY_PROTOCOLS)}",
+    "client.dns.lookup": "choice use_all_dns_ips|resolve_canonical_bootstrap_servers_only",
+    **{name: "int" for name in HONOURED if name.endswith((".ms", ".bytes", ".seconds"))},
+    **{name: key.kind for name, key in known(Level.CONSUMER).items()},
+}
+
+_BATCHES = "record batches are copied unchanged"
 _SIZES = "read-ahead is bounded by copy.buffer.bytes instead"
 _ACKED = "every append is idempotent and waits for all in-sync replicas"
 _NO_GROUP = "source partitions are assigned to units, no consumer group is joined"

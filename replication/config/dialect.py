@@ -44,10 +44,13 @@ def plain_value(text: str) -> tuple[str, tuple[Remark, ...]]:
     kept, remarks = _without_comment(text)
     bare = _unquoted(kept)
     if bare != kept:
-        remarks = (*remarks, Remark("the quotes around the value were taken off", "no quotes"))
+        remarks = (
+            *remarks,
+            Remark("the quotes around the value are removed", "write it without quotes"),
+        )
     if bare in JAVA_CONSTANTS:
         number = JAVA_CONSTANTS[bare]
-        remarks = (*remarks, Remark(f"{bare} was taken as a number", number))
+        remarks = (*remarks, Remark(f"{bare} is read as {number}", number))
         bare = number
     return bare, remarks
 
@@ -65,7 +68,7 @@ def list_value(text: str, *, pattern: bool = False) -> tuple[str, tuple[Remark, 
     if bare == items:
         return kept, remarks
     result = ",".join(bare)
-    remark = Remark("the quotes around the list's items were taken off", result)
+    remark = Remark("the quotes around the list's items are removed", result)
     return result, (*remarks, remark)
 
 
@@ -79,8 +82,8 @@ def secret_value(text: str, *, jaas: bool = False) -> tuple[str, tuple[Remark, .
     trimmed = kept.strip()
     if len(trimmed) >= 2 and trimmed[0] in _QUOTES and trimmed[-1] == trimmed[0]:
         remark = Remark(
-            "the quotes around the value were taken off",
-            "no quotes; if they belong to the password, write them twice",
+            "the quotes around the value are removed",
+            "write it without quotes; write quotes that belong to the password twice",
         )
         return trimmed[1:-1], (*remarks, remark)
     return kept, remarks
@@ -105,7 +108,7 @@ def in_unit(text: str, key: str, wanted: str | None = None) -> tuple[str, tuple[
     if not has_unit:
         return number, ()
     shown = number if rest else f"{number} {unit}"
-    return number, (Remark(f"{text} was taken as {shown}", number),)
+    return number, (Remark(f"{text} is read as {shown}", number),)
 
 
 def flow_arrow(key: str, value: str) -> str | None:
@@ -116,7 +119,7 @@ def flow_arrow(key: str, value: str) -> str | None:
     return re.sub(r"\s*->\s*", "->", whole.strip())
 
 
-_COMMENT = Remark("the comment behind the value was taken off", "the comment on a line of its own")
+_COMMENT = Remark("the comment after the value is removed", "write the comment on its own line")
 
 
 def _without_comment(text: str, *, pattern: bool = False) -> tuple[str, tuple[Remark, ...]]:

@@ -1,12 +1,11 @@
-"""What a flow does besides copying: the sections of its settings that say what and how often."""
+"""Build the sections that say what a flow does besides copying, and how often."""
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from replication.config.model import AclSync, ConfigSync
+from replication.config.model import AclSync, ConfigSync, GroupSettings
 from replication.config.own_keys import TOPIC_CONFIG
 
 if TYPE_CHECKING:
@@ -15,41 +14,26 @@ if TYPE_CHECKING:
     from replication.config.reading import Reader
 
 NEVER = timedelta(0)
+LEAST = timedelta(milliseconds=100)  # between two rounds of anything
 
 
 def read_configs(read: Reader) -> ConfigSync:
     """Return which topic configs follow the source."""
-    defaults = ConfigSync()
-    every = interval(read, "sync.topic.configs.interval.seconds", defaults.every)
-    enabled = read.boolean("sync.topic.configs.enabled", default=True)
-    return ConfigSync(
-        enabled=enabled and every > NEVER,
-        every=every,
-        exclude=read.items("config.properties.exclude", defaults.exclude),
-        defaults_from=read.choice("use.defaults.from", "target", "source|target"),
-        overrides=tuple(_overrides(read)),
-    )
+    found = read.section(ConfigSync, overrides=tuple(_overrides(read)))
+    return found.model_copy(update={"enabled": found.enabled and found.every > NEVER})
 
 
 def read_acls(read: Reader) -> AclSync:
-    """Return which rights follow the source's."""
-    every = interval(read, "sync.topic.acls.interval.seconds", AclSync().every)
-    enabled = read.boolean("sync.topic.acls.enabled", default=True)
-    return AclSync(
-        enabled=enabled and every > NEVER,
-        every=every,
-        groups=read.boolean("sync.group.acls.enabled", default=False),
-        delete=read.boolean("sync.topic.acls.delete", default=False),
-    )
+    """Return which ACLs follow the source's."""
+    found = read.section(AclSync)
+    return found.model_copy(update={"enabled": found.enabled and found.every > NEVER})
 
 
-def interval(read: Reader, name: str, default: timedelta) -> timedelta:
-    """Return how often a duty comes; a number below zero means never, as for MirrorMaker 2."""
-    setting = read.props.get(name)
-    if setting is not None and re.fullmatch(r"-\d+", setting.text.strip()):
-        read.note(name, setting.text.strip(), setting)
-        return NEVER
-    return read.duration(name, default)
+def read_groups(read: Reader) -> GroupSettings:
+    """Return whether groups' positions are carried over, and how often."""
+    found = read.section(GroupSettings)
+    sync = found.sync and found.every > NEVER
+    return GroupSettings(sync=sync, every=max(found.every, LEAST))
 
 
 def _overrides(read: Reader) -> Iterator[tuple[str, str, str]]:
@@ -57,4 +41,4 @@ def _overrides(read: Reader) -> Iterator[tuple[str, str, str]]:
     keys = [key for key in read.props if key.startswith(TOPIC_CONFIG)]
     for key in sorted(keys, key=lambda each: read.props[each].line):
         pattern, _, config = key.removeprefix(TOPIC_CONFIG).rpartition("/")
-        yield pattern, config, read.text(key, "")
+        yield pattern, config, read.text(key)

@@ -89,7 +89,7 @@ def plan_flows(
         names = ", ".join(unlisted)
         notes.error(
             props[f"{unlisted[0]}.bootstrap.servers"].at,
-            f"no flow is enabled, and {names} are all missing in clusters: the target is unclear",
+            f"no flow is enabled and {names} are not in clusters: the target is ambiguous",
             f"list the clusters and write e.g. {listed[0]}->{unlisted[0]}.enabled = true",
         )
         return Plan(())
@@ -103,7 +103,7 @@ def _merge(props: Mapping[str, Value], listed: Sequence[str], target: str, notes
     written = "; ".join(f"{source}->{target}.enabled = true" for source in listed)
     notes.warn(
         props[f"{target}.bootstrap.servers"].at,
-        f"{target} is not in clusters and no flow is enabled: taken as the target of "
+        f"{target} is not in clusters and no flow is enabled: it is used as the target of "
         f"{', '.join(listed)}",
         f"clusters = {', '.join((*listed, target))}; {written}",
     )
@@ -122,7 +122,7 @@ def _refuse_unlisted(props: Mapping[str, Value], unlisted: Iterable[str], notes:
         notes.doubt(
             props[f"{alias}.bootstrap.servers"].at,
             f"cluster {alias} is not in clusters, so nothing uses it",
-            f"add {alias} to clusters, or take its keys out",
+            f"add {alias} to clusters, or remove its keys",
         )
 
 
@@ -132,13 +132,15 @@ def _mention_idle(
     if (top := props.get("enabled")) is not None and _is_true(top):
         notes.warn(
             top.at,
-            "enabled at the top level switches on every pair of clusters",
-            "A->B.enabled = true for the flows that are wanted",
+            "enables the flows between all clusters",
+            "write A->B.enabled = true for each flow",
         )
     for source, target in mm2_pairs(props, listed):
         if (source, target) not in enabled:
             at = props.get(f"{source}->{target}.enabled", Value("", f"{source}->{target}")).at
-            notes.info(at, "not enabled: MirrorMaker 2 would send heartbeats alone; no flow here")
+            notes.info(
+                at, "is not enabled: MirrorMaker 2 would emit heartbeats only; Isthmus runs no flow"
+            )
 
 
 def _enabled_to(

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from replication.config import client_keys, mm2_keys, own_keys, values
-from replication.config.mm2_keys import Fate, Key
+from replication.config.mm2_keys import Fate, KnownKey
 from replication.config.providers import PREFIX as PROVIDERS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
     if name in mm2_keys.REMOVED:
         notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
     elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":
-        notes.doubt(value.at, "is not supported: records are copied unchanged", "take it out")
+        notes.doubt(value.at, "is not supported: records are copied unchanged", "remove it")
     elif (client := client_name(scoped)) is not None:
         _judge_client(client, value, scoped, notes)
     elif (known := lookup(scoped)) is not None:
@@ -70,7 +70,7 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
         _judge_unknown(value, scoped, notes)
 
 
-def lookup(scoped: Scoped) -> Key | None:
+def lookup(scoped: Scoped) -> KnownKey | None:
     """Return what is known of a key, by its scope; client settings are not among them."""
     name = scoped.name
     match scoped.scope:
@@ -103,13 +103,13 @@ def _declared(scoped: Scoped) -> bool:
 def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
     why = client_keys.CONNECTION_WITHOUT_EFFECT.get(name) or client_keys.WITHOUT_EFFECT.get(name)
     if name in client_keys.CONNECTION_REFUSED:
-        notes.doubt(value.at, "is not supported: Java classes cannot be loaded here", "take it out")
+        notes.doubt(value.at, "is not supported: Java classes cannot be loaded", "remove it")
     elif why is not None:
         notes.info(value.at, f"has no effect: {why}")
     elif name not in client_keys.KNOWN:
         near = _near(name, client_keys.KNOWN)
         hint = f"was {near} meant?" if near else ""
-        notes.warn(value.at, "is no setting of Kafka's clients that is known here", hint)
+        notes.warn(value.at, "is not a known setting of Kafka's clients", hint)
     elif scoped.scope == "flow":
         _judge_flow_client(name, value, scoped, notes)
     elif scoped.scope == "top" and name not in client_keys.CONNECTION:
@@ -129,18 +129,18 @@ def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) ->
         weaker = f"{source}.{kind}{name}"
         notes.info(
             value.at,
-            f"{weaker} beats it where both are set, as in MirrorMaker 2",
-            f"{scoped.prefix}source.{kind}{name} beats both",
+            f"{weaker} overrides it where both are set, as in MirrorMaker 2",
+            f"{scoped.prefix}source.{kind}{name} overrides both",
         )
     elif kind not in ("source.consumer.", "source.admin.", "target.admin.", "producer.override."):
         notes.warn(
             value.at,
-            "reaches none of the clients that copy, as in MirrorMaker 2",
+            "is read by no client that copies, as in MirrorMaker 2",
             f"{scoped.prefix}producer.override.{name} or {target}.producer.{name}",
         )
 
 
-def _judge_known(known: Key, value: Value, scoped: Scoped, notes: Notes) -> None:
+def _judge_known(known: KnownKey, value: Value, scoped: Scoped, notes: Notes) -> None:
     if scoped.scope == "top" and scoped.name not in _TOP:
         notes.info(value.at, f"has no effect: {known.why or 'not read at the top level'}")
     elif known.fate is Fate.NO_EFFECT:
@@ -148,7 +148,7 @@ def _judge_known(known: Key, value: Value, scoped: Scoped, notes: Notes) -> None
     elif known.fate is Fate.LATER:
         notes.warn(value.at, f"is accepted, but {known.why}")
     elif known.fate is Fate.REFUSED and not _is_default_class(value.text):
-        notes.doubt(value.at, f"is not supported: {known.why}", "take it out")
+        notes.doubt(value.at, f"is not supported: {known.why}", "remove it")
 
 
 def _is_default_class(text: str) -> bool:
@@ -160,21 +160,19 @@ def _is_default_class(text: str) -> bool:
 def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
     if scoped.scope == "unknown flow":
         ends = " and ".join(scoped.clusters)
-        hint = "write A->B with names out of clusters"
-        notes.doubt(value.at, f"names clusters {ends}, of which one is not known", hint)
+        hint = "write A->B with names from clusters"
+        notes.doubt(value.at, f"names the clusters {ends}, one of which is unknown", hint)
     elif (found := _elsewhere(scoped)) is not None:
         level = "a flow" if scoped.scope == "flow" else "a cluster"
         if scoped.name in client_keys.KNOWN and scoped.scope == "cluster":
             level = "a cluster without a client's name"
         notes.warn(value.at, f"has no effect for {level}, as in MirrorMaker 2", found)
     elif (cluster := _unknown_cluster(scoped)) is not None:
-        notes.doubt(
-            value.at, f"{cluster} is no cluster that is known", f"add {cluster} to clusters"
-        )
+        notes.doubt(value.at, f"{cluster} is not a known cluster", f"add {cluster} to clusters")
     else:
         near = _SLIPS.get(scoped.name) or _near(scoped.name, _names(scoped))
         near = mm2_keys.RENAMED.get(near, near) if near else None
-        hint = f"was {scoped.prefix}{near} meant?" if near else "take it out"
+        hint = f"was {scoped.prefix}{near} meant?" if near else "remove it"
         notes.doubt(value.at, "unknown key", hint)
 
 

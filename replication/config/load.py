@@ -19,7 +19,7 @@ from replication.config.properties import (
     parse_properties,
 )
 from replication.config.scopes import Scoped, split_key
-from replication.config.verify import ParsedFile, check_values, placeholders
+from replication.config.verify import ParsedFile, parse_values, placeholders
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     parsed = ParsedFile(path, props, aliases, placeholders(props, notes))
     for key, value in parsed.props.items():
         judge(value, split_key(key, aliases), notes)
-    check_values(parsed, notes)
+    parsed = parse_values(parsed, notes)
     plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
     if plan is None or not plan.pairs:
         return None
@@ -89,7 +89,7 @@ def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:
     try:
         return parse_properties(decode(path.read_bytes()))
     except MalformedEscape as error:
-        notes.error(("", error.line), str(error), r"\\u for a backslash and a u")
+        notes.error(("", error.line), str(error), r"write \\u for a backslash and a u")
         return ()
     except OSError as error:
         raise ConfigError(f"reading {path}: {error.strerror}") from None

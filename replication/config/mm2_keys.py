@@ -1,9 +1,15 @@
-"""Every setting of MirrorMaker 2 and of Connect below it, and what becomes of it here."""
+"""Every setting of MirrorMaker 2 and of Connect below it, and what becomes of it here.
+
+What has an effect stands in the sections of the settings; here are the keys that have none.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+from replication.config.section_keys import known
+from replication.setting_key import Level
 
 
 class Fate(StrEnum):
@@ -16,13 +22,22 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KnownKey:
     """A known key: the kind of its value, its fate, and why when that needs a reason."""
 
-    kind: str = "string"  # list, patterns, boolean, int, port, seconds, ms, bytes, choice a|b
+    kind: str = "string"  # see values.parse
     fate: Fate = Fate.HONOURED
     why: str = ""
-    default: str | None = None
+    least: int | None = None  # the least value of a number or a size
+
+
+def honoured(level: Level) -> dict[str, KnownKey]:
+    """Return the keys of one level that fields of the sections come from, whole names only."""
+    return {
+        name: KnownKey(key.kind, least=key.least)
+        for name, key in known(level).items()
+        if not name.endswith("*")
+    }
 
 
 def _names(text: str) -> list[str]:
@@ -31,114 +46,96 @@ def _names(text: str) -> list[str]:
 
 _DRIVER = "set by MirrorMaker 2's own driver"
 _CONNECT = "no Connect worker runs here; Spark does that work"
-_GROUPS = "groups are listed anew in every round"
+_GROUPS = "groups are listed again in every round"
 _EXACT = "copying is always exactly once"
 _PLUGIN = "plug-ins written in Java cannot run here"
 _N, _L, _R = Fate.NO_EFFECT, Fate.LATER, Fate.REFUSED
 
-CONNECTOR: dict[str, Key] = {
-    "name": Key(fate=_N, why=_DRIVER),
-    "connector.class": Key(fate=_N, why=_DRIVER),
-    "tasks.max": Key("int", default="1"),
-    "tasks.max.enforce": Key("boolean", _N, _CONNECT),
-    "key.converter": Key(fate=_N, why="bytes are copied unconverted"),
-    "value.converter": Key(fate=_N, why="bytes are copied unconverted"),
-    "header.converter": Key(fate=_N, why="bytes are copied unconverted"),
-    "transforms": Key("list", _R, "records are copied unchanged"),
-    "predicates": Key("list", _R, "records are copied unchanged"),
-    "config.action.reload": Key(fate=_N, why="a changed file takes effect when it is loaded"),
-    "errors.retry.timeout": Key("int", _N, "an append is retried until the broker answers"),
-    "errors.retry.delay.max.ms": Key("ms", _N, "an append is retried until the broker answers"),
-    "errors.tolerance": Key("choice none|all", _N, "records are never skipped in silence"),
-    "errors.log.enable": Key("boolean", _N, "errors are always logged"),
-    "errors.log.include.messages": Key("boolean", _N, "records are never logged"),
-    "enabled": Key("boolean", default="false"),
-    "source.cluster.alias": Key(fate=_N, why=_DRIVER),
-    "target.cluster.alias": Key(fate=_N, why=_DRIVER),
-    "admin.timeout.ms": Key("ms", _N, "admin requests have a time-out of their own"),
-    "replication.policy.class": Key(),
-    "replication.policy.separator": Key(default="."),
-    "replication.policy.internal.topic.separator.enabled": Key("boolean", default="true"),
-    "forwarding.admin.class": Key(fate=_R, why=_PLUGIN),
-    "metric.reporters": Key(
-        "list", _N, "measurements are published by Isthmus itself, where metrics.port says"
+CONNECTOR: dict[str, KnownKey] = {
+    **honoured(Level.CONNECTOR),
+    "name": KnownKey(fate=_N, why=_DRIVER),
+    "connector.class": KnownKey(fate=_N, why=_DRIVER),
+    "tasks.max.enforce": KnownKey("boolean", _N, _CONNECT),
+    "key.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
+    "value.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
+    "header.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
+    "transforms": KnownKey("list", _R, "records are copied unchanged"),
+    "predicates": KnownKey("list", _R, "records are copied unchanged"),
+    "config.action.reload": KnownKey(fate=_N, why="a changed file takes effect when it is loaded"),
+    "errors.retry.timeout": KnownKey("int", _N, "an append is retried until the broker answers"),
+    "errors.retry.delay.max.ms": KnownKey(
+        "interval", _N, "an append is retried until the broker answers"
     ),
-    "topics": Key("patterns"),
-    "topics.exclude": Key("patterns"),
-    "topic.filter.class": Key(fate=_R, why=_PLUGIN),
-    "config.properties.exclude": Key("patterns"),
-    "config.property.filter.class": Key(fate=_R, why=_PLUGIN),
-    "use.defaults.from": Key("choice source|target", default="target"),
-    "replication.factor": Key("int", default="2"),
-    "refresh.topics.enabled": Key("boolean", _N, "new topics are always found, within seconds"),
-    "refresh.topics.interval.seconds": Key(
-        "seconds", _N, "new topics are looked for about every 2 s; this is an upper bound only"
+    "errors.tolerance": KnownKey("choice none|all", _N, "records are never skipped silently"),
+    "errors.log.enable": KnownKey("boolean", _N, "errors are always logged"),
+    "errors.log.include.messages": KnownKey("boolean", _N, "records are never logged"),
+    "enabled": KnownKey("boolean"),
+    "source.cluster.alias": KnownKey(fate=_N, why=_DRIVER),
+    "target.cluster.alias": KnownKey(fate=_N, why=_DRIVER),
+    "admin.timeout.ms": KnownKey("interval", _N, "admin requests have a time-out of their own"),
+    "forwarding.admin.class": KnownKey(fate=_R, why=_PLUGIN),
+    "metric.reporters": KnownKey("list", _N, "Isthmus serves its own metrics at metrics.port"),
+    "topic.filter.class": KnownKey(fate=_R, why=_PLUGIN),
+    "config.property.filter.class": KnownKey(fate=_R, why=_PLUGIN),
+    "refresh.topics.enabled": KnownKey(
+        "boolean", _N, "new topics are always found, within seconds"
     ),
-    "sync.topic.configs.enabled": Key("boolean", default="true"),
-    "sync.topic.configs.interval.seconds": Key("seconds", default="600"),
-    "sync.topic.acls.enabled": Key("boolean", default="true"),
-    "sync.topic.acls.interval.seconds": Key("seconds", default="600"),
-    "consumer.poll.timeout.ms": Key("ms", _N, "fetches wait at the broker, there is no polling"),
-    "offset.lag.max": Key("int", _N, "offsets are exact, not sampled"),
-    "offset-syncs.topic.replication.factor": Key("int", default="3"),
-    "offset-syncs.topic.location": Key("choice source|target", default="source"),
-    "emit.offset-syncs.enabled": Key("boolean", default="false"),
-    "heartbeats.replication.enabled": Key("boolean", default="true"),
-    "groups": Key("patterns"),
-    "groups.exclude": Key("patterns"),
-    "group.filter.class": Key(fate=_R, why=_PLUGIN),
-    "refresh.groups.enabled": Key("boolean", _N, _GROUPS),
-    "refresh.groups.interval.seconds": Key("seconds", _N, _GROUPS),
-    "emit.checkpoints.enabled": Key("boolean", default="true"),
-    "emit.checkpoints.interval.seconds": Key("seconds", default="60"),
-    "sync.group.offsets.enabled": Key("boolean", default="false"),
-    "sync.group.offsets.interval.seconds": Key("seconds", default="5"),
-    "checkpoints.topic.replication.factor": Key("int", default="3"),
-    "emit.heartbeats.enabled": Key("boolean", default="true"),
-    "emit.heartbeats.interval.seconds": Key("seconds", default="1"),
-    "heartbeats.topic.replication.factor": Key("int", default="3"),
+    "refresh.topics.interval.seconds": KnownKey(
+        "interval", _N, "new topics are looked for about every 2 s; this is an upper bound only"
+    ),
+    "consumer.poll.timeout.ms": KnownKey(
+        "interval", _N, "fetches wait at the broker, there is no polling"
+    ),
+    "offset.lag.max": KnownKey("int", _N, "offsets are exact, not sampled"),
+    "group.filter.class": KnownKey(fate=_R, why=_PLUGIN),
+    "refresh.groups.enabled": KnownKey("boolean", _N, _GROUPS),
+    "refresh.groups.interval.seconds": KnownKey("interval", _N, _GROUPS),
 }
 
 # Names of a task's own settings; the driver makes them, no file does.
 TASK = {
-    "task.assigned.partitions": Key("list", _N, _DRIVER),
-    "task.assigned.groups": Key("list", _N, _DRIVER),
-    "task.index": Key("int", _N, _DRIVER),
+    "task.assigned.partitions": KnownKey("list", _N, _DRIVER),
+    "task.assigned.groups": KnownKey("list", _N, _DRIVER),
+    "task.index": KnownKey("int", _N, _DRIVER),
 }
 
 # Connect's settings of a source connector that MirrorMaker 2 does not declare: flow level only.
-CONNECT_FLOW: dict[str, Key] = {
-    "exactly.once.support": Key("choice requested|required", _N, _EXACT),
-    "transaction.boundary": Key(fate=_N, why=_EXACT),
-    "transaction.boundary.interval.ms": Key("ms", _N, _EXACT),
-    "offsets.storage.topic": Key(fate=_N, why="progress is kept in isthmus-anchors.*"),
-    "topic.creation.groups": Key("list", _N, "copies are made after their source topic"),
+CONNECT_FLOW: dict[str, KnownKey] = {
+    "exactly.once.support": KnownKey("choice requested|required", _N, _EXACT),
+    "transaction.boundary": KnownKey(fate=_N, why=_EXACT),
+    "transaction.boundary.interval.ms": KnownKey("interval", _N, _EXACT),
+    "offsets.storage.topic": KnownKey(fate=_N, why="progress is kept in isthmus-anchors.*"),
+    "topic.creation.groups": KnownKey("list", _N, "copies are made after their source topic"),
 }
 
-TOPIC_CREATION: dict[str, Key] = {
-    "topic.creation.enable": Key("boolean"),
-    "topic.creation.replication.factor": Key("int"),
-    "topic.creation.default.replication.factor": Key("int"),
-    "topic.creation.default.partitions": Key("int"),
-    "topic.creation.min.insync.replicas": Key("int"),
-}
+TOPIC_CREATION: dict[str, KnownKey] = honoured(Level.CREATION)
 
 _STORAGE = {
-    f"{kind}.storage.{name}": Key(
+    f"{kind}.storage.{name}": KnownKey(
         "string", _N, "progress, status and settings are kept in isthmus-* topics"
     )
     for kind in ("offset", "status", "config")
     for name in ("topic", "partitions", "replication.factor")
 }
-_STORAGE["offset.storage.replication.factor"] = Key("int")
-_STORAGE["offset.storage.topic"] = Key()  # where a takeover from MirrorMaker 2 finds its positions
+# Top-level keys with these beginnings beat the target cluster's own in the worker.
+WORKER_FROM_TOP = (
+    "offset.storage",
+    "config.storage",
+    "status.storage",
+    "key.converter",
+    "value.converter",
+    "header.converter",
+    "task",
+    "worker",
+    "replication.policy",
+)
 
-WORKER: dict[str, Key] = {
+WORKER: dict[str, KnownKey] = {
     **_STORAGE,
-    "group.id": Key(),  # who is in it shows whether MirrorMaker 2 runs
-    "exactly.once.source.support": Key("choice disabled|preparing|enabled", _N, _EXACT),
+    **honoured(Level.WORKER),
+    "exactly.once.source.support": KnownKey("choice disabled|preparing|enabled", _N, _EXACT),
     **{
-        name: Key(fate=_N, why=_CONNECT)
+        name: KnownKey(fate=_N, why=_CONNECT)
         for name in _names(
             "client.id connect.protocol offset.flush.interval.ms "
             "offset.flush.timeout.ms scheduled.rebalance.max.delay.ms session.timeout.ms "
@@ -156,11 +153,13 @@ WORKER: dict[str, Key] = {
     },
 }
 
-DRIVER: dict[str, Key] = {
-    "clusters": Key("list"),
-    "config.providers": Key("list"),
+DRIVER: dict[str, KnownKey] = {
+    "clusters": KnownKey("list"),
+    "config.providers": KnownKey("list"),
     **{
-        name: Key(fate=_N, why="no REST server runs; Dagster's pages show and control the flows")
+        name: KnownKey(
+            fate=_N, why="no REST server runs; Dagster's pages show and control the flows"
+        )
         for name in _names(
             "dedicated.mode.enable.internal.rest listeners rest.advertised.host.name "
             "rest.advertised.port rest.advertised.listener access.control.allow.origin "
@@ -179,7 +178,7 @@ RENAMED = {
 }
 REMOVED = {
     "use.incremental.alter.configs": "settings are always altered one by one",
-    "add.source.alias.to.metrics": "measurements always name the source",
+    "add.source.alias.to.metrics": "metrics always name the source",
 }
 
 # Classes that do what we do anyway.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.config import values
-from replication.config.duty_settings import NEVER, interval
+from replication.config.duty_settings import LEAST, NEVER
 from replication.config.model import Checkpoints, Heartbeats, Mm2, OffsetSyncs
+from replication.config.section_keys import field_of, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,42 +16,44 @@ if TYPE_CHECKING:
     from replication.config.properties import Value
     from replication.config.reading import Reader
 
-_LEAST = timedelta(milliseconds=100)
-_BEATS = "emit.heartbeats.enabled"
-_SYNCS = "emit.offset-syncs.enabled"
-_LOCATION = "offset-syncs.topic.location"
+_HEARTBEATS = "emit.heartbeats.enabled"
 
 
 def read_mm2(
     read: Reader, worker: Reader, props: Mapping[str, Value], pair: Pair, *, reverse: bool
 ) -> Mm2:
     """Return the section. ``reverse``: the file has a flow of its own for the way back."""
-    beats = interval(read, "emit.heartbeats.interval.seconds", timedelta(seconds=1))
-    checks = interval(read, "emit.checkpoints.interval.seconds", timedelta(seconds=60))
     return Mm2(
-        heartbeats=Heartbeats(
-            enabled=read.boolean(_BEATS, default=True) and beats > NEVER,
-            every=max(beats, _LEAST),
-            replication_factor=_factor(read, "heartbeats"),
-            back=not reverse and _asked_back(props, pair) and beats > NEVER,
-        ),
-        syncs=OffsetSyncs(
-            enabled=read.boolean(_SYNCS, default=_LOCATION in read.props),
-            location=read.choice(_LOCATION, "source", "source|target"),
-            replication_factor=_factor(read, "offset-syncs"),
-        ),
-        checkpoints=Checkpoints(
-            enabled=read.boolean("emit.checkpoints.enabled", default=True) and checks > NEVER,
-            every=max(checks, _LEAST),
-            replication_factor=_factor(read, "checkpoints"),
-        ),
-        offsets_topic=worker.text("offset.storage.topic", ""),
-        worker_group=worker.text("group.id", ""),
+        heartbeats=_heartbeats(read, back=not reverse and _asked_back(props, pair)),
+        syncs=_syncs(read),
+        checkpoints=_checkpoints(read),
+        **{each.name: worker.value(each) for each in fields_of(Mm2)},
     )
 
 
-def _factor(read: Reader, topic: str) -> int:
-    return read.whole(f"{topic}.topic.replication.factor", 3, least=-1)
+def _heartbeats(read: Reader, *, back: bool) -> Heartbeats:
+    found = read.section(Heartbeats)
+    ever = found.every > NEVER
+    return found.model_copy(
+        update={
+            "enabled": found.enabled and ever,
+            "every": max(found.every, LEAST),
+            "back": back and ever,
+        }
+    )
+
+
+def _syncs(read: Reader) -> OffsetSyncs:
+    """Return the section; a location that is named asks for them too."""
+    asked = "offset-syncs.topic.location" in read.props
+    enabled = read.value(replace(field_of(OffsetSyncs, "enabled"), default=asked))
+    return read.section(OffsetSyncs, enabled=enabled)
+
+
+def _checkpoints(read: Reader) -> Checkpoints:
+    found = read.section(Checkpoints)
+    enabled = found.enabled and found.every > NEVER
+    return found.model_copy(update={"enabled": enabled, "every": max(found.every, LEAST)})
 
 
 def _asked_back(props: Mapping[str, Value], pair: Pair) -> bool:
@@ -60,8 +62,5 @@ def _asked_back(props: Mapping[str, Value], pair: Pair) -> bool:
     MirrorMaker 2 writes them unless it is told not to; a source that we only read stays unwritten.
     """
     source, target = pair
-    asked = props.get(f"{target}->{source}.{_BEATS}") or props.get(_BEATS)
-    try:
-        return asked is not None and values.boolean(asked.text)
-    except ValueError:
-        return False  # reported when the file was checked
+    asked = props.get(f"{target}->{source}.{_HEARTBEATS}") or props.get(_HEARTBEATS)
+    return asked is not None and asked.parsed is True

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.checked_policy import CheckedPolicy, probe
 from replication.config import values
 from replication.config.mm2_keys import POLICIES
-from replication.config.model import Naming, OwnPolicyClass
+from replication.config.model import MappedName, Naming, OwnPolicyClass
 from replication.config.properties import Value
 from replication.config.renaming import read_rename
+from replication.config.section_keys import field_of
 from replication.config.verify import located
 from replication.errors import ConfigError
 from replication.name_map import read_map
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from replication.config.findings import Notes
     from replication.config.flows import Pair
     from replication.config.reading import Reader
-    from replication.name_map import MappedName
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]*")
 _CLASS, _SEPARATOR = "replication.policy.class", "replication.policy.separator"
@@ -32,8 +33,8 @@ _SETTINGS = "replication.policy.config."
 def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: bool,
                 notes: Notes) -> Naming:  # fmt: skip
     """Return how topics are called on the target."""
-    separator = read.text(_SEPARATOR, ".")
-    kind, own = _policy(read, flow, notes, merging=merging)
+    separator = read.field(Naming, "separator")
+    kind, own = _policy(read, flow, separator, notes, merging=merging)
     rule = None
     if "topics.rename.replacement" in read.props or "topics.rename.regex" in read.props:
         rule, own = read_rename(read, flow, aliases, notes), None
@@ -47,13 +48,13 @@ def read_naming(read: Reader, flow: Pair, aliases: Collection[str], *, merging: 
             "rename": rule,
             "own": own,
             "mapped": _mapped(read, aliases, notes),
-            "merge": read.items("topics.merge", ()),
+            "merge": read.field(Naming, "merge"),
         }
     )
 
 
 def _policy(
-    read: Reader, flow: Pair, notes: Notes, *, merging: bool
+    read: Reader, flow: Pair, separator: str, notes: Notes, *, merging: bool
 ) -> tuple[str, OwnPolicyClass | None]:
     """Return the kind of policy that ``replication.policy.class`` names."""
     declared = read.props.get(_CLASS)
@@ -61,15 +62,15 @@ def _policy(
         kind = "identity" if merging else "prefix"
         read.note(_CLASS, kind, None)
         return kind, None
-    written = read.resolve(declared.text).strip()
+    written = str(declared.parsed)
     if written.startswith(PREFIX):
         read.note(_CLASS, written, declared)
-        return "own", _own(read, flow, written, notes)
+        return "own", _own(read, flow, written, separator, notes)
     known = POLICIES.get(written)
     if known is None:
         notes.error(
             declared.at,
-            f"{values.shown(declared.text)} is not known, and Java classes cannot be loaded here",
+            f"{values.shown(declared.text)} is not a known policy; Java classes cannot be loaded",
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )
@@ -77,17 +78,19 @@ def _policy(
     return known or "prefix", None
 
 
-def _own(read: Reader, flow: Pair, written: str, notes: Notes) -> OwnPolicyClass | None:
+def _own(
+    read: Reader, flow: Pair, written: str, separator: str, notes: Notes
+) -> OwnPolicyClass | None:
     """Load the class once and ask it everything once: a mistake is to be seen before a start."""
     settings = {
-        key.removeprefix(_SETTINGS): read.resolve(value.text).strip()
+        key.removeprefix(_SETTINGS): str(value.parsed)
         for key, value in read.props.items()
         if key.startswith(_SETTINGS)
     }
     settings |= {
         "source.cluster.alias": flow[0],
         "target.cluster.alias": flow[1],
-        _SEPARATOR: read.text(_SEPARATOR, "."),
+        _SEPARATOR: separator,
     }
     found = OwnPolicyClass(
         written=written, folder=str(read.file.parent.absolute()), settings=settings
@@ -105,7 +108,7 @@ def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[Mappe
     setting = read.props.get("topics.map.file")
     if setting is None:
         return ()
-    path = located(read.text("topics.map.file", ""), read.file.parent.absolute())
+    path = located(read.text("topics.map.file"), read.file.parent.absolute())
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -120,8 +123,8 @@ def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[Mappe
 
 def _internal_separator(read: Reader, separator: str) -> str:
     """Return what stands between the parts of MirrorMaker 2's own topics' names."""
-    name = "replication.policy.internal.topic.separator.enabled"
-    return separator if separator and read.boolean(name, default=True) else "."
+    key = replace(field_of(Naming, "internal_separator"), default=True)
+    return separator if separator and read.value(key) else "."
 
 
 def _check_separator(
@@ -131,12 +134,12 @@ def _check_separator(
     if not separator and prefixes:
         notes.error(
             setting.at,
-            "is empty: with prefixes the source of a topic could not be told from its name",
+            "is empty: prefixed names would not show the source of a topic",
             "replication.policy.separator = .",
         )
     elif not _LEGAL.fullmatch(separator):
-        notes.error(setting.at, f"{values.shown(separator)} cannot be part of a topic's name",
-                    "letters, digits, dot, underscore, dash")  # fmt: skip
+        notes.error(setting.at, f"{values.shown(separator)} is not allowed in a topic name",
+                    "use letters, digits, dot, underscore, dash")  # fmt: skip
     if prefixes and not _LEGAL.fullmatch(flow[0]):
-        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot begin a topic's name",
-                    "letters, digits, dot, underscore, dash")  # fmt: skip
+        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot start a topic name",
+                    "use letters, digits, dot, underscore, dash")  # fmt: skip

@@ -24,20 +24,20 @@ _BRACKETS = frozenset(".*+?()[]{}|^$dDwWsSbB-\\")
 
 
 def from_entries(entries: Iterable[Entry], notes: Notes) -> dict[str, Value]:
-    """Return the properties as Java would load them: of a repeated key the last one counts."""
+    """Return the properties as Java would load them: of a repeated key the last one is used."""
     result: dict[str, Value] = {}
     for entry in entries:
         at = (entry.key, entry.line)
         if entry.key.startswith("//"):
-            notes.warn(at, "// begins no comment in a properties file; the line was passed over",
-                       "# at the start of the line")  # fmt: skip
+            notes.warn(at, "// does not start a comment in a properties file; the line is ignored",
+                       "write # at the start of the line")  # fmt: skip
         elif (meant := dialect.flow_arrow(entry.key, entry.value)) is not None:
-            notes.error(at, "a blank ends the key, so the flow's name is cut off", meant)
+            notes.error(at, "the blank ends the key and cuts off the flow's name", meant)
         else:
             if entry.key in result:
                 before = result.pop(entry.key).line
-                notes.warn(at, f"was set before on line {before}; the last one counts",
-                           "one of the two lines")  # fmt: skip
+                notes.warn(at, f"is also set on line {before}; the last one is used",
+                           "remove one of the two lines")  # fmt: skip
             result[entry.key] = Value(entry.value, entry.key, entry.line)
             _mind_backslashes(entry, notes)
     return result
@@ -59,10 +59,10 @@ def normalise(
             renamed.append((scoped.prefix + name, plain))
     for key, value in renamed:
         if key in result:
-            notes.warn(value.at, f"is passed over, because {key} is set too", "take it out")
+            notes.warn(value.at, f"has no effect, because {key} is set too", "remove it")
         else:
             kind = "is an old name" if value.key.endswith(_OLD) else "is not MirrorMaker 2's name"
-            notes.warn(value.at, f"{kind}; it was taken as {key}", f"{key} = {_shown(value)}")
+            notes.warn(value.at, f"{kind}; it is read as {key}", f"{key} = {_shown(value)}")
             result[key] = value
     return result
 
@@ -83,7 +83,7 @@ def plain_text(scoped: Scoped, value: Value, notes: Notes) -> Value:
     try:
         text, remarks = _plain(scoped, name, value)
     except dialect.UnclosedQuote as error:
-        notes.error(value.at, str(error), "close it, or take it off")
+        notes.error(value.at, str(error), "close or remove the quote")
         return value
     for remark in remarks:
         notes.warn(value.at, remark.message, remark.write)
@@ -95,7 +95,7 @@ def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.
         return dialect.secret_value(value.text, jaas=name == "sasl.jaas.config")
     known = lookup(scoped)
     kind = known.kind if known else "string"
-    if name == "topics.regex" or name.startswith("topics.rename."):
+    if kind == "pattern" or name.startswith("topics.rename."):
         return _one_pattern(value.text)
     if kind in _LISTS or name == "bootstrap.servers":
         return dialect.list_value(value.text, pattern=kind == "patterns")
@@ -119,7 +119,7 @@ def _mind_backslashes(entry: Entry, notes: Notes) -> None:
         shown = ", ".join(f"\\{char}" for char in dict.fromkeys(lost))
         doubled = ", ".join(f"\\\\{char}" for char in dict.fromkeys(lost))
         notes.warn((entry.key, entry.line),
-                   f"the properties format takes the backslash away from {shown}",
+                   f"the properties format removes the backslash from {shown}",
                    doubled)  # fmt: skip
 
 

@@ -10,24 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from replication.config.client_keys import CONNECTION, KINDS
-from replication.config.mm2_keys import CONNECTOR
+from replication.config.mm2_keys import CONNECTOR, WORKER_FROM_TOP
 from replication.config.own_keys import TOPIC_CONFIG
 from replication.config.properties import Value
 
 Properties = Mapping[str, Value]
 
-# Top-level keys with these beginnings beat the target cluster's own in the worker.
-_WORKER_FROM_TOP = (
-    "offset.storage",
-    "config.storage",
-    "status.storage",
-    "key.converter",
-    "value.converter",
-    "header.converter",
-    "task",
-    "worker",
-    "replication.policy",
-)
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _DRIVER_ONLY = ("name", "connector.class")
 _CLASSES = {
@@ -78,7 +66,7 @@ def worker_properties(
     return {
         **{key: Value(text) for key, text in defaults.items()},
         **cluster_properties(props, aliases, target),
-        **_starting(props, _WORKER_FROM_TOP),
+        **_starting(props, WORKER_FROM_TOP),
         **_starting(props, ("config.providers",)),
     }
 

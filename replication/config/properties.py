@@ -7,7 +7,7 @@ continues it, and a backslash before any other character is dropped (``\.`` mean
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Value:
     text: str
     key: str = ""
     line: int = 0
+    parsed: object = field(default=None, repr=False)  # what it means; None: not known, or wrong
 
     @property
     def at(self) -> tuple[str, int]:

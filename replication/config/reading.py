@@ -1,21 +1,24 @@
-"""Read the settings of one flow, and remember where each came from."""
+"""Read the sections of the settings, and remember where each value came from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.config import values
 from replication.config.client_keys import is_secret
+from replication.config.section_keys import field_of, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from replication.config.properties import Value
+    from replication.config.section_keys import SectionField
+    from replication.setting_key import Key
 
-T = TypeVar("T")
+S = TypeVar("S")
 MASK = "********"
 
 
@@ -31,51 +34,46 @@ class Setting:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads from ``props``; a value that cannot be read gives the default.
+    """Reads fields of sections from ``props``, whose values were parsed when they were checked.
 
-    What is wrong with a value was reported when the file was checked.
+    A field whose key is not set, or has a wrong value, which was noted, gets its default.
     """
 
     file: Path
     props: Mapping[str, Value]
-    resolve: Callable[[str], str]
     trace: list[Setting] = field(default_factory=list)
 
-    def text(self, name: str, default: str) -> str:
-        """Return a string without blanks around it."""
-        return self._read(name, default, str.strip)
+    def section(self, section: type[S], **given: Any) -> S:
+        """Return a section of the settings; ``given`` are the fields that follow from others."""
+        read = {
+            each.name: self.value(each) for each in fields_of(section) if each.name not in given
+        }
+        return section(**read, **given)
 
-    def items(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a list."""
-        return self._read(name, default, values.items)
+    def field(self, section: type, name: str) -> Any:
+        """Return the value of one field of a section."""
+        return self.value(field_of(section, name))
 
-    def whole(self, name: str, default: int, least: int) -> int:
-        """Return a whole number."""
-        return self._read(name, default, lambda text: values.integer(text, least))
+    def value(self, wanted: SectionField) -> Any:
+        """Return the value of a field: that of its first key which is set, else its default."""
+        key = next((each for each in wanted.keys if each.name in self.props), wanted.keys[0])
+        setting = self.props.get(key.name)
+        parsed = None if setting is None else _parsed(key, setting)
+        if setting is None or parsed is None:
+            if wanted.default is not None:
+                self.note(key.name, _shown(wanted.default), None)
+            return wanted.default
+        self.note(key.name, setting.text.strip(), setting)
+        return parsed
 
-    def bytes(self, name: str, default: int) -> int:
-        """Return a number of bytes."""
-        return self._read(name, default, values.size)
-
-    def boolean(self, name: str, *, default: bool) -> bool:
-        """Return true or false."""
-        return self._read(name, default, values.boolean)
-
-    def duration(self, name: str, default: timedelta) -> timedelta:
-        """Return a span of time."""
-        return self._read(name, default, lambda text: values.duration(text, name))
-
-    def choice(self, name: str, default: str, choices: str) -> str:
-        """Return one of the choices."""
-        return self._read(name, default, lambda text: values.choice(text, choices))
-
-    def parsed(self, name: str, default: T, parse: Callable[[str], T]) -> T:
-        """Return what ``parse`` makes of the text; it raises ValueError for a wrong one."""
-        return self._read(name, default, parse)
-
-    def first(self, *names: str) -> str:
-        """Return the first of ``names`` that is set, else the last: where to read a setting."""
-        return next((name for name in names if name in self.props), names[-1])
+    def text(self, name: str, default: str = "") -> str:
+        """Return the string that a key has in the file, without blanks around it."""
+        setting = self.props.get(name)
+        if setting is None or not isinstance(setting.parsed, str):
+            self.note(name, default, None)
+            return default
+        self.note(name, setting.text.strip(), setting)
+        return setting.parsed
 
     def note(self, name: str, value: str, setting: Value | None) -> None:
         """Remember a setting that was found by other means."""
@@ -84,17 +82,10 @@ class Reader:
         shown = MASK if hidden and value else value
         self.trace.append(Setting(name, shown, origin, setting.key if setting else ""))
 
-    def _read(self, name: str, default: T, parse: Callable[[str], T]) -> T:
-        setting = self.props.get(name)
-        result, shown = default, _shown(default)
-        if setting is not None:
-            try:
-                result = parse(self.resolve(setting.text))
-                shown = setting.text.strip()
-            except ValueError:
-                setting = None
-        self.note(name, shown, setting)
-        return result
+
+def _parsed(key: Key, setting: Value) -> object:
+    """Return what a value means; MirrorMaker 2's own defaults come from no line of the file."""
+    return setting.parsed if setting.line else values.parse(key.kind, key.name, setting.text)
 
 
 def _shown(default: object) -> str:

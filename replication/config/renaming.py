@@ -28,18 +28,18 @@ def read_rename(
 
     ``${clusters.A}`` stands for A and limits the rule to flows from A.
     """
-    replacement = read.text(_REPLACEMENT, "")
+    replacement = read.text(_REPLACEMENT)
     regex = read.text(_REGEX, "(.+)")
     at = read.props.get(_REPLACEMENT, Value("", _REPLACEMENT)).at
     if not replacement:
-        notes.error(at, f"is not set, so {_REGEX} says nothing", "e.g. ${source}.$1")
+        notes.error(at, f"is not set, so {_REGEX} has no effect", "e.g. ${source}.$1")
         return None
     named = set(_CLUSTER_REFERENCE.findall(replacement))
     for unknown in sorted(named - set(aliases)):
         notes.error(at, f"${{clusters.{unknown}}} names no cluster", f"known: {', '.join(aliases)}")
     if len(named) > 1:
-        notes.error(at, "names more than one cluster; the rule can hold for one only",
-                    "${source} stands for the source at hand")  # fmt: skip
+        notes.error(at, "names more than one cluster; a rule applies to one",
+                    "write ${source} for each flow's own source")  # fmt: skip
     if named and named != {flow[0]}:
         return None
     pattern = _pattern(read, regex, notes)
@@ -56,10 +56,8 @@ def read_rename(
 def _pattern(read: Reader, regex: str, notes: Notes) -> str:
     at = read.props.get(_REGEX, Value("", _REGEX)).at
     if re.fullmatch(r"\$\d", regex):
-        whole = "|".join(read.items("topics", (".*",)))
-        if (written := read.props.get("topics.regex")) is not None:
-            whole = read.resolve(written.text).strip()
-        notes.warn(at, f"{regex} is a reference, not a pattern: taken as the whole match of "
+        whole = "|".join(_topics(read))
+        notes.warn(at, f"{regex} is a reference, not a pattern: it is read as the whole match of "
                    "topics.regex", f"{_REGEX} = ({whole})")  # fmt: skip
         regex = f"({whole})"
     try:
@@ -67,3 +65,10 @@ def _pattern(read: Reader, regex: str, notes: Notes) -> str:
     except Untranslatable as error:
         notes.error(at, str(error), f"e.g. {_REGEX} = (.+)")
         return "(.+)"
+
+
+def _topics(read: Reader) -> tuple[str, ...]:
+    """Return the patterns that the file selects topics by; ``topics.regex`` goes first here."""
+    written = read.props.get("topics.regex", read.props.get("topics"))
+    found = written.parsed if written else None
+    return found if isinstance(found, tuple) else (".*",)

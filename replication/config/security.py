@@ -24,11 +24,10 @@ _MODULES = {
 
 def check_security(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes) -> None:
     """Note what would keep a client with these settings from connecting."""
-    protocol = settings.get("security.protocol", Value("PLAINTEXT"))
-    name = parsed.resolve(protocol.text).strip().upper()
-    if name in ("SASL_PLAINTEXT", "SASL_SSL"):
+    protocol = settings.get("security.protocol", Value("PLAINTEXT", parsed="PLAINTEXT"))
+    if protocol.parsed in ("SASL_PLAINTEXT", "SASL_SSL"):
         _check_sasl(settings, protocol, parsed, notes)
-    if name in ("SSL", "SASL_SSL"):
+    if protocol.parsed in ("SSL", "SASL_SSL"):
         _check_files(settings, parsed, notes)
 
 
@@ -51,9 +50,9 @@ def _check_sasl(
     except ConfigError as error:
         notes.error(jaas.at, str(error).removeprefix("sasl.jaas.config "), "correct the line")
         return
-    wanted = parsed.resolve(mechanism.text).strip().upper()
-    if wanted not in _MODULES.get(module, (wanted,)):
-        notes.error(jaas.at, f"{module} does not serve {wanted}",
+    wanted = mechanism.parsed  # None: it is wrong, which was noted
+    if wanted is not None and wanted not in _MODULES.get(module, (wanted,)):
+        notes.error(jaas.at, f"{module} does not support {wanted}",
                     f"sasl.mechanism = {_MODULES[module][-1]}")  # fmt: skip
 
 
@@ -64,5 +63,5 @@ def _check_files(settings: Mapping[str, Value], parsed: ParsedFile, notes: Notes
             continue
         file = located(parsed.resolve(setting.text), parsed.path.parent)
         if not file.is_file():
-            notes.warn(setting.at, f"there is no file {file}; connecting will fail",
-                       "a JKS, PKCS12 or PEM file")  # fmt: skip
+            notes.warn(setting.at, f"the file {file} does not exist; clients will fail to connect",
+                       "provide a JKS, PKCS12 or PEM file")  # fmt: skip

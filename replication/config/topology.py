@@ -6,14 +6,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from replication.config.properties import Value
+from replication.model import BY_HEADERS, BY_NAMES
+from replication.topology import circles, may_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from replication.config.findings import Notes
     from replication.config.model import Flow
-
-LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Notes) -> None:
@@ -24,7 +24,7 @@ def check_topology(flows: Sequence[Flow], props: Mapping[str, Value], notes: Not
         if _addresses(source) & _addresses(target):
             at = props.get(f"{flow.target}.bootstrap.servers", Value("", "bootstrap.servers")).at
             notes.error(at, f"{flow.source} and {flow.target} are the same cluster",
-                        "two clusters, or no flow between the two names")  # fmt: skip
+                        "name two clusters, or remove the flow between the two names")  # fmt: skip
     found = tuple(circles([flow for flow in flows if not flow.naming.prefixes_all]))
     for circle in found:
         _refuse_blind(circle, props, notes)
@@ -44,9 +44,10 @@ def _refuse_blind(circle: tuple[Flow, ...], props: Mapping[str, Value], notes: N
         key = f"{flow.name}.cycle.prevention"
         notes.error(
             props.get(key, props.get("cycle.prevention", Value("", key))).at,
-            f"records would circle: {way} keep topic names and may copy the same topics, and "
+            f"replication cycle: {way} keep topic names and may copy the same topics, and "
             f"{flow.name} {lack}",
-            "cycle.prevention = producer-id, the default policy, or topics that do not overlap",
+            "set cycle.prevention = producer-id, use the default policy, or select topics that do "
+            "not overlap",
         )
 
 
@@ -73,46 +74,14 @@ def _from(cluster: str, circle: tuple[Flow, ...]) -> tuple[Flow, ...]:
 def _lack(flow: Flow, circle: Sequence[Flow]) -> str:
     """Return what keeps a flow from telling copies; empty: nothing."""
     how = flow.cycle_prevention
-    if how == "names":
-        return "could not tell copies from other records, with cycle.prevention = names"
-    if how == "headers" and not flow.provenance_headers:
-        return "writes no headers that the others could go by: it needs provenance.headers = true"
+    if how == BY_NAMES:
+        return "cannot distinguish copies from other records with cycle.prevention = names"
+    if how == BY_HEADERS and not flow.provenance_headers:
+        return "writes no headers for the other flows to read: set provenance.headers = true"
     if any(each.cycle_prevention != how for each in circle):
-        return f"has cycle.prevention = {how}, others not"
+        return f"has cycle.prevention = {how}, the others do not"
     return ""
 
 
 def _addresses(servers: str) -> set[str]:
     return {each.strip() for each in servers.split(",")} - {""}
-
-
-def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    """Yield each circle once: it begins at its flow with the smallest name.
-
-    A circle comes to each of its clusters once; longer ways round are made of these.
-    """
-    for first in sorted(flows, key=lambda flow: flow.name):
-        yield from _walk((first,), flows)
-
-
-def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    if path[-1].target == path[0].source:
-        if path[0].name == min(flow.name for flow in path):
-            yield path
-        return
-    been = {each.source for each in path[1:]}
-    for flow in flows:
-        if (
-            flow.source == path[-1].target
-            and flow.target not in been
-            and all(may_share(flow, each) for each in path)
-        ):
-            yield from _walk((*path, flow), flows)
-
-
-def may_share(one: Flow, other: Flow) -> bool:
-    """Say whether two flows may copy a topic of the same name; patterns are taken to overlap."""
-    topics = (set(one.selection.topics), set(other.selection.topics))
-    if all(set(topic) <= LITERAL for each in topics for topic in each):
-        return bool(topics[0] & topics[1])
-    return all(topics)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from replication.durations import parse_duration, unit_of
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from collections.abc import Callable, Mapping
 
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_+.-]*://)?(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]\"']+):(\d{1,5})")
 _SIZE = re.compile(r"(\d+)\s*(b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE | re.ASCII)
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _SIZES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -38,7 +40,7 @@ def integer(text: str, least: int | None = None) -> int:
         raise ValueError(f"{shown(text)} is not a whole number")
     number = int(text)
     if least is not None and number < least:
-        raise ValueError(f"{number} is too small: {least} is the least")
+        raise ValueError(f"{number} is below the minimum of {least}")
     return number
 
 
@@ -46,7 +48,7 @@ def port(text: str) -> int:
     """Read a port to listen on; 0: any free one."""
     number = integer(text, least=0)
     if number >= 1 << 16:
-        raise ValueError(f"{number} is no port: 65535 is the highest")
+        raise ValueError(f"{number} is not a port: the highest is 65535")
     return number
 
 
@@ -60,12 +62,38 @@ def duration(text: str, key: str) -> timedelta:
         raise ValueError(f"{shown(text)} is {error}") from None
 
 
-def size(text: str) -> int:
+def interval(text: str, key: str) -> timedelta:
+    """Read how often something happens; a number below zero means never: zero is returned."""
+    if re.fullmatch(r"-\d+", text.strip()):  # so does MirrorMaker 2
+        return timedelta(0)
+    return duration(text, key)
+
+
+def positive_duration(text: str, key: str) -> timedelta:
+    """Read a span of time that is longer than zero."""
+    span = duration(text, key)
+    if not span:
+        raise ValueError(f"{shown(text)} is not longer than zero")
+    return span
+
+
+def size(text: str, least: int | None = None) -> int:
     """Read a number of bytes, such as ``67108864`` or ``64MiB``."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{shown(text)} is not a size: write bytes, or e.g. 64MiB")
-    return int(match[1]) * _SIZES[(match[2] or "b").lower()[0]]
+    number = int(match[1]) * _SIZES[(match[2] or "b").lower()[0]]
+    if least is not None and number < least:
+        raise ValueError(f"{shown(text)} is below the minimum of {format_size(least)}")
+    return number
+
+
+def format_size(number: int) -> str:
+    """Return a number of bytes in its largest unit without a remainder: ``64MiB``."""
+    for unit, letter in (("GiB", "g"), ("MiB", "m"), ("KiB", "k")):
+        if number and number % _SIZES[letter] == 0:
+            return f"{number // _SIZES[letter]}{unit}"
+    return str(number)
 
 
 def choice(text: str, choices: str) -> str:
@@ -73,7 +101,14 @@ def choice(text: str, choices: str) -> str:
     for each in choices.split("|"):
         if each.lower() == text.strip().lower():
             return each
-    raise ValueError(f"{shown(text)} is none of {', '.join(choices.split('|'))}")
+    raise ValueError(f"{shown(text)} is not one of {', '.join(choices.split('|'))}")
+
+
+def sasl_mechanism(text: str) -> str:
+    """Read one of the SASL mechanisms that are supported."""
+    if text.strip().upper() == "GSSAPI":
+        raise ValueError("GSSAPI (Kerberos) is not supported")
+    return choice(text, "|".join(SASL_MECHANISMS))
 
 
 def start(text: str) -> str:
@@ -100,7 +135,7 @@ def start_offsets(text: str) -> dict[str, dict[int, int]]:
     for each in items(text):
         topic, partition, offset = _triple(each)
         if found.setdefault(topic, {}).setdefault(partition, offset) != offset:
-            raise ValueError(f"{shown(each)} gives {topic}-{partition} a second offset")
+            raise ValueError(f"{shown(each)} sets a second offset for {topic}-{partition}")
     return found
 
 
@@ -115,31 +150,25 @@ def addresses(text: str) -> tuple[str, ...]:
     """Read ``bootstrap.servers``: host:port pairs; a listener's name before them goes."""
     found = tuple(each for each in items(text) if each)
     if not found:
-        raise ValueError("is empty: write host:port, or several with commas")
+        raise ValueError("is empty: write host:port, several separated by commas")
     return tuple(_address(each) for each in found)
 
 
-def check(kind: str, key: str, text: str) -> None:
-    """Raise ValueError unless ``text`` is a value of ``kind`` (see ``mm2_keys.Key``)."""
+def parse(kind: str, key: str, text: str, least: int | None = None) -> object:
+    """Return the value of ``kind`` that ``text`` writes; a duration counts in the unit of ``key``.
+
+    Kinds: string, list, patterns, pattern, boolean, int, port, interval (below zero: never, which
+    is returned as zero), duration (longer than zero), bytes, start, start-offsets, addresses,
+    sasl-mechanism, ``choice a|b``. ``least`` limits an int and a size.
+    """
     name, _, choices = kind.partition(" ")
-    match name:
-        case "boolean":
-            boolean(text)
-        case "int":
-            integer(text)
-        case "port":
-            port(text)
-        case "seconds" | "ms":
-            if not re.fullmatch(r"-\d+", text.strip()):  # MirrorMaker 2 means: never
-                duration(text, key)
-        case "bytes":
-            size(text)
-        case "choice":
-            choice(text, choices)
-        case "start":
-            start(text)
-        case "start-offsets":
-            start_offsets(text)
+    if name == "choice":
+        return choice(text, choices)
+    if name in ("interval", "duration"):
+        return _PARSE_SPAN[name](text, key)
+    if name in ("int", "bytes"):
+        return _PARSE_NUMBER[name](text, least)
+    return _PARSE[name](text)
 
 
 def shown(text: str) -> str:
@@ -153,3 +182,22 @@ def _address(text: str) -> str:
     if match is None or not 0 < int(match[2]) < 1 << 16:
         raise ValueError(f"{shown(text)} is not an address: write host:port")
     return f"{match[1]}:{match[2]}"
+
+
+_PARSE: Mapping[str, Callable[[str], object]] = {
+    "string": str.strip,
+    "list": items,
+    "patterns": items,
+    "pattern": lambda text: (text.strip(),),
+    "boolean": boolean,
+    "port": port,
+    "start": start,
+    "start-offsets": start_offsets,
+    "addresses": addresses,
+    "sasl-mechanism": sasl_mechanism,
+}
+_PARSE_SPAN: Mapping[str, Callable[[str, str], timedelta]] = {
+    "interval": interval,
+    "duration": positive_duration,
+}
+_PARSE_NUMBER: Mapping[str, Callable[[str, int | None], int]] = {"int": integer, "bytes": size}

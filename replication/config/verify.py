@@ -1,15 +1,16 @@
-"""Check what single keys say: types, addresses, security, placeholders, files."""
+"""Parse each value of a file once, and note those that are wrong by themselves."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replication.config import client_keys, values
 from replication.config.keys import client_name, lookup
-from replication.config.own_keys import FLOW, TOP, TOPIC_CONFIG
+from replication.config.mm2_keys import KnownKey
+from replication.config.own_keys import TOPIC_CONFIG
 from replication.config.properties import Value
 from replication.config.providers import (
     PREFIX,
@@ -19,7 +20,7 @@ from replication.config.providers import (
     providers_in,
     resolve,
 )
-from replication.config.scopes import Scoped, split_key
+from replication.config.scopes import split_key
 from replication.errors import ConfigError
 from replication.java_regex import Untranslatable, compile_rules
 
@@ -29,18 +30,11 @@ if TYPE_CHECKING:
     from replication.config.findings import Notes
 
 FILES = ("ssl.truststore.location", "ssl.keystore.location")
-_NUMBERS = re.compile(r".*\.(ms|bytes|seconds)")
 _AMBIGUOUS = frozenset(
     {"consumer", "producer", "admin", "config", "topics", "groups", "sync", "emit", "refresh",
      "ssl", "sasl", "security", "replication", "spark", "copy", "lag", "alert", "metrics",
      "isthmus"}
 )  # fmt: skip
-_CHOICES = {
-    "isolation.level": "read_committed|read_uncommitted",
-    "auto.offset.reset": "earliest|latest",
-    "client.dns.lookup": "use_all_dns_ips|resolve_canonical_bootstrap_servers_only",
-    "security.protocol": "|".join(client_keys.SECURITY_PROTOCOLS),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ class ParsedFile:
         try:
             return resolve(text, self.providers)
         except ConfigError:
-            return text  # reported by check_values
+            return text  # noted by parse_values
 
 
 def placeholders(props: Mapping[str, Value], notes: Notes) -> Mapping[str, Provider]:
@@ -70,121 +64,104 @@ def placeholders(props: Mapping[str, Value], notes: Notes) -> Mapping[str, Provi
         return {}
 
 
-def check_values(parsed: ParsedFile, notes: Notes) -> None:
-    """Note every value that is wrong by itself."""
-    for alias in parsed.aliases:
-        _check_alias(alias, parsed, notes)
-    for key, value in parsed.props.items():
-        scoped = split_key(key, parsed.aliases)
-        if has_placeholder(value.text, parsed.providers):
-            try:
-                resolve(value.text, parsed.providers)
-            except ConfigError as error:
-                notes.doubt(value.at, str(error), "make it readable, or correct the placeholder")
-                continue
-        _check_value(scoped, value, parsed, notes)
+def parse_values(file: ParsedFile, notes: Notes) -> ParsedFile:
+    """Return the file with each value parsed, once; note every value that is wrong by itself."""
+    for alias in file.aliases:
+        _check_alias(alias, file, notes)
+    return replace(
+        file, props={key: _parsed(key, value, file, notes) for key, value in file.props.items()}
+    )
 
 
-def _check_value(scoped: Scoped, value: Value, parsed: ParsedFile, notes: Notes) -> None:
-    text = parsed.resolve(value.text)
-    client = client_name(scoped)
-    if scoped.name.startswith(TOPIC_CONFIG):
-        _check_override(scoped.name, value, notes)
-        return
+def _parsed(key: str, value: Value, file: ParsedFile, notes: Notes) -> Value:
+    """Return a value with what it means; without, where it is wrong or a client's business."""
     try:
-        if client is not None:
-            _check_client(client, text)
-        elif (known := lookup(scoped)) is not None:
-            values.check(known.kind, scoped.name, text)
-            if known.kind == "patterns":
-                _check_patterns(scoped.name, value, text, notes)
-            _check_least(scoped.name, text)
+        text = resolve(value.text, file.providers)
+    except ConfigError as error:
+        notes.doubt(value.at, str(error), "make it readable, or correct the placeholder")
+        return value
+    scoped = split_key(key, file.aliases)
+    client = client_name(scoped)
+    _check_blanks(client or scoped.name, value, text, notes)
+    if scoped.name.startswith(TOPIC_CONFIG):
+        return _override(scoped.name, value, text, notes)
+    known = _known_client(client) if client is not None else lookup(scoped) or KnownKey()
+    if known is None:
+        return value  # resolved and read where a client is built
+    try:
+        found = values.parse(known.kind, client or scoped.name, text, known.least)
     except ValueError as error:
-        message, hint = str(error), _hint(client or scoped.name)
-        if has_placeholder(value.text, parsed.providers):
-            message = f"{value.text} stands for a value that cannot be used here"
-        notes.error(value.at, message, hint)
-    if client_keys.is_secret(client or scoped.name) and text != text.strip() and text.strip():
-        notes.warn(value.at, "begins or ends in a blank, which belongs to the secret",
-                   "no blank at the line's end")  # fmt: skip
+        message = str(error)
+        if has_placeholder(value.text, file.providers):
+            message = f"{value.text} does not stand for a valid value"
+        notes.error(value.at, message, _hint(known))
+        return value
+    if known.kind in ("patterns", "pattern") and isinstance(found, tuple):
+        _check_patterns(found, value, notes)
+    return replace(value, parsed=found)
 
 
-def _check_patterns(name: str, value: Value, text: str, notes: Notes) -> None:
-    items = (text.strip(),) if name == "topics.regex" else values.items(text)
+def _known_client(name: str) -> KnownKey | None:
+    """Return how the value of a client's setting is parsed; None: it is not."""
+    kind = client_keys.KINDS_OF_VALUES.get(name)
+    return KnownKey(kind) if kind else None
+
+
+def _check_blanks(name: str, value: Value, text: str, notes: Notes) -> None:
+    if client_keys.is_secret(name) and text != text.strip() and text.strip():
+        notes.warn(value.at, "begins or ends with a blank, which is part of the secret",
+                   "remove the blank, unless the secret has it")  # fmt: skip
+
+
+def _check_patterns(items: tuple[str, ...], value: Value, notes: Notes) -> None:
     try:
         compile_rules(items)
     except Untranslatable as error:
-        fix = "a pattern that Java and Python both know"
+        fix = "write a pattern that Java and Python both know"
         if len(items) > 1:
             fix += "; commas separate patterns, even inside { } and ( )"
         notes.error(value.at, str(error), fix)
     if "" in items:
-        notes.warn(value.at, "has an empty item", "no comma at the end, none doubled")
+        notes.warn(value.at, "has an empty item", "remove the comma at the end or the doubled one")
 
 
-def _check_override(name: str, value: Value, notes: Notes) -> None:
+def _override(name: str, value: Value, text: str, notes: Notes) -> Value:
+    """Return the value of ``topic.config.<topic regex>/<config>``, whose name is checked."""
     pattern, slash, config = name.removeprefix(TOPIC_CONFIG).rpartition("/")
     if not (slash and pattern and config):
-        notes.error(value.at, "names no topic or no config",
-                    f"{TOPIC_CONFIG}<topic regex>/<config>, such as "
+        notes.error(value.at, "has no topic or no config in its name",
+                    f"write {TOPIC_CONFIG}<topic regex>/<config>, such as "
                     f"{TOPIC_CONFIG}orders.*/retention.ms")  # fmt: skip
-        return
+        return value
     try:
         compile_rules((pattern,))
     except Untranslatable as error:
-        notes.error(value.at, str(error), "a pattern that Java and Python both know")
+        notes.error(value.at, str(error), "write a pattern that Java and Python both know")
+    return replace(value, parsed=text.strip())
 
 
-def _check_client(name: str, text: str) -> None:
-    if name == "bootstrap.servers":
-        values.addresses(text)
-    elif name == "sasl.mechanism":
-        if text.strip().upper() == "GSSAPI":
-            raise ValueError("GSSAPI (Kerberos) is not supported")
-        values.choice(text, "|".join(client_keys.MECHANISMS))
-    elif name in _CHOICES:
-        values.choice(text, _CHOICES[name])
-    elif name in client_keys.HONOURED and _NUMBERS.fullmatch(name):
-        values.integer(text)
-
-
-def _check_least(name: str, text: str) -> None:
-    least = {
-        "tasks.max": 1,
-        "replication.factor": -1,
-        "topic.creation.default.partitions": 1,
-        "topic.creation.replication.factor": -1,
-        "topic.creation.min.insync.replicas": 1,
-        "isthmus.topics.replication.factor": 1,
-    }.get(name)
-    if least is not None:
-        values.integer(text, least)
-    if name == "copy.buffer.bytes" and values.size(text) < 1 << 20:
-        raise ValueError("is too small: 1MiB is the least")
-    if name in ("copy.epoch.seconds", "copy.anchor.interval.ms", "lag.sla.seconds") and (
-        not values.duration(text, name)
-    ):
-        raise ValueError("must be longer than nothing")
-
-
-def _hint(name: str) -> str:
-    known = FLOW.get(name) or TOP.get(name)
-    choices = _CHOICES.get(name) or (known.kind.partition(" ")[2] if known else "")
-    if name == "sasl.mechanism":
-        choices = "|".join(client_keys.MECHANISMS)
-    if name == "bootstrap.servers":
-        return "host1:9092, host2:9092"
-    return f"one of {', '.join(choices.split('|'))}" if choices else "correct the value"
+def _hint(known: KnownKey) -> str:
+    name, _, choices = known.kind.partition(" ")
+    if name == "sasl-mechanism":
+        choices = "|".join(values.SASL_MECHANISMS)
+    if name == "addresses":
+        return "write host1:9092, host2:9092"
+    if name in ("duration", "interval"):
+        return "write a number and a unit, such as 30s"
+    if known.least is not None:
+        least = values.format_size(known.least) if name == "bytes" else known.least
+        return f"write {least} or more"
+    return f"write one of {', '.join(choices.split('|'))}" if choices else "correct the value"
 
 
 def _check_alias(alias: str, parsed: ParsedFile, notes: Notes) -> None:
     at = parsed.props.get("clusters", Value("", "clusters")).at
     if "->" in alias or re.search(r"\s", alias):
-        notes.error(at, f"{values.shown(alias)} cannot be a cluster's name",
-                    "a name without blanks and arrows")  # fmt: skip
+        notes.error(at, f"{values.shown(alias)} cannot be the name of a cluster",
+                    "choose a name without blanks and arrows")  # fmt: skip
     elif alias in _AMBIGUOUS:
-        notes.error(at, f"a cluster called {alias} cannot be told from the settings {alias}.*",
-                    "another name")  # fmt: skip
+        notes.error(at, f"the cluster name {alias} cannot be distinguished from settings {alias}.*",
+                    "choose another name")  # fmt: skip
 
 
 def absolute_files(

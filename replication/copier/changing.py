@@ -81,10 +81,10 @@ class Changing:
         await ends.takeover.heed(self.tending.lanes, self.tending.me)  # reads on as well
         for each in plans:
             known = ends.takeover.seen.get(each.source)
-            if known is not None and is_bound(known) and known.isolation != spec.isolation:
+            if known is not None and is_bound(known) and known.isolation != spec.copying.isolation:
                 raise ClusterUnavailable(f"{each.source}: must be counted as {known.isolation}")
         await self.tending.renew()
-        if self.tending.me.fences is (spec.delivery == Mode.AT_LEAST_ONCE):
+        if self.tending.me.fences is (spec.copying.delivery == Mode.AT_LEAST_ONCE):
             raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants different ACLs")
         lanes, counted = await take_lanes(spec, ends, self.tending.me)
         self.tending.takeovers += counted

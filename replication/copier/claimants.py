@@ -28,11 +28,11 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
 
     One that cannot fence where the flow asks for no more, or the target refuses and it may.
     """
-    if spec.delivery != Mode.AT_LEAST_ONCE:
+    if spec.copying.delivery != Mode.AT_LEAST_ONCE:
         try:
             return await _named_claimant(spec, ends)
         except NotGranted as problem:
-            if spec.delivery != "auto":
+            if spec.copying.delivery != "auto":
                 raise ClusterRejected(
                     f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): "
                     "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId "
@@ -43,7 +43,7 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
 
 async def forwarder(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
     """Get a new epoch of the producer for records that came to the source by ``via``."""
-    if spec.delivery == Mode.AT_LEAST_ONCE:
+    if spec.copying.delivery == Mode.AT_LEAST_ONCE:
         return await _plain(spec, ends, via)
     name = onward(spec.transactional_id, via, ends.source.cluster_id)
     return Claimant(name, *await ends.target.init_producer_id(name), spec.generation)

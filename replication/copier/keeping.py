@@ -75,11 +75,10 @@ class Keeping:
 
         Not sooner when there are many of them, for then it is little of each partition.
         """
-        due = time.monotonic() + self.tending.spec.anchor_every_s
+        every_s = self.tending.spec.anchor_every_s
+        due = time.monotonic() + every_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(
-                self.tending.appending.much.wait(), self.tending.spec.anchor_every_s
-            )
+            await asyncio.wait_for(self.tending.appending.much.wait(), every_s)
         if len(self.news) > _FEW:
             await asyncio.sleep(due - time.monotonic())
 

@@ -83,7 +83,7 @@ class Placing:
         topic_id = self.ends.source.topic_id(plan.source.topic) or b""
         known = self.ends.takeover.seen.get(plan.source)
         kind = TransactionalLane if self.spec.is_transactional else Lane
-        if self.spec.delivery == Mode.AT_LEAST_ONCE:
+        if self.spec.copying.delivery == Mode.AT_LEAST_ONCE:
             kind = RepeatingLane
         return kind(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
 
@@ -174,9 +174,18 @@ class Placing:
         anchors = self.ends.takeover.seen.values()
         before = (each for each in anchors if each.source is not None)
         copied = any(each.generation < self.spec.generation for each in before)
-        if plan.start is not None or plan.born_later or copied or self.spec.start == "earliest":
+        if (
+            plan.start is not None
+            or plan.born_later
+            or copied
+            or self.spec.copying.start == "earliest"
+        ):
             return EARLIEST_TIMESTAMP
-        return LATEST_TIMESTAMP if self.spec.start == "latest" else int(self.spec.start)
+        return (
+            LATEST_TIMESTAMP
+            if self.spec.copying.start == "latest"
+            else int(self.spec.copying.start)
+        )
 
     async def _offset(self, lane: Lane, at: int, *, of_target: bool = False) -> int | None:
         """Ask one end of a lane; None, and the lane put off, when it does not answer."""

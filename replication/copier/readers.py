@@ -98,7 +98,7 @@ class Readers:
             del self._wishes[place]
             if (idle := self._readers.pop(place, None)) is not None:
                 idle.task.cancel()
-        count, most = frames_for(self.spec.buffer_bytes, max(1, len(self._wishes)))
+        count, most = frames_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
         if self._shared is None:
             self._shared = self._tools()
         self._shared.frames.resize(count, most)
@@ -114,12 +114,12 @@ class Readers:
     @property
     def _committed(self) -> bool:
         """Whether records of transactions that are not committed stay behind."""
-        return self.spec.isolation == "read_committed"
+        return self.spec.copying.isolation == "read_committed"
 
     def _tools(self) -> Shared:
         ends = self.ends
-        ends.replicas.rack = self.spec.client_rack
-        self.pace.rate = self.spec.bytes_per_second
+        ends.replicas.rack = self.spec.copying.client_rack
+        self.pace.rate = self.spec.copying.bytes_per_second
         return Shared(
             ends.source,
             self._committed,

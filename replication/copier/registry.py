@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import LATEST_TIMESTAMP, UNKNOWN_OFFSET
-from replication.provenance import BY_ID, Origins, rule_of
+from replication.model import BY_ID, LATEST_TIMESTAMP, UNKNOWN_OFFSET
+from replication.provenance import Origins, rule_of
 from replication.stamps import Birthplace, Recast
 from replication.state import PRODUCERS_TOPIC
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 -- the annotations are evaluated
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from replication.model import Mode
+from replication.copy_settings import CopySettings
+from replication.model import Mode, PartitionPlan
 from replication.policies import Policies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from replication.model import PartitionPlan
     from replication.progress import Claimant
 
 
@@ -28,22 +28,25 @@ class UnitSpec:
     unit: int
     generation: int  # of the driver; a unit stops when it meets a higher one
     epoch: int
-    epoch_s: float  # how long to copy from now, unless the driver ends the epoch sooner
     partitions: tuple[PartitionPlan, ...]
     source: Mapping[str, str] = field(repr=False)  # may hold passwords
     target: Mapping[str, str] = field(repr=False)
-    isolation: str = "read_committed"
-    buffer_bytes: int = 64 << 20
-    anchor_every_s: float = 1.0
-    start: str = "earliest"  # or latest, or a time stamp in ms
-    client_rack: str = ""
-    bytes_per_second: int = 0  # this unit's share of the flow's budget; 0: no limit
+    copying: CopySettings = field(default_factory=CopySettings)  # bytes_per_second: the unit's
     policies: Policies = field(default_factory=Policies)
     origins_matter: bool = False  # a flow that reads the target tells our copies by producer id
     copies_come: bool = False  # another flow copies to the source, so its registry is needed
     stamps: bool = False  # records get a header that says where they were born
-    delivery: str = "auto"  # a Mode; auto: the plan's, or at-least-once where nothing else may be
     linger_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)
+
+    @property
+    def epoch_s(self) -> float:
+        """How long to copy from now, in seconds, unless the driver ends the epoch sooner."""
+        return self.copying.epoch / timedelta(seconds=1)
+
+    @property
+    def anchor_every_s(self) -> float:
+        """How often anchors are written, in seconds."""
+        return self.copying.anchor_every / timedelta(seconds=1)
 
     @property
     def transactional_id(self) -> str:
@@ -61,7 +64,7 @@ class UnitSpec:
             return self
         again = Mode.AT_LEAST_ONCE
         plans = tuple(replace(each, mode=again) for each in self.partitions)
-        return replace(self, partitions=plans, delivery=again)
+        return replace(self, partitions=plans, copying=replace(self.copying, delivery=again))
 
     def groups(self) -> tuple[UnitSpec, ...]:
         """Return what is appended and what is transactional apart: each has its own producer."""
@@ -70,15 +73,12 @@ class UnitSpec:
             for transactional in (False, True)
         ]
         parts = [tuple(each) for each in split if each] or [()]
-        return tuple(
-            replace(
-                self,
-                partitions=each,
-                buffer_bytes=self.buffer_bytes // len(parts),
-                bytes_per_second=-(-self.bytes_per_second // len(parts)),
-            )
-            for each in parts
+        share = replace(
+            self.copying,
+            buffer_bytes=self.copying.buffer_bytes // len(parts),
+            bytes_per_second=-(-self.copying.bytes_per_second // len(parts)),
         )
+        return tuple(replace(self, partitions=each, copying=share) for each in parts)
 
 
 @dataclass(frozen=True, slots=True)

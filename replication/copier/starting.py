@@ -77,7 +77,7 @@ async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list
     placing = Placing(spec, ends, _copied_before(spec, ends))
     await ends.takeover.register(entry_of(spec, ends, me))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
-    settle_isolation(lanes, spec.isolation)
+    settle_isolation(lanes, spec.copying.isolation)
     give_passages(lanes, ends, spec)
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)

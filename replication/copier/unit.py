@@ -110,13 +110,14 @@ class Unit:
 
     def _is_like(self, spec: UnitSpec) -> bool:
         other = replace(spec, epoch=self.given.epoch, partitions=self.given.partitions)
+        mine, theirs = self._spec.copying, spec.copying
         return (
             self._changing is not None
             and not self.term.ended.is_set()
             and other == self.given
             and bool(self.lanes and spec.partitions)
             and self.given.is_transactional is spec.is_transactional
-            and (self._spec.isolation, self._spec.delivery) == (spec.isolation, spec.delivery)
+            and (mine.isolation, mine.delivery) == (theirs.isolation, theirs.delivery)
         )
 
     async def _follow(self, change: Change) -> None:
@@ -200,7 +201,9 @@ class Unit:
         """Return the spec as it can be done now; a crash may have left another isolation (E)."""
         spec = self.given.for_claimant(me)
         taken = [each.claimed.isolation for each in self.lanes if each.topic_id]
-        return replace(spec, isolation=taken[0]) if taken else spec
+        if not taken:
+            return spec
+        return replace(spec, copying=replace(spec.copying, isolation=taken[0]))
 
     def _letters(self) -> StateLog | None:
         if not self.given.policies.dead_letters:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import time
-from dataclasses import replace
 
 import pytest
 import support
@@ -35,7 +34,7 @@ class Transactional(Flow):
 
     def spec(self, generation: int = 1, epoch: int = 0, **more: object):
         plans = tuple(PartitionPlan(e, e, mode=self.mode) for e in self.partitions)
-        return replace(super().spec(generation, epoch), **{"partitions": plans, **more})
+        return super().spec(generation, epoch, **{"partitions": plans, **more})
 
     def assert_committed_equal(self) -> None:
         for topic in self.topics:

@@ -9,6 +9,7 @@ import pytest
 from batch_bytes import a_batch
 from lanes import LOCAL, PASSES, REGISTRY, fetch
 from memory_cluster import MemoryCluster
+from unit_specs import changed
 
 from replication.batches import walk
 from replication.copier.ends import clusters
@@ -30,12 +31,11 @@ SPEC = UnitSpec(
     unit=0,
     generation=1,
     epoch=0,
-    epoch_s=1,
     partitions=(PartitionPlan(HERE, HERE, origins="producer-id"),),
     source={},
     target={},
 )
-WEAK = replace(SPEC, delivery=Mode.AT_LEAST_ONCE)
+WEAK = changed(SPEC, delivery=Mode.AT_LEAST_ONCE)
 TRANSACTIONAL = replace(SPEC, partitions=(replace(SPEC.partitions[0], mode=Mode.TRANSACTIONAL),))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -106,7 +107,7 @@ def test_what_is_not_copied_yet_is_left_and_said():
 
 
 def impatient(flow):
-    quick = flow.copying.model_copy(update={"anchor_every": timedelta(seconds=-1.4)})
+    quick = replace(flow.copying, anchor_every=timedelta(seconds=-1.4))
     return flow.model_copy(update={"copying": quick})
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from batch_bytes import a_batch
 from memory_cluster import MemoryCluster
+from unit_specs import changed
 
 from replication.copier import Host, UnitSpec, appending
 from replication.copier.network import NotGranted
@@ -26,13 +27,11 @@ def a_spec(**more) -> UnitSpec:
         "unit": 0,
         "generation": 1,
         "epoch": 0,
-        "epoch_s": 0.3,
         "partitions": (PartitionPlan(HERE, HERE),),
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
-        "anchor_every_s": 0.05,
     }
-    return UnitSpec(**{**fields, **more})
+    return changed(UnitSpec(**fields), **{"epoch_s": 0.3, "anchor_every_s": 0.05, **more})
 
 
 class Pair:

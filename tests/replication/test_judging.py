@@ -20,7 +20,7 @@ LOST = out_of_range(2, 5, 9)
 
 
 def judge(lane, cluster: MemoryCluster, **policies: str) -> None:
-    spec = UnitSpec("f", "A", "B", 0, 1, 0, 1.0, (), {}, {}, policies=Policies(**policies))
+    spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(**policies))
     lane.suffer(LOST)
     asyncio.run(Judge(spec, StateLog(cluster, "anchors"), DeadLetters()).judge(lane, LOST))
 

@@ -1,6 +1,7 @@
 import pytest
 
-from replication.name_map import MappedName, read_map
+from replication.config.model import MappedName
+from replication.name_map import read_map
 
 CLUSTERS = ("east", "west", "hub")
 

@@ -1,8 +1,7 @@
 import pytest
 from builders import a_config, a_flow
 
-from replication.config.model import Naming, RenameRule
-from replication.name_map import MappedName
+from replication.config.model import MappedName, Naming, RenameRule
 from replication.namer import Namer, rule_text
 from replication.routes import Routes, tells_copies
 

@@ -13,6 +13,7 @@ from replication.config.model import (
     ConfigSync,
     GroupSettings,
     Heartbeats,
+    MappedName,
     Mm2,
     Naming,
     OffsetSyncs,
@@ -21,7 +22,6 @@ from replication.config.model import (
     Selection,
     TopicCreation,
 )
-from replication.name_map import MappedName
 from replication.needed import needed, resources
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replication.config.model import MappedName
 from replication.errors import ConfigError
 from replication.java_replacement import read_replacement
 from replication.model import Origin
-from replication.name_map import MappedName, names_for
+from replication.name_map import names_for
 from replication.policy import (
     IdentityPolicy,
     MapPolicy,

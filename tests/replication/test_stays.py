@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from batch_bytes import a_batch
 from memory_cluster import MemoryCluster
+from unit_specs import changed
 
 from replication.adapters.doors import UnixDoors
 from replication.copier import Host, UnitSpec
@@ -29,14 +30,12 @@ def a_spec(epoch: int = 0, **more) -> UnitSpec:
         "unit": 0,
         "generation": 1,
         "epoch": epoch,
-        "epoch_s": 0.15,
         "partitions": (PartitionPlan(HERE, HERE),),
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
-        "anchor_every_s": 0.05,
         "linger_s": SOON_S,
     }
-    return UnitSpec(**{**fields, **more})
+    return changed(UnitSpec(**fields), **{"epoch_s": 0.15, "anchor_every_s": 0.05, **more})
 
 
 class Pair:

@@ -4,8 +4,7 @@ from builders import a_config, a_flow
 from clusters import MemoryCluster
 from stages import Stage
 
-from replication.config.model import Naming, Selection, TopicCreation
-from replication.name_map import MappedName
+from replication.config.model import MappedName, Naming, Selection, TopicCreation
 from replication.planning import Planner
 from replication.topology import Merge, TopicName, drawn, with_topics
 

@@ -51,7 +51,7 @@ class Stage:
     async def copy(self) -> None:
         """Let one transaction begin and end."""
         await self.ends.takeover.anchors.own((OURS, 1))
-        spec = UnitSpec("A->B", "A", "B", 0, 1, 0, 1.0, (), {}, {})
+        spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
         appending = Appending(self.target, transactional_id=ME.transactional_id)
         tending = Tending(spec, self.ends, self.lanes, ME, appending, judge=None)
         ended: list[object] = []

@@ -17,7 +17,6 @@ TEMPLATE_SPEC = UnitSpec(
     unit=0,
     generation=3,
     epoch=0,
-    epoch_s=30.0,
     partitions=(),
     source={"bootstrap.servers": "a:1", "sasl.jaas.config": "secret"},
     target={"bootstrap.servers": "b:1"},

@@ -26,7 +26,7 @@ def test_bl_060_bl_066_each_of_mirrormakers_names_sets_where_to_start_and_the_is
     file.write_text(FILE + more)
     config = load_config(file).config
     unit = template(config.flow("A->B"), 1, Routes.of(config.flows, config.clusters))
-    assert (unit.start, unit.isolation) == ("latest", "read_uncommitted")
+    assert (unit.copying.start, unit.copying.isolation) == ("latest", "read_uncommitted")
 
 
 def test_bl_115_a_flow_is_spread_over_as_many_units_as_tasks_max_says(tmp_path):

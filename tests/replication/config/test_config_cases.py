@@ -9,9 +9,9 @@ from replication.config.client_keys import KNOWN
 from replication.config.findings import errors
 from replication.config.load import load_config
 from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
-from replication.config.topology import circles
 from replication.errors import ConfigError
 from replication.policy import policy_for
+from replication.topology import circles
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
 
@@ -22,8 +22,8 @@ def test_bl_001_blanks_around_the_arrow_are_an_error_that_names_the_key_meant(tm
         load_config(path)
     assert str(error.value) == (
         f"{path} has 2 problems:\n"
-        f"  {path}:4: A: a blank ends the key, so the flow's name is cut off → A->B.enabled\n"
-        f"  {path}:5: A: a blank ends the key, so the flow's name is cut off → A->B.topics"
+        f"  {path}:4: A: the blank ends the key and cuts off the flow's name → A->B.enabled\n"
+        f"  {path}:5: A: the blank ends the key and cuts off the flow's name → A->B.topics"
     )
 
 
@@ -37,8 +37,8 @@ def test_bl_003_slashes_are_no_comment_and_disturb_nothing(tmp_path):
     result = loaded(tmp_path, text)
     assert [each.name for each in result.config.flows] == ["A->B"]
     assert about(result.findings, "//")[0] == (
-        "warning: // begins no comment in a properties file; the line was passed over → "
-        "# at the start of the line"
+        "warning: // does not start a comment in a properties file; the line is ignored → "
+        "write # at the start of the line"
     )
 
 
@@ -74,7 +74,7 @@ def test_bl_006_a_misspelt_key_is_an_error_that_names_the_nearest(tmp_path, key,
 def test_bl_006_an_unknown_client_setting_is_no_error(tmp_path):
     (message,) = about(loaded(tmp_path, TWO + "A.consumer.my.own.thing = x\n").findings,
                        "A.consumer.my.own.thing")  # fmt: skip
-    assert message.startswith("warning: is no setting of Kafka's clients that is known here")
+    assert message.startswith("warning: is not a known setting of Kafka's clients")
 
 
 def test_bl_006_all_problems_come_at_once_in_the_order_of_the_file(tmp_path):
@@ -94,7 +94,7 @@ def test_bl_006_all_problems_come_at_once_in_the_order_of_the_file(tmp_path):
 )
 def test_bl_007_an_old_name_works_with_a_note(tmp_path, old, new):
     result = loaded(tmp_path, TWO + f"{old} = a.*\n")
-    assert f"warning: is an old name; it was taken as {new} → {new} = a.*" in about(
+    assert f"warning: is an old name; it is read as {new} → {new} = a.*" in about(
         result.findings, old
     )
     settings = {each.name: each.value for each in result.origins["A->B"]}
@@ -106,7 +106,7 @@ def test_bl_007_the_new_name_wins_over_the_old(tmp_path):
     result = loaded(tmp_path, text)
     assert result.config.flows[0].selection.topics_exclude == ("b.*",)
     assert about(result.findings, "topics.blacklist") == [
-        "warning: is passed over, because topics.exclude is set too → take it out"
+        "warning: has no effect, because topics.exclude is set too → remove it"
     ]
 
 
@@ -172,7 +172,7 @@ def test_bl_011_a_client_setting_without_effect_says_why(tmp_path):
         tmp_path, TWO + "B.producer.compression.type = zstd\nA->B.producer.acks = all\n"
     )
     assert about(result.findings, "B.producer.compression.type") == [
-        "info: has no effect: record batches pass through as the source's producers made them → "
+        "info: has no effect: record batches are copied unchanged → "
     ]
     assert about(result.findings, "A->B.producer.acks") == [
         "info: has no effect: every append is idempotent and waits for all in-sync replicas → "
@@ -278,7 +278,7 @@ def test_bl_016_an_empty_topic_list_selects_nothing_with_a_warning(tmp_path):
     selection = result.config.flows[0].selection
     assert (selection.topics, selection.topics_exclude) == ((), ())
     assert about(result.findings, "topics") == [
-        "warning: is empty, so that no topic is copied → topics = .*"
+        "warning: is empty: no topic is copied → topics = .*"
     ]
 
 
@@ -316,14 +316,16 @@ def test_bl_029_flows_in_a_circle_that_keep_names_must_tell_copies(tmp_path):
     identity = BOTH + "replication.policy.class = IdentityReplicationPolicy\n"
     assert len(loaded(tmp_path, identity).config.flows) == 2
     blind = identity + "B->A.cycle.prevention = names\n"
-    with pytest.raises(ConfigError, match="records would circle: A -> B -> A keep topic names"):
+    with pytest.raises(ConfigError, match="replication cycle: A -> B -> A keep topic names"):
         loaded(tmp_path, blind)
     unstamped = identity + "cycle.prevention = headers\n"
     with pytest.raises(ConfigError, match=r"A->B writes no headers .* provenance.headers = true"):
         loaded(tmp_path, unstamped)
     stamped = unstamped + "provenance.headers = true\n"
     assert "many times the CPU time" in str(found(tmp_path, stamped))
-    with pytest.raises(ConfigError, match=r"A->B has cycle.prevention = headers, others not"):
+    with pytest.raises(
+        ConfigError, match=r"A->B has cycle.prevention = headers, the others do not"
+    ):
         loaded(tmp_path, stamped + "B->A.cycle.prevention = producer-id\n")
     apart = blind + "A->B.topics = t1\nB->A.topics = t2\n"
     assert len(loaded(tmp_path, apart).config.flows) == 2
@@ -361,7 +363,7 @@ def test_bl_036_an_unknown_policy_class_is_refused_and_the_python_way_named(tmp_
     lines = TWO + "replication.policy.class = com.example.Mine\n"
     assert about(found(tmp_path, lines), "replication.policy.class") == [
         (
-            "error: 'com.example.Mine' is not known, and Java classes cannot be loaded here → "
+            "error: 'com.example.Mine' is not a known policy; Java classes cannot be loaded → "
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class"
         )
@@ -372,7 +374,7 @@ def test_a_key_set_twice_counts_by_its_last_line(tmp_path):
     result = loaded(tmp_path, TWO + "topics = a\ntopics = b\n")
     assert result.config.flows[0].selection.topics == ("b",)
     assert about(result.findings, "topics") == [
-        "warning: was set before on line 5; the last one counts → one of the two lines"
+        "warning: is also set on line 5; the last one is used → remove one of the two lines"
     ]
 
 
@@ -386,7 +388,7 @@ def test_bl_105_a_clusters_protocol_beats_the_top_level_without_leaking(tmp_path
 
 def test_bl_033_an_empty_separator_is_refused_with_prefixes_only(tmp_path):
     empty = TWO + "replication.policy.separator =\n"
-    with pytest.raises(ConfigError, match="could not be told from its name"):
+    with pytest.raises(ConfigError, match="would not show the source of a topic"):
         loaded(tmp_path, empty)
     identity = empty + (
         "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
@@ -398,7 +400,7 @@ def test_a_lost_backslash_in_a_pattern_is_warned_about(tmp_path):
     result = loaded(tmp_path, TWO + r"topics = orders\.v\d, a\\.b" + "\n")
     assert result.config.flows[0].selection.topics == ("orders.vd", r"a\.b")
     assert about(result.findings, "topics") == [
-        r"warning: the properties format takes the backslash away from \., \d → \\., \\d"
+        r"warning: the properties format removes the backslash from \., \d → \\., \\d"
     ]
 
 
@@ -457,8 +459,8 @@ def test_metrics_are_served_where_the_file_says(tmp_path):
 @pytest.mark.parametrize(
     ("port", "message"),
     [
-        ("65536", "error: 65536 is no port: 65535 is the highest → correct the value"),
-        ("-1", "error: -1 is too small: 0 is the least → correct the value"),
+        ("65536", "error: 65536 is not a port: the highest is 65535 → correct the value"),
+        ("-1", "error: -1 is below the minimum of 0 → correct the value"),
     ],
 )
 def test_what_is_no_port_is_told(tmp_path, port, message):
@@ -468,17 +470,20 @@ def test_what_is_no_port_is_told(tmp_path, port, message):
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("A->B.consumer.client.rack", "info: A.consumer.client.rack beats it where both are set"),
-        ("A->B.producer.client.id", "warning: reaches none of the clients that copy"),
-        ("A->B.target.producer.client.id", "warning: reaches none of the clients that copy"),
+        (
+            "A->B.consumer.client.rack",
+            "info: A.consumer.client.rack overrides it where both are set",
+        ),
+        ("A->B.producer.client.id", "warning: is read by no client that copies"),
+        ("A->B.target.producer.client.id", "warning: is read by no client that copies"),
         ("A->B.ssl.key.password", "warning: has no effect for a flow, as in MirrorMaker 2"),
         ("A->B.offset.flush.interval.ms", "warning: has no effect for a flow, as in MirrorMaker 2"),
         ("A.client.rack", "warning: has no effect for a cluster without a client's name, as in"),
         ("client.rack", "warning: applies to all clusters; MirrorMaker 2 does not read it"),
         ("exactly.once.source.support", "info: has no effect: copying is always exactly once"),
         ("A.exactly.once.source.support", "info: has no effect: copying is always exactly once"),
-        ("C.ssl.key.password", "error: C is no cluster that is known"),
-        ("A->C.topics", "error: names clusters A and C, of which one is not known"),
+        ("C.ssl.key.password", "error: C is not a known cluster"),
+        ("A->C.topics", "error: names the clusters A and C, one of which is unknown"),
         ("use.incremental.alter.configs", "info: has no effect: settings are always altered"),
         ("dedicated.mode.enable.internal.rest", "info: has no effect: no REST server runs"),
         ("A.ssl.engine.factory.class", "error: is not supported: Java classes cannot be loaded"),
@@ -512,7 +517,7 @@ def test_a_cluster_that_nothing_uses_is_not_among_the_clusters(tmp_path):
 
 def test_a_flow_that_would_only_have_heartbeats_is_mentioned(tmp_path):
     assert about(loaded(tmp_path, TWO).findings, "B->A") == [
-        "info: not enabled: MirrorMaker 2 would send heartbeats alone; no flow here → "
+        "info: is not enabled: MirrorMaker 2 would emit heartbeats only; Isthmus runs no flow → "
     ]
 
 
@@ -524,7 +529,7 @@ def test_a_flow_into_a_cluster_outside_the_list_is_refused(tmp_path):
 
 def test_of_two_clusters_outside_the_list_neither_is_taken_for_the_target(tmp_path):
     text = "clusters = A\n" + "".join(f"{x}.bootstrap.servers = {x}:1\n" for x in "ABC")
-    with pytest.raises(ConfigError, match="B, C are all missing in clusters"):
+    with pytest.raises(ConfigError, match="B, C are not in clusters"):
         loaded(tmp_path, text)
 
 
@@ -569,7 +574,7 @@ PLAIN = "security.protocol = SASL_SSL\nsasl.mechanism = PLAIN\n"
         ),
         (
             PLAIN + "sasl.jaas.config = x.ScramLoginModule required username=u password=p;\n",
-            r":7: sasl.jaas.config: ScramLoginModule does not serve PLAIN",
+            r":7: sasl.jaas.config: ScramLoginModule does not support PLAIN",
         ),
     ],
 )
@@ -584,7 +589,7 @@ def test_a_rename_that_refers_to_itself_means_the_whole_topic(tmp_path):
     )
     result = loaded(tmp_path, text)
     (warning,) = about(result.findings, "topics.rename.regex")
-    assert "taken as the whole match of topics.regex → topics.rename.regex = (orders-.*)" in warning
+    assert "read as the whole match of topics.regex → topics.rename.regex = (orders-.*)" in warning
     rule = result.config.flows[0].naming.rename
     assert (rule.pattern, rule.replacement) == ("(orders-.*)", "x.$1")
 

@@ -18,7 +18,7 @@ def remarks_of(result):
     return [remark.message for remark in result[1]]
 
 
-COMMENT = "the comment behind the value was taken off"
+COMMENT = "the comment after the value is removed"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_value_loses_what_the_looser_dialect_adds(written, plain):
 def test_each_change_is_remarked_on_and_nothing_else():
     assert remarks_of(plain_value('"1" # one')) == [
         COMMENT,
-        "the quotes around the value were taken off",
+        "the quotes around the value are removed",
     ]
     assert remarks_of(plain_value("a#b")) == []
 

@@ -52,7 +52,7 @@ def test_merge_full_has_its_settings_and_a_warning_for_each_missing_certificate(
     assert flow.state_replication_factor == 1
     assert flow.clients.source_consumer["sasl.mechanism"] == "SCRAM-SHA-512"
     assert 'username="mirror-target"' in flow.clients.target_producer["sasl.jaas.config"]
-    missing = [each for each in loaded.findings if "there is no file" in each.message]
+    missing = [each for each in loaded.findings if "does not exist" in each.message]
     assert [each.line for each in missing] == [7, 13, 19, 25]
 
 

@@ -86,7 +86,7 @@ def test_con_04_the_other_sides_prefix_is_not_taken():
 def test_con_09_an_unknown_security_protocol_of_a_flow_is_an_error(tmp_path):
     (message,) = about(found(tmp_path, TWO + "A->B.source.admin.security.protocol = abc\n"),
                        "A->B.source.admin.security.protocol")  # fmt: skip
-    assert message.startswith("error: 'abc' is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL")
+    assert message.startswith("error: 'abc' is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL")
 
 
 def test_con_10_a_security_protocol_may_be_in_lower_case(tmp_path):
@@ -105,7 +105,7 @@ def test_con_10_a_security_protocol_may_be_in_lower_case(tmp_path):
 def test_con_11_con_12_metric_reporters_are_known_and_have_no_effect(tmp_path, reporters):
     (message,) = about(found(tmp_path, TWO + f"metric.reporters = {reporters}\n"),
                        "metric.reporters")  # fmt: skip
-    assert message.startswith("info: has no effect: measurements are published by Isthmus itself")
+    assert message.startswith("info: has no effect: Isthmus serves its own metrics at metrics.port")
 
 
 def test_con_13_a_flow_has_one_policy(tmp_path):
@@ -157,7 +157,7 @@ def test_src_07_a_tasks_own_settings_are_not_a_connectors():
 
 
 def test_src_08_offset_syncs_live_on_the_source_or_the_target_and_nowhere_else(tmp_path):
-    with pytest.raises(ConfigError, match="'something' is none of source, target"):
+    with pytest.raises(ConfigError, match="'something' is not one of source, target"):
         loaded(tmp_path, TWO + "offset-syncs.topic.location = something\n")
     for place in ("source", "target"):
         loaded(tmp_path, TWO + f"offset-syncs.topic.location = {place}\n")

@@ -83,7 +83,7 @@ def test_cfg_03_another_admin_class_is_refused_because_java_cannot_be_loaded(tmp
     (message,) = about(found(tmp_path, TWO + "forwarding.admin.class = com.example.Mine\n"),
                        "forwarding.admin.class")  # fmt: skip
     assert message == (
-        "error: is not supported: plug-ins written in Java cannot run here → take it out"
+        "error: is not supported: plug-ins written in Java cannot run here → remove it"
     )
 
 
@@ -195,8 +195,8 @@ def test_cfg_12_an_unknown_security_protocol_is_an_error_that_names_the_key(tmp_
     with pytest.raises(ConfigError) as error:
         load_config(path)
     assert str(error.value) == (
-        f"{path} has 1 problem:\n  {path}:5: security.protocol: 'abc' is none of PLAINTEXT, SSL, "
-        "SASL_PLAINTEXT, SASL_SSL → one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"
+        f"{path} has 1 problem:\n  {path}:5: security.protocol: 'abc' is not one of PLAINTEXT, "
+        "SSL, SASL_PLAINTEXT, SASL_SSL → write one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"
     )
 
 

@@ -1,0 +1,70 @@
+"""Specs of units and plans of partitions as JSON, on their way from the driver to Spark's planner.
+
+Values are read back by the types of the fields that they belong to, so a new field needs nothing
+here. Both sides are of one version: nothing of this is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, is_dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from replication.copier.spec import UnitSpec
+from replication.model import Choice, PartitionPlan, TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PLAN = tuple(each.name for each in fields(PartitionPlan))
+
+
+def spec_text(spec: UnitSpec) -> str:
+    """Return a spec as JSON text."""
+    return json.dumps(asdict(spec), default=_seconds)
+
+
+def spec_of(text: str) -> UnitSpec:
+    """Return the spec that ``spec_text`` made ``text`` of."""
+    return _read(UnitSpec, json.loads(text))  # type: ignore[no-any-return] # the type asked for
+
+
+def partition_table(partitions: Sequence[PartitionPlan]) -> dict[str, Any]:
+    """Return plans as one table: there may be many thousands, so their fields are named once."""
+    rows = [[getattr(each, name) for name in _PLAN] for each in partitions]
+    return {"fields": _PLAN, "partitions": rows}
+
+
+def partitions_of(table: Mapping[str, Any]) -> list[PartitionPlan]:
+    """Return the plans in a table, or none where it is none."""
+    names = table.get("fields", ())
+    return [_plan(dict(zip(names, row, strict=True))) for row in table.get("partitions", ())]
+
+
+def _plan(row: Mapping[str, Any]) -> PartitionPlan:
+    """Return one plan. By hand, for it is done for each partition in each epoch."""
+    ends = {end: TopicPartition(*row[end]) for end in ("source", "target")}
+    decision = Choice(*row["decision"]) if row["decision"] else None
+    return PartitionPlan(**{**row, **ends, "decision": decision})
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, timedelta):
+        return value / timedelta(seconds=1)
+    raise TypeError(f"{type(value).__name__} has no JSON form here")
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """Return the value of type ``kind`` whose JSON form is ``value``."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = get_type_hints(kind)
+        return kind(**{name: _read(types[name], each) for name, each in value.items()})
+    if kind is timedelta:
+        return timedelta(seconds=value)
+    if origin is tuple:
+        return tuple(_read(arguments[0], each) for each in value)
+    if origin is not None and len(arguments) == 2:
+        return {_read(arguments[0], key): _read(arguments[1], value[key]) for key in value}
+    return kind(value) if isinstance(kind, type) else value

@@ -1,0 +1,136 @@
+"""Each setting stands in one place: as a field of a section, with its key in the file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+from config_files import TWO, about, flow, found
+
+from replication.config import docs_table, values
+from replication.config.client_keys import CONSUMER_ONLY, KNOWN
+from replication.config.docs_table import renewed
+from replication.config.model import Flow, Mm2
+from replication.config.section_keys import SECTIONS, fields_of, known
+from replication.copy_settings import CopySettings
+from replication.policies import Policies
+from replication.setting_key import Derived, Level
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "configuration.md").read_text()
+FIELDS = [(section, each) for section in SECTIONS for each in fields_of(section)]
+KEYS = [(each, key) for _, each in FIELDS for key in each.keys]
+# Fields that are whole sections, or say which clusters a flow connects.
+STRUCTURE = {
+    Flow: {"source", "target", "clients", "selection", "naming", "creation", "configs", "acls",
+           "copying", "policies", "mm2", "groups"},
+    Mm2: {"heartbeats", "syncs", "checkpoints"},
+}  # fmt: skip
+
+
+def written(value: object, kind: str) -> str:
+    """Return a default as a file would have it."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple() | dict():
+            return ",".join(value)
+    if kind in ("interval", "duration"):
+        return f"{round(value.total_seconds() * 1000)}ms"
+    return str(value)
+
+
+@pytest.mark.parametrize(("field", "key"), KEYS, ids=[key.name for _, key in KEYS])
+def test_a_key_has_a_description_and_its_kind_accepts_its_default(field, key):
+    assert key.description
+    if key.name.endswith("*") or field.default in (None, ()) or key.default or key.kind == "string":
+        return
+    assert values.parse(key.kind, key.name, written(field.default, key.kind), key.least) == (
+        field.default
+    )
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=[each.__name__ for each in SECTIONS])
+def test_a_field_has_keys_or_says_what_it_follows_from(section):
+    with_keys = {each.name for each in fields_of(section)}
+    hints = get_type_hints(section, include_extras=True)
+    derived = {
+        name for name, hint in hints.items()
+        if any(isinstance(each, Derived) and each.source for each in get_args(hint))
+    }  # fmt: skip
+    fields = {name for name in hints if not name.startswith("model_")}
+    assert with_keys | derived | STRUCTURE.get(section, set()) == fields
+    assert not with_keys & derived
+
+
+def test_a_key_belongs_to_one_field():
+    assert {name: n for name, n in Counter(key.name for _, key in KEYS).items() if n > 1} == {}
+
+
+def test_the_page_holds_the_tables_that_the_sections_make():
+    assert renewed(PAGE) == PAGE, "run make docs"
+
+
+def test_the_page_has_a_row_for_each_key():
+    rows = Counter(line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `"))
+    prefixes = {Level.WORKER: "B.", Level.CONSUMER: "A.consumer."}
+    names = [f"{prefixes.get(key.level, '')}{key.name}" for _, key in KEYS]
+    assert {name: rows[name] for name in names if rows[name] != 1} == {}
+
+
+def test_the_page_renews_a_table_and_nothing_else():
+    page = "before\n<!-- settings: Flow.lag_sla -->\nold\n<!-- end -->\nafter\n"
+    assert renewed(page) == (
+        "before\n<!-- settings: Flow.lag_sla -->\n| key | default | meaning |\n|---|---|---|\n"
+        "| `lag.sla.seconds` | `60` | how old an uncopied record may be before the check fails |\n"
+        "<!-- end -->\nafter\n"
+    )
+    assert docs_table.PAGE == ROOT / "docs" / "configuration.md"
+
+
+def test_the_consumers_settings_are_known_client_settings():
+    assert known(Level.CONSUMER).keys() <= KNOWN & CONSUMER_ONLY
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        key.name
+        for section in (CopySettings, Policies)
+        for each in fields_of(section)
+        for key in each.keys
+        if key.level is not Level.CONSUMER
+    ],
+)
+def test_a_setting_of_the_copier_is_named_on_one_line_of_the_code(key):
+    """All else follows from it: check, default, reading, the page, and what the units get."""
+    other = {"own_keys.py", "keys.py", "setting_key.py"}  # other spellings; an example
+    hits = [
+        f"{path.name}:{number}"
+        for package in ("replication", "spark_jobs")
+        for path in (ROOT / package).rglob("*.py")
+        if path.name not in other
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if f'"{key}"' in line
+    ]
+    assert len(hits) == 1, hits
+
+
+def test_a_value_that_is_wrong_is_noted_once_and_the_default_counts(tmp_path):
+    lines = "copy.buffer.bytes = 512\ntasks.max = 0\ncopy.epoch.seconds = 0\n"
+    findings = found(tmp_path, TWO + lines)
+    assert about(findings, "copy.buffer.bytes") == [
+        "error: '512' is below the minimum of 1MiB → write 1MiB or more"
+    ]
+    assert about(findings, "tasks.max") == ["error: 0 is below the minimum of 1 → write 1 or more"]
+    assert about(findings, "copy.epoch.seconds") == [
+        "error: '0' is not longer than zero → write a number and a unit, such as 30s"
+    ]
+
+
+@pytest.mark.parametrize("factor", ["-1", "0"])
+def test_connects_factor_for_the_brokers_default_is_none_of_our_topics(tmp_path, factor):
+    lines = f"offset.storage.replication.factor = {factor}\noffsets.topic.replication.factor = 2\n"
+    assert flow(tmp_path, lines).state_replication_factor == 2
