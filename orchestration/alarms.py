@@ -1,4 +1,4 @@
-"""Sensors that alert: on runs that failed and on checks that changed their answer."""
+"""Sensors that alert: on failed runs and on checks whose result changed."""
 
 import json
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ LOOK_BACK = 64
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)
 def alert_on_failed_runs(context: dg.RunFailureSensorContext, plant: Plant) -> None:
-    """Alert on the 1st, 2nd, 4th, 8th … failure in a row of a job for an application."""
+    """Alert on the 1st, 2nd, 4th, 8th … consecutive failure of a job for an application."""
     run = context.dagster_run
     in_a_row = _failures_in_a_row(context.instance, run)
     if not is_worth_telling(in_a_row):
         return
     subject = run.tags.get(APPLICATION_TAG, run.job_name)
-    times = "" if in_a_row == 1 else f" (failure {in_a_row} in a row)"
+    times = "" if in_a_row == 1 else f" ({in_a_row} consecutive failures)"
     text = f"{run.job_name} for {subject}{times}: {_cause(context)}"
     webhook = plant.config().alerts.webhook_url
     send(Alert("run_failed", subject, text, now_ms()), context.log.error, webhook)
@@ -40,7 +40,7 @@ def _cause(context: dg.RunFailureSensorContext) -> str:
             error = error.cause
         if error is not None:
             return error.message.strip()
-    return context.failure_event.message or "no reason given"
+    return context.failure_event.message or "Dagster gives no reason"
 
 
 def _failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
@@ -58,9 +58,9 @@ def _failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
 
 @dg.sensor(minimum_interval_seconds=10, default_status=dg.DefaultSensorStatus.RUNNING)
 def alert_on_checks(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
-    """Alert when a check begins to fail and when it passes again, once each.
+    """Alert once when a check fails and once when it passes again.
 
-    A post that is not accepted fails the tick; the cursor stays, so the next tick tries again.
+    A webhook that rejects the alert fails the tick; the cursor stays, so the next tick retries.
     """
     config = plant.config()
     flows = [each.name for each in config.flows]
@@ -69,7 +69,7 @@ def alert_on_checks(context: dg.SensorEvaluationContext, plant: Plant) -> dg.Sen
     for each in alerts:
         send(each, context.log.warning, config.alerts.webhook_url)
     failing = [name for name, passed in now.items() if not passed]
-    line = f"failing: {', '.join(failing)}" if failing else f"{len(now)} checks pass"
+    line = f"failed checks: {', '.join(failing)}" if failing else f"{len(now)} checks passed"
     return dg.SensorResult(skip_reason=line, cursor=json.dumps(now, sort_keys=True))
 
 

@@ -39,20 +39,22 @@ def post(alert: Alert, url: str, timeout_s: float = TIMEOUT_S) -> None:
     """POST the alert as JSON. Messages name the host alone: the path of a webhook is a secret."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"}:
-        raise ConfigError(f"alert webhook: {parts.scheme!r} is not http or https")
+        raise ConfigError(
+            f"alert.webhook.url: scheme {parts.scheme!r} is not supported: use http or https"
+        )
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked just above
         url,
         json.dumps(asdict(alert)).encode(),
         {"Content-Type": "application/json"},
         method="POST",
     )
-    where = f"posting an alert to {parts.hostname}"
+    where = f"posting an alert to webhook {parts.hostname}"
     try:
         with urllib.request.urlopen(request, timeout=timeout_s):  # noqa: S310 - as above
             return
     except urllib.error.HTTPError as error:
         error.close()
-        raise EnvironmentProblem(f"{where}: it answered {error.code}") from None
+        raise EnvironmentProblem(f"{where}: the server answered HTTP {error.code}") from None
     except OSError as error:
         raise EnvironmentProblem(f"{where}: {getattr(error, 'reason', error)}") from None
 

@@ -55,7 +55,7 @@ def build_cluster_asset(cluster: Cluster) -> dg.AssetSpec:
         cluster_key(cluster.alias),
         group_name="clusters",
         kinds={"kafka"},
-        description=f"Kafka cluster {cluster.alias}",
+        description=f"Kafka cluster {cluster.alias}.",
         metadata={"bootstrap servers": ", ".join(cluster.bootstrap_servers)},
     )
 
@@ -67,7 +67,7 @@ def build_flow_definitions(flow: Flow) -> dg.Definitions:
         deps=[cluster_key(flow.source)],
         group_name=slug(flow.name),
         kinds={"kafka", "spark"},
-        description=f"Copies topics from {flow.source} to {flow.target}",
+        description=f"Copies topics from {flow.source} to {flow.target}.",
         metadata=_facts(flow),
         tags={"replication/flow": slug(flow.name)},
     )
@@ -100,5 +100,5 @@ def _topic_assets(flow: Flow) -> Iterator[dg.AssetSpec]:
             deps=[stream_key(flow.name)],
             group_name=slug(flow.name),
             kinds={"kafka"},
-            description=f"Topic {topic} of {flow.source} on {flow.target}",
+            description=f"The copy of topic {topic} of {flow.source} on {flow.target}.",
         )

@@ -26,16 +26,20 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
     key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
     specs = [
         dg.AssetCheckSpec(
-            LAG_CHECK, asset=key, description=f"No partition is more than {limit:g} s behind."
+            LAG_CHECK, asset=key, description=f"No partition lags by more than {limit:g} s."
         ),
         dg.AssetCheckSpec(
-            HEALTH_CHECK, asset=key, description="Both clusters answer, all partitions are copied."
+            HEALTH_CHECK,
+            asset=key,
+            description="Both clusters answer and all partitions are copied.",
         ),
         dg.AssetCheckSpec(
-            LOSS_CHECK, asset=key, description="No offset was passed over in the last hour."
+            LOSS_CHECK, asset=key, description="No offset was skipped in the last hour."
         ),
         dg.AssetCheckSpec(
-            BEAT_CHECK, asset=key, description="Heartbeats are written, if the file asks for them."
+            BEAT_CHECK,
+            asset=key,
+            description="Heartbeats are written, if emit.heartbeats.enabled is true.",
         ),
     ]
 
@@ -45,7 +49,7 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
         app = next(each for each in applications(config) if flow.name in each.flows)
         (look,) = plant.look([(config.flow(flow.name), app)])
         if look is None:
-            raise ClusterUnavailable(f"looking at {flow.name}: no answer in time")
+            raise ClusterUnavailable(f"checking {flow.name}: its clusters did not answer in time")
         report = build_report(look, plant.lag(look), Sample())
         yield from (check_result(report, each) for each in CHECKS)
 

@@ -75,7 +75,9 @@ class FollowingStore:
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""
         if not self._lock.acquire(timeout=BUSY_S):
-            raise ClusterUnavailable(f"reading {topic}: an earlier read has not ended")
+            raise ClusterUnavailable(
+                f"reading {topic}: an earlier read of this topic has not finished"
+            )
         try:
             tail = self._tail(topic)
             if tail is None:

@@ -158,7 +158,7 @@ class TopicComparer:
     def _partitions(self, pair: TopicPair) -> tuple[int, int]:
         source = self._source.partitions(pair.source)
         if source is None:
-            raise ConfigError(f"comparing {pair.source}: the source has no such topic")
+            raise ConfigError(f"comparing {pair.source}: the source cluster has no such topic")
         return source, self._target.partitions(pair.target) or 0
 
     def _work(self, pair: TopicPair, number: int, target_end: int, *, there: bool) -> Work:

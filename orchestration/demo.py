@@ -38,7 +38,7 @@ class Demo:
     def start_clusters(self) -> None:
         """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
         self.root.mkdir(parents=True, exist_ok=True)
-        kafka_jars(DEFAULT_VERSION)  # once, before several threads want them
+        fetch_kafka()  # once, before several threads want it
         clusters = {name: self._cluster(name) for name in self.scenario.clusters}
         _at_once(*(each.start for each in clusters.values()))
         servers = {name: each.bootstrap_servers for name, each in clusters.items()}
@@ -82,6 +82,11 @@ class Demo:
 def demo_of(root: Path, scenario: Scenario) -> Demo:
     """Return the demo of a scenario in the state directory ``root``."""
     return Demo(root / f"demo-{scenario.name}", scenario)
+
+
+def fetch_kafka() -> None:
+    """Download Kafka unless an earlier start has. Raises EnvironmentProblem."""
+    kafka_jars(DEFAULT_VERSION)
 
 
 def _at_once(*works: Callable[[], None]) -> None:

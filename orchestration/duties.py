@@ -85,10 +85,10 @@ def duty_key(flow: str, duty: str) -> dg.AssetKey:
 def _when(duty: FlowDuty) -> str:
     every = format_duration(duty.every)
     if not duty.enabled:
-        return "Switched off in the file; a run by hand does it once."
+        return "Disabled in the configuration file; a manual run does it once."
     if duty.is_the_drivers:
-        return f"The Spark driver sees to it every {every}; a run by hand does it at once."
-    return f"Every {every}, as near as cron comes to it."
+        return f"The Spark driver does it every {every}; a manual run does it at once."
+    return f"Every {every}, or the cron interval nearest to it."
 
 
 def _asset(flow: Flow, duty: FlowDuty) -> dg.AssetsDefinition:
@@ -117,7 +117,7 @@ def perform(duty: FlowDuty, config: Config, flow: Flow, clients: Clients) -> Rep
     try:
         desired = _desired(flow, clients)
         if desired is not Desired.RUN:
-            return Report(f"nothing was done: the flow is to {desired}")
+            return Report(f"skipped: the desired state of the flow is {desired}")
         return duty.do(config, flow, clients)
     except ReplicationError as error:
         return Report(str(error), failures=(str(error),))

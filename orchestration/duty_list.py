@@ -32,14 +32,14 @@ def duties(config: Config) -> Iterator[tuple[Flow, FlowDuty]]:
 def _duties(flow: Flow) -> Iterator[FlowDuty]:
     yield FlowDuty(
         "topic_configs",
-        f"Configs of {flow.target}'s copies follow {flow.source}'s topics.",
+        f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
         flow.configs.every,
         partial(_sync, Part.CONFIGS),
         flow.configs.enabled,
     )
     yield FlowDuty(
         "acls",
-        f"Rights on {flow.target}'s copies follow those on {flow.source}'s topics.",
+        f"Sync topic ACLs from {flow.source} to the copies on {flow.target}.",
         flow.acls.every,
         partial(_sync, Part.ACLS),
         flow.acls.enabled,
@@ -51,7 +51,7 @@ def _duties(flow: Flow) -> Iterator[FlowDuty]:
 
 def _heartbeats(flow: Flow) -> FlowDuty:
     beats = flow.mm2.heartbeats
-    said = f"Signs of life in heartbeats of {flow.target}, as MirrorMaker 2 writes them."
+    said = f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
     return FlowDuty("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
 
 
@@ -63,7 +63,9 @@ def _beat(_: Config, flow: Flow, __: Clients) -> Report:
 
 def _checkpoints(flow: Flow) -> FlowDuty:
     marks = flow.mm2.checkpoints
-    said = f"Where {flow.source}'s groups stand on {flow.target}, for MirrorMaker 2's clients."
+    said = (
+        f"Write checkpoints of {flow.source}'s groups to {flow.target}, in MirrorMaker 2's format."
+    )
     return FlowDuty("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
 
 

@@ -31,7 +31,7 @@ def group_duty(flow: Flow) -> FlowDuty:
     """Return the duty to carry the groups of a flow over."""
     return FlowDuty(
         NAME,
-        f"Positions of {flow.source}'s consumer groups are set on {flow.target}.",
+        f"Sync consumer group offsets from {flow.source} to {flow.target}.",
         flow.groups.every,
         carry_groups,
         flow.groups.sync,
@@ -51,7 +51,7 @@ def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noq
 def report(found: Round, refused: dict[str, str]) -> Report:
     """Return what a round planned, what came of each action, and its figures."""
     failures = [f"group {group}: {why}" for group, why in refused.items()]
-    failures += [f"some groups were left out: {found.silent}"] if found.silent else []
+    failures += [f"some groups were skipped: {found.silent}"] if found.silent else []
     groups = len({each.group for each in found.moved})
     return Report(
         told(found, refused, groups),
@@ -60,14 +60,14 @@ def report(found: Round, refused: dict[str, str]) -> Report:
         {
             "groups": groups,
             "moved": len(found.commits) - len(refused),
-            "positions not copied yet": found.waiting,
+            "offsets not copied yet": found.waiting,
         },
     )
 
 
 def _rows(found: Round, refused: dict[str, str]) -> Iterator[dict[str, str]]:
     for action in found.actions:
-        done = refused.get(action.group, "done") if isinstance(action, CommitGroup) else "left"
+        done = refused.get(action.group, "done") if isinstance(action, CommitGroup) else "skipped"
         for line in explain_group(action):
             yield {"what": line, "outcome": done}
 
@@ -78,7 +78,7 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
     @dg.asset_check(
         asset=duty_key(flow.name, NAME),
         name=FRESH_CHECK,
-        description="The driver has carried the groups over, and not long ago.",
+        description="The driver synced the consumer group offsets recently.",
     )
     def check(plant: Plant) -> dg.AssetCheckResult:
         found = plant.clusters().store(flow).read(status_topic(flow.source))
@@ -92,7 +92,7 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
 def freshness(last: DutyReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
     """Return whether the groups of a flow were carried over of late, and a sentence."""
     if last is None:
-        return False, "the driver has not carried groups over yet"
+        return False, "the driver has not synced group offsets yet"
     age = timedelta(milliseconds=moment_ms - last.at_ms)
     said = f"{age.total_seconds():.0f} s ago: {last.summary}"
     return last.ok and age <= 3 * flow.groups.every + _PATIENCE, said

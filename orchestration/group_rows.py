@@ -70,9 +70,9 @@ def _difference(
     there = now.get(moved.group, {}).get(moved.target)
     current = None if there is None or there.offset < 0 else there.offset
     if moved.group in left:
-        action = f"left: {left[moved.group]}"
+        action = f"skip: {left[moved.group]}"
     elif moved.answer.offset is None:
-        action = "not copied yet" if moved.answer.exact else "before the takeover: not known"
+        action = "not copied yet" if moved.answer.exact else "unknown: before the takeover"
     else:
         action = "keep" if wanted is None else "set"
     after = wanted.offset if wanted is not None else current
@@ -137,8 +137,7 @@ def wanted_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition
             wanted.setdefault(str(line["group"]), {})[partition] = position
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(
-                f"{where}: row {number} is no line of an export ({error}); `isthmus offsets "
-                "export` shows what one looks like"
+                f"{where}: row {number} is not in the format of `isthmus offsets export`: {error}"
             ) from error
     return wanted
 
@@ -149,5 +148,5 @@ def _lines(text: str, where: str) -> list[dict[str, Any]]:
     try:
         listed = json.loads(text)
     except ValueError as error:
-        raise ConfigError(f"{where} is no JSON: {error}") from error
+        raise ConfigError(f"{where} is not valid JSON: {error}") from error
     return [each if isinstance(each, dict) else {} for each in listed]

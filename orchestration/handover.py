@@ -59,7 +59,7 @@ def _must_rest(flow: Flow, look: FlowLook) -> None:
     if status is None or status.state in _RESTS:
         return
     if look.seen.now_ms - status.beat_ms < _SILENT_MS:
-        raise FlowTaken(f"{flow.name} is {status.state}: stop it first, isthmus stop FILE -f "
+        raise FlowTaken(f"{flow.name} is {status.state}: stop it first: isthmus stop FILE -f "
                         f"'{flow.name}'")  # fmt: skip
 
 
@@ -80,23 +80,25 @@ def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> Found:
 
 def silence_of(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[str, ...]:
     """Return how it was judged that MirrorMaker 2 has stopped. Raises ClusterRejected."""
-    group = f"group {flow.mm2.worker_group} of {flow.target}"
+    group = f"group {flow.mm2.worker_group} on {flow.target}"
     if after.workers:
         raise ClusterRejected(
-            f"{flow.name}: MirrorMaker 2 runs: {after.workers} in {group}; stop it (one that was "
-            "killed counts until its session has timed out, some 10 s)"
+            f"{flow.name}: MirrorMaker 2 runs: {after.workers} members in {group}; stop it (a "
+            "killed member is listed until its session times out, about 10 s)"
         )
     if after.beat_ms is not None and after.beat_ms < watch_s * 1000:
         raise ClusterRejected(
-            f"{flow.name}: somebody runs: a heartbeat came {after.beat_ms / 1000:.1f} s ago in "
-            f"heartbeats of {flow.target}; stop it"
+            f"{flow.name}: a replicator runs: topic heartbeats on {flow.target} got a heartbeat "
+            f"{after.beat_ms / 1000:.1f} s ago; stop it"
         )
     _must_not_grow(flow, before, after)
-    asked = f"nobody is in {group}" if after.workers == 0 else f"{group} may not be asked for"
+    asked = (
+        f"{group} has no members" if after.workers == 0 else f"no permission to describe {group}"
+    )
     return (
         asked,
-        f"no heartbeat of {flow.name} came for {watch_s:g} s",
-        f"nothing came to any of {len(after.ends)} target partitions for {watch_s:g} s",
+        f"no heartbeat of {flow.name} for {watch_s:g} s",
+        f"no record written to {len(after.ends)} target partitions for {watch_s:g} s",
     )
 
 
@@ -104,8 +106,8 @@ def _must_not_grow(flow: Flow, before: Signs, after: Signs) -> None:
     grown = [part for part, end in after.ends.items() if end != before.ends.get(part, end)]
     if grown:
         raise ClusterRejected(
-            f"{flow.name}: somebody writes to {min(grown)} of {flow.target}: stop MirrorMaker 2, "
-            "and whoever else writes there, for the takeover"
+            f"{flow.name}: a producer writes to {min(grown)} on {flow.target}: stop MirrorMaker 2 "
+            "and all other producers of the target topics for the takeover"
         )
 
 
@@ -133,7 +135,7 @@ def take_over(
 def _trusted(step: Step) -> Step:
     if not isinstance(step, Unproven) or step.stored is None:
         return step
-    return TakeOver(step.ends, step.stored, step.stored + 1, "as stored, without proof")
+    return TakeOver(step.ends, step.stored, step.stored + 1, "as stored, not verified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +148,10 @@ class Return:
     before: int | None
 
     def explain(self) -> str:
-        before = "nothing" if self.before is None else str(self.before)
+        before = "none" if self.before is None else str(self.before)
         return (
-            f"{self.partition}: goes on at {self.next}; its stored position becomes "
-            f"{self.next - 1} (is {before})"
+            f"{self.partition}: continues at offset {self.next}; the stored offset becomes "
+            f"{self.next - 1} (now: {before})"
         )
 
 
@@ -162,12 +164,15 @@ def plan_return(
     content, as for MirrorMaker 2: an anchor may lag (D).
     """
     if flow.naming.kind == "rename":
-        raise ConfigError(f"{flow.name}: topics.rename.* names topics as MirrorMaker 2 cannot")
+        raise ConfigError(
+            f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does: the flow "
+            "cannot be handed back"
+        )
     sides = Sides(flow, config)
     if number := sides.workers():
         raise ClusterRejected(
-            f"{flow.name}: MirrorMaker 2 runs: {number} in group {flow.mm2.worker_group} of "
-            f"{flow.target}; it reads positions only when it starts, so stop it"
+            f"{flow.name}: MirrorMaker 2 runs: {number} members in group {flow.mm2.worker_group} "
+            f"on {flow.target}; it reads stored offsets only at its start: stop it"
         )
     stored = sides.stored()
     ours = {where: each for where, each in anchors.items() if each.source}

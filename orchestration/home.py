@@ -51,8 +51,8 @@ def config_file() -> Path:
     named = os.environ.get(CONFIG_VARIABLE)
     if not named:
         raise ConfigError(
-            f"no configuration: set {CONFIG_VARIABLE} to the path of a properties file, "
-            "or start with `isthmus run FILE`"
+            f"no configuration file: set {CONFIG_VARIABLE} to the path of a properties file, "
+            "or start Dagster with `isthmus run FILE`"
         )
     return Path(named).absolute()
 
@@ -67,12 +67,12 @@ def prepare(where: Home) -> None:
         proof.unlink()
     except OSError as error:
         raise EnvironmentProblem(
-            f"state directory {where.root} cannot be written: {error.strerror}. Free space or "
-            f"permissions there, or set {HOME_VARIABLE} to another directory"
+            f"writing state directory {where.root}: {error.strerror}: check its free space and "
+            f"permissions, or set {HOME_VARIABLE} to another directory"
         ) from error
     free = shutil.disk_usage(where.root).free
     if free < ROOM_BYTES:
         raise EnvironmentProblem(
-            f"state directory {where.root} has {free >> 20} MiB left, {ROOM_BYTES >> 20} are "
-            f"needed. Free space there, or set {HOME_VARIABLE} to another directory"
+            f"state directory {where.root} has {free >> 20} MiB of free space and needs "
+            f"{ROOM_BYTES >> 20} MiB: free some, or set {HOME_VARIABLE} to another directory"
         )

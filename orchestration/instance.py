@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Only written when there is none: an operator may point the storage at Postgres.
 INSTANCE = """\
-# Written by isthmus at its first start, then yours. Deleting this directory loses history only.
+# Written by isthmus at its first start; you may edit it. This directory holds history only.
 # There is no python_logs here: capturing the root logger has made runs hang on SQLite's lock.
 telemetry:
   enabled: false
@@ -26,8 +26,8 @@ concurrency:
         limit: 1
         value:
           applyLimitPerUniqueValue: true
-# Without this a run whose process is gone would keep its place for ever. None of these limits ends
-# copying, which is no run.
+# Without this a run whose process is gone would occupy its slot for ever. None of these limits
+# stops the copying, which is not a run.
 run_monitoring:
   enabled: true
   start_timeout_seconds: 180

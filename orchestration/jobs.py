@@ -1,7 +1,7 @@
-"""Short jobs that act: start an application, write down an intent, forget old history.
+"""Short jobs: start or stop an application, set a flow's desired state, delete old runs.
 
 None of them copies anything. A copy is a detached process; the run that launched it ends as soon
-as the flows beat, or says why they do not.
+as the flows report their status, or fails with the reason why they do not.
 """
 
 import time
@@ -24,8 +24,10 @@ LOG_TAIL_BYTES = 2000
 
 
 class WhichApplication(dg.Config):
-    application: str = Field(description="Name of the application: its target, or its flow.")
-    restart: bool = Field(default=False, description="End what is left of it first.")
+    application: str = Field(
+        description="Name of the Spark application: that of its target cluster or of its flow."
+    )
+    restart: bool = Field(default=False, description="Stop its remaining processes first.")
 
 
 class WhichFlow(dg.Config):
@@ -33,38 +35,42 @@ class WhichFlow(dg.Config):
 
 
 class History(dg.Config):
-    days: int = Field(default=14, ge=1, description="Finished runs older than this are deleted.")
+    days: int = Field(
+        default=14, ge=1, description="Delete finished runs that are older than this many days."
+    )
 
 
 @dg.op
 def launch(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
-    """Start the application's watcher and wait until each of its flows beats."""
+    """Start a Spark application and wait until each of its flows reports its status."""
     app, launcher = _application(plant, config.application), plant.launcher()
     with launcher.acting(app):
         if config.restart:
             launcher.stop(app)
         before = _beats(plant, app)
         process = launcher.start(app)
-        context.log.info("watcher of %s is process %s", app.name, process.pid)
+        context.log.info("application %s: watcher started, process %s", app.name, process.pid)
         _await_beats(plant, app, before, process)
-    context.log.info("all wanted flows of %s beat: %s", app.name, ", ".join(before))
+    context.log.info(
+        "application %s: all its flows report their status: %s", app.name, ", ".join(before)
+    )
 
 
 @dg.op
 def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
-    """End the application's processes, cleanly where they let it."""
+    """Stop a Spark application; processes that do not exit in time are killed."""
     app, launcher = _application(plant, config.application), plant.launcher()
     with launcher.acting(app):
         launcher.stop(app)
-    context.log.info("%s has ended", app.name)
+    context.log.info("application %s stopped", app.name)
 
 
 def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
-    @dg.op(name=f"write_{verb}", description=f"Write down that a flow is to {verb}.")
+    @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {verb}.")
     def write(context: dg.OpExecutionContext, config: WhichFlow, plant: Plant) -> None:
         flow = find_flow(plant.config(), config.flow)
         write_intent(flow, desired, plant.clusters())
-        context.log.info("%s is to %s", flow.name, verb)
+        context.log.info("%s: desired state set to %s", flow.name, verb)
 
     return write
 
@@ -87,7 +93,9 @@ def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
     records = context.instance.get_run_records(finished, limit=1000, ascending=True)
     for each in records:
         context.instance.delete_run(each.dagster_run.run_id)
-    context.log.info("deleted %s runs from before %s", len(records), f"{before:%Y-%m-%d}")
+    context.log.info(
+        "deleted %s runs that were created before %s", len(records), f"{before:%Y-%m-%d}"
+    )
 
 
 def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
@@ -97,12 +105,16 @@ def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
 
 
 launch_flow = _job(
-    "launch_flow", launch, "Start a Spark application and wait until its flows beat."
+    "launch_flow", launch, "Start a Spark application and wait until its flows report."
 )
-stop_application = _job("stop_application", halt, "End a Spark application that nobody wants.")
-pause_flow = _job("pause_flow", _intent_op("pause", Desired.PAUSE), "Stop copying until resumed.")
-resume_flow = _job("resume_flow", _intent_op("run", Desired.RUN), "Copy again.")
-stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow for good.")
+stop_application = _job("stop_application", halt, "Stop a Spark application.")
+pause_flow = _job(
+    "pause_flow", _intent_op("pause", Desired.PAUSE), "Pause a flow until it is resumed."
+)
+resume_flow = _job(
+    "resume_flow", _intent_op("run", Desired.RUN), "Resume a paused or stopped flow."
+)
+stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow until it is resumed.")
 prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dagster's history.")
 
 ALL = [launch_flow, stop_application, pause_flow, resume_flow, stop_flow, prune_history]
@@ -142,6 +154,6 @@ def _await_beats(
 def _why(plant: Plant, app: Application, *, alive: bool) -> str:
     """Say what kept the application from coming up, with the end of its log."""
     log = plant.launcher().home.app(app.name) / "driver.log"
-    what = f"its flows did not beat within {GATE_S:.0f} s" if alive else "its watcher ended"
+    what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"
     tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
-    return f"launching {app.name}: {what}. Its log, {log}, ends:\n{tail}"
+    return f"starting application {app.name}: {what}. The end of {log}:\n{tail}"

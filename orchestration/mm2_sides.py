@@ -151,8 +151,8 @@ class Sides:
         copy = [each.with_time if timed else each.without for each in tail]
         proof = furthest(copy, source, -1 if stored is None else stored)
         if proof.foreign and stop < ends.source_end and source and proof.last == source[-1].offset:
-            why = f"the target goes on behind the source's {proof.last}, where the search ended"
-            return Unproven(ends, stored, f"{why}: --search looks further")
+            why = f"the target has records after source offset {proof.last}, where the search ended"
+            return Unproven(ends, stored, f"{why}; search more records with --search")
         return decide(ends, stored, copy, source, proof)
 
     def _readers(self) -> tuple[RecordReader, RecordReader]:

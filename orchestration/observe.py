@@ -125,13 +125,13 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
     try:
         stored = _read_target(flow, clusters.store(flow))
     except ReplicationError as error:
-        target_silence = f"target {flow.target} gave no answer ({error})"
+        target_silence = f"target cluster {flow.target} did not answer ({error})"
     anchors = _anchors(stored)
     try:
         ends = _read_source(flow, clusters, anchors)
         anchors = standing(anchors, ends)
     except ReplicationError as error:
-        source_silence = f"source {flow.source} gave no answer ({error})"
+        source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     seen = Seen(
         flow=flow.name,

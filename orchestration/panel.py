@@ -85,7 +85,7 @@ class Panel:
 
     def _view(self, name: str, look: FlowLook | None) -> FlowView:
         if look is None:
-            reason = f"its clusters gave no answer within {LOOK_S:g} s"
+            reason = f"its clusters did not answer within {LOOK_S:g} s"
             return FlowView(name, None, Health("UNKNOWN", healthy=False, reason=reason))
         lag = self._lag.lag(look)
         anchors = look.seen.anchors

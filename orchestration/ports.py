@@ -41,7 +41,7 @@ def ui_port(wanted: int | None) -> int:
         return next((port for port in range(UI_PORT, UI_PORT + 20) if is_free(port)), free_port())
     if not is_free(wanted):
         raise EnvironmentProblem(
-            f"port {wanted} for the UI is in use by another program; end that program or give "
-            "another one with --port"
+            f"port {wanted} for Dagster's UI is in use: stop the program that uses it, or choose "
+            "another port with --port"
         )
     return wanted

@@ -39,8 +39,8 @@ def _lag_watch() -> LagWatch:
 class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument is the resource itself
     """The flows of one file, their clusters and their processes on this host."""
 
-    config_path: str = Field(description="Properties file with clusters and flows.")
-    home_path: str = Field(description="State directory, usually .isthmus.")
+    config_path: str = Field(description="Properties file with the clusters and flows.")
+    home_path: str = Field(description="State directory. Default: .isthmus.")
 
     def config(self) -> Config:
         """Read the file anew: what is in it now counts. Raises ConfigError."""

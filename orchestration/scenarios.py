@@ -81,7 +81,7 @@ class Scenario:
 def _scenarios() -> Iterator[Scenario]:
     pair, three = ("primary", "backup"), ("east", "north", "west")
     yield Scenario("copy", pair, (Link(*pair),), pair[:1], keeps_names=False, records=200_000,
-                   is_about="one cluster into another, names with a prefix")  # fmt: skip
+                   is_about="one cluster into another, topic names with a prefix")  # fmt: skip
     sites = ("berlin", "lisbon", "oslo")
     yield Scenario("merge", (*sites, "central"), tuple(Link(each, "central") for each in sites),
                    sites, keeps_names=True, records=300_000,
@@ -92,11 +92,11 @@ def _scenarios() -> Iterator[Scenario]:
                    is_about="the same topics in two clusters, each into the other")  # fmt: skip
     yield Scenario("mesh", three, tuple(Link(*each) for each in permutations(three, 2)), three,
                    keeps_names=True, records=300_000,
-                   is_about="three clusters, each into each other, same topics")  # fmt: skip
+                   is_about="three clusters, each into both others, same topics")  # fmt: skip
     ring = zip(three, (*three[1:], three[0]), strict=True)
     yield Scenario("ring", three, tuple(Link(*each) for each in ring), three,
                    keeps_names=True, records=300_000,
-                   is_about="three clusters in a ring, each forwards what came to it")  # fmt: skip
+                   is_about="three clusters in a ring, each forwards what it gets")  # fmt: skip
 
 
 SCENARIOS: Mapping[str, Scenario] = {each.name: each for each in _scenarios()}
@@ -106,5 +106,5 @@ def scenario(name: str) -> Scenario:
     """Return the scenario of that name. Raises ConfigError."""
     found = SCENARIOS.get(name)
     if found is None:
-        raise ConfigError(f"no scenario {name!r}: there are {', '.join(SCENARIOS)}")
+        raise ConfigError(f"no scenario {name!r}; there is {', '.join(SCENARIOS)}")
     return found

@@ -47,10 +47,10 @@ ACTIVE = [
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
 def supervisor(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
-    """Keep every wanted application running, and report lag, rate and health of every flow."""
+    """Start and stop Spark applications as desired; report lag, throughput and health of flows."""
     result = supervise(plant, launching(context.instance, plant), context.cursor)
     for request in result.run_requests or []:
-        context.log.info("asking for %s: %s", request.job_name, request.run_key)
+        context.log.info("requesting a run of %s: %s", request.job_name, request.run_key)
     return result
 
 
@@ -67,7 +67,9 @@ def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
     for each in active:
         tag = each.dagster_run.tags.get(APPLICATION_TAG)
         if tag in apps and _is_dead(each, apps[tag], here, instance):
-            instance.report_run_failed(each.dagster_run, "Its process is gone.")
+            instance.report_run_failed(
+                each.dagster_run, "The process of this run no longer exists."
+            )
         elif tag is not None and each.create_timestamp.timestamp() > since:
             busy.add(tag)
     return frozenset(busy)
@@ -134,7 +136,7 @@ def _observe(
     found = [looks[name] for name in app.flows if name in looks]
     silence = next((each.seen.target_silence for each in found if each.seen.target_silence), None)
     if len(found) < len(app.flows) and silence is None:
-        silence = f"target {app.target} gave no answer in time"
+        silence = f"target cluster {app.target} did not answer in time"
     return Observed(
         host=socket.gethostname(),
         watcher=here.watcher_alive(app),

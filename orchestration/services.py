@@ -138,7 +138,7 @@ def _note_failure(service: Service, now_s: float) -> None:
     service.failures = 1 if steady else service.failures + 1
     pause_s = min(0.5 * 2 ** min(service.failures - 1, 10), LONGEST_PAUSE_S)
     service.not_before_s = now_s + pause_s
-    print(f"{service.name} ended; starting it again in {pause_s:g} s", flush=True)  # noqa: T201 - the keeper's log is its output
+    print(f"Dagster service {service.name} exited; restarting it in {pause_s:g} s", flush=True)  # noqa: T201 - the keeper's log is its output
 
 
 def _end(processes: list[Process]) -> None:

@@ -30,8 +30,8 @@ def require_stopped(where: Home) -> None:
     """Raise EnvironmentProblem if Isthmus already runs from this state directory."""
     if running_keeper(where) is not None:
         raise EnvironmentProblem(
-            f"Isthmus already runs from {where.root}: end it with `isthmus down`, or set "
-            "ISTHMUS_HOME to another directory"
+            f"Isthmus already runs in state directory {where.root}: stop it with `isthmus down`, "
+            "or set ISTHMUS_HOME to another directory"
         )
 
 
@@ -99,7 +99,11 @@ class Session:
                 return
             alive = self.keeper is not None and self.keeper.alive()
             if not alive or time.monotonic() > deadline:
-                raise EnvironmentProblem(f"Dagster did not come up. {self._log_tail()}")
+                raise EnvironmentProblem(
+                    f"Dagster's UI did not start within {UI_PATIENCE_S:.0f} s. {self._log_tail()}"
+                    if alive
+                    else f"Dagster exited while it started. {self._log_tail()}"
+                )
 
     def stop(self) -> None:
         """End applications and Dagster at once; ask first, then kill what has not ended.
@@ -120,5 +124,5 @@ class Session:
             log = self.launcher.home.logs / f"{name}.log"
             if log.exists() and log.stat().st_size:
                 end = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
-                return f"{log} ends:\n{end}"
-        return f"Its logs are in {self.launcher.home.logs}"
+                return f"The end of {log}:\n{end}"
+        return f"Logs: {self.launcher.home.logs}"

@@ -62,12 +62,15 @@ class Smoke:
         each, rest = divmod(self.records, len(self.scenario.writers))
         return {name: each + (number < rest) for number, name in enumerate(self.scenario.writers)}
 
-    def start(self) -> None:
-        """Start clusters, Dagster and the flows; return when the first drivers run."""
+    def start_clusters(self) -> None:
+        """Start the clusters and create the topics."""
         self.staged = Demo(self.root / "clusters", self.scenario)
         self.staged.start_clusters()
         for name in self.scenario.writers:
             create_topics(self._client(name), TOPICS, PARTITIONS)
+
+    def start_flows(self) -> None:
+        """Start Dagster and the flows; return when every flow runs."""
         config = read_config(self.staged.config)
         launcher = Launcher(Home(self.root), self.staged.config)
         self.session = Session(launcher, applications(config), ui=False)
@@ -75,7 +78,7 @@ class Smoke:
         self.session.start()
         self._wait(
             lambda views: all(each.health.state == "RUNNING" for each in views),
-            "every flow runs",
+            "starting the flows",
             _PATIENCE_S * (1 + len(self.session.applications)),
         )
 
@@ -95,7 +98,9 @@ class Smoke:
             time.sleep(max(0.0, 0.5 - (time.monotonic() - began)))
         back.join(_RETURN_S)
         if not self.back_s:
-            raise EnvironmentProblem(f"the driver is not back; its logs are in {self.root}")
+            raise EnvironmentProblem(
+                f"no driver followed the killed one within {_RETURN_S:g} s; logs: {self.root}"
+            )
 
     def _write_portion(self, number: int) -> None:
         for place, (name, records) in enumerate(self.written.items()):
@@ -125,7 +130,7 @@ class Smoke:
             before = ends
             return ends == earlier and all(self._reaches(each, ends) for each in self.panel.look())
 
-        self._wait(copied, "everything is copied", 2 * _PATIENCE_S)
+        self._wait(copied, "copying the rest", 2 * _PATIENCE_S)
 
     def _ends(self) -> Mapping[str, Mapping[TopicPartition, int]]:
         partitions = [TopicPartition(t, number) for t in TOPICS for number in range(PARTITIONS)]
@@ -159,7 +164,7 @@ class Smoke:
         driver = self.session.launcher.driver(app)
         candidates = [each for each in below(driver.pid) if mark in each.command] if driver else []
         if not candidates:
-            raise EnvironmentProblem(f"{what} was to be killed, but there is none")
+            raise EnvironmentProblem(f"killing {what} of {app.name}: no such process runs")
         kill(max(candidates, key=lambda each: each.cpu_s).pid)
 
     def _newest(self, app: Application) -> Reached:
@@ -180,8 +185,7 @@ class Smoke:
                     f"{each.name} {each.health.state} ({each.health.reason})" for each in views
                 )
                 raise EnvironmentProblem(
-                    f"after {limit_s:.0f} s it is still not so that {what}: {health}; "
-                    f"logs are in {self.root}"
+                    f"{what}: not done after {limit_s:.0f} s: {health}; logs are in {self.root}"
                 )
             time.sleep(_LOOK_S)
 

@@ -131,13 +131,20 @@ def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: 
 
 def main(
     bootstrap: Annotated[
-        str, typer.Option("--bootstrap", "--bootstrap-servers", help="The cluster to write to.")
+        str,
+        typer.Option(
+            "--bootstrap",
+            "--bootstrap-servers",
+            help="Bootstrap servers of the cluster to write to.",
+        ),
     ],
-    rate: Annotated[float, typer.Option(min=1, help="Records a second.")] = 500,
-    partitions: Annotated[int, typer.Option(min=1, help="Of each new topic.")] = 4,
-    seed: Annotated[int, typer.Option(help="Equal seeds tell the same story.")] = 1,
+    rate: Annotated[float, typer.Option(min=1, help="Records per second.")] = 500,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of each new topic.")] = 4,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the events; equal seeds yield equal events.")
+    ] = 1,
 ) -> None:
-    """Let a made-up web shop write orders, payments, customers and clicks until it is stopped."""
+    """Write the orders, payments, customers and clicks of a web shop until stopped."""
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
@@ -145,12 +152,12 @@ def main(
     try:
         create_topics(client, KINDS, partitions)
         traffic = Traffic(client, rate, seed)
-        _log.info("traffic started", cluster=bootstrap, rate=rate, topics=list(KINDS))
+        _log.info("producer started", cluster=bootstrap, rate=rate, topics=list(KINDS))
         traffic.run(ending)
     except ReplicationError as error:
-        _log.error("traffic ended", problem=str(error))
+        _log.error("producer failed", problem=str(error))
         sys.exit(1)
-    _log.info("traffic stopped", records=traffic.sent)
+    _log.info("producer stopped", records=traffic.sent)
 
 
 def _send(writer: RecordWriter, event: Event, partition: int) -> None:

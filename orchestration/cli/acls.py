@@ -1,4 +1,4 @@
-"""``isthmus acls needed``: the rights that Isthmus needs on each cluster, and no others."""
+"""``isthmus acls needed``: the ACLs that Isthmus needs on each cluster, and no others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from orchestration.cli.console import console
 from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.clusters import read_config
 from replication.adapters.client_config import user_of
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from replication.config.model import Config
 
-app = typer.Typer(name="acls", no_args_is_help=True, add_completion=False, help="Rights.")
+app = typer.Typer(
+    name="acls", no_args_is_help=True, add_completion=False, help="ACLs that Isthmus needs."
+)
 UNKNOWN = "User:ISTHMUS"  # where the file does not say who logs in
 
 
@@ -34,7 +36,7 @@ class Format(StrEnum):
 
 @app.callback()
 def acls() -> None:
-    """Rights that Isthmus needs."""  # a callback keeps `needed` a verb of its own
+    """ACLs that Isthmus needs."""  # a callback keeps `needed` a verb of its own
 
 
 @app.command("needed")
@@ -42,13 +44,14 @@ def needed_rights(
     file: File,
     *,
     principal: Annotated[
-        str | None, typer.Option(help="Whose rights, as User:name; else who the file logs in as.")
+        str | None,
+        typer.Option(help="Principal, as User:name. Default: the user that the file configures."),
     ] = None,
-    output: Annotated[Format, typer.Option("--output", "-o")] = Format.text,
+    output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.text,
 ) -> None:
-    """Print the exact rights that the flows of a file need; `-o commands` for kafka-acls.sh.
+    """Print the ACLs that the flows of a file need, without connecting.
 
-    Connects to nothing.
+    With `-o commands` they are commands for kafka-acls.sh.
     """
     config = read_config(file)
     needs = needed(config)
@@ -84,11 +87,11 @@ def _data(need: Need, principals: Mapping[str, str]) -> dict[str, object]:
 
 
 def _show(needs: Iterable[Need], principals: Mapping[str, str]) -> None:
-    """Print a paragraph for each cluster; what belongs to one right stays in one line."""
-    console = Console(soft_wrap=True, highlight=False)
+    """Print a paragraph for each cluster, with one line for each resource."""
+    screen = console()
     for cluster, own in groupby(needs, key=lambda each: each.cluster):
-        console.print(Text(f"{principals[cluster]} on {cluster}", style="bold"))
+        screen.print(Text(f"{principals[cluster]} on {cluster}", style="bold"))
         for each in own:
             prefixed = " (prefixed)" if each.resource.pattern == "prefixed" else ""
             right = f"  {each.resource}{prefixed}: {' '.join(each.operations)}"
-            console.print(Text.assemble(right, (f"  {each.flow}: {each.why}", "dim")))
+            screen.print(Text.assemble(right, (f"  {each.flow}: {each.why}", "dim")))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from orchestration.cli.console import console
+from orchestration.cli.text_table import Column, TextTable
 from replication.config.findings import Finding, Severity, errors
 from replication.config.load import Loaded, examine
 from replication.errors import ConfigError
@@ -37,11 +37,15 @@ class Output(StrEnum):
 def check(
     file: Annotated[Path, typer.Argument(help="A MirrorMaker 2 properties file.")],
     lenient: Annotated[  # noqa: FBT002 -- a flag of the command line
-        bool, typer.Option("--lenient", help="Unknown keys are warnings, as for MirrorMaker 2.")
+        bool,
+        typer.Option("--lenient", help="Report unknown keys as warnings, as MirrorMaker 2 does."),
     ] = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="text or json")] = Output.TEXT,
+    output: Annotated[Output, typer.Option("-o", "--output", help="Output format.")] = Output.TEXT,
 ) -> None:
-    """Check a configuration file and say what it means. Exit code 2: it cannot run."""
+    """Check a configuration file without connecting: its flows, settings and errors.
+
+    Exit code 2: the file has errors.
+    """
     try:
         loaded, findings = examine(file, lenient=lenient)
     except ConfigError as error:
@@ -99,36 +103,30 @@ def _setting_json(setting: Setting) -> Mapping[str, str]:
 
 
 def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> None:
-    console = Console()
+    screen = console()
     findings = tuple(findings)
     if loaded is not None:
-        console.print(_flow_table(loaded))
+        screen.print(_flow_table(loaded))
         for title, settings in grouped(loaded):
-            console.print(_setting_table(title, settings))
+            screen.print(_setting_table(title, settings))
     for finding in findings:
         label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
-        console.print(label + Text(str(finding)), soft_wrap=True)
-    console.print(_summary(file, loaded, findings), soft_wrap=True)
+        screen.print(label + Text(str(finding)), soft_wrap=False)
+    screen.print(_summary(file, loaded, findings))
 
 
-def _flow_table(loaded: Loaded) -> Table:
-    table = Table(title="Flows", title_justify="left")
-    for column in ("flow", "from", "to", "topics", "except", "topic t becomes", "units"):
-        table.add_column(column, overflow="fold")
+def _flow_table(loaded: Loaded) -> TextTable:
+    headers = ("flow", "source", "target", "topics", "excluded", "topic t becomes")
+    table = TextTable([*map(Column, headers), Column("units", right=True)], "Flows")
     for flow in loaded.config.flows:
         ends = (loaded.config.clusters[alias] for alias in (flow.source, flow.target))
-        table.add_row(
-            *(
-                Text(cell)
-                for cell in (
-                    flow.name,
-                    *("\n".join(each.bootstrap_servers) for each in ends),
-                    "\n".join(flow.selection.topics) or "(none)",
-                    "\n".join(flow.selection.topics_exclude),
-                    rule_text(flow),
-                    str(flow.copying.units),
-                )
-            )
+        table.add(
+            flow.name,
+            *("\n".join(each.bootstrap_servers) for each in ends),
+            "\n".join(flow.selection.topics) or "(none)",
+            "\n".join(flow.selection.topics_exclude),
+            rule_text(flow),
+            str(flow.copying.units),
         )
     return table
 
@@ -143,13 +141,11 @@ def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
             yield f"Settings of {flow.name}", own
 
 
-def _setting_table(title: str, settings: Iterable[Setting]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("setting", "value", "from"):
-        table.add_column(column, overflow="fold")
+def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
+    table = TextTable([Column("setting"), Column("value"), Column("set in")], f"\n{title}")
     for each in settings:
         origin = Path(each.origin).name if ":" in each.origin else each.origin
-        table.add_row(Text(each.name), Text(each.value), Text(origin))
+        table.add(each.name, each.value, origin)
     return table
 
 
@@ -159,9 +155,9 @@ def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -
         for severity in (Severity.ERROR, Severity.WARNING)
     )
     if loaded is None:
-        return Text(f"{file} cannot run: {wrong}, {warned}", style="bold red")
+        return Text(f"{file} is invalid: {wrong}, {warned}", style="bold red")
     flows = _count(len(loaded.config.flows), "flow")
-    return Text(f"{file} is good: {flows}, {warned}", style="green")
+    return Text(f"{file} is valid: {flows}, {warned}", style="green")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""``isthmus compare``: proves, or disproves, that the target is a clean copy of the source."""
+"""``isthmus compare``: compares every record of the source with its copy on the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +18,7 @@ from rich.progress import (
 )
 
 from orchestration.cli.compare_report import Row, as_json, examples, is_equal, table, verdict
+from orchestration.cli.console import console
 from orchestration.cli.main import say_error
 from orchestration.comparison import Options, TopicComparer, TopicPair
 from orchestration.own_records import OwnRecords
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from replication.config.model import Config, Flow
 
-_TROUBLE = 2  # neither equal nor different: nothing could be said
+_FAILED = 2  # neither equal nor different
 
 
 class Output(StrEnum):
@@ -48,35 +48,45 @@ class Isolation(StrEnum):
 
 
 def compare(  # noqa: PLR0913 - the options of the command
-    file: Annotated[Path, typer.Argument(help="The configuration of the flows.")],
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
     flow: Annotated[
-        list[str] | None, typer.Option(help="Compare this flow only, as A->B; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--flow",
+            "-f",
+            help="Name of a flow, such as 'A->B'; may be repeated. Default: all flows.",
+        ),
     ] = None,
     topics: Annotated[
-        str, typer.Option(help="Of the flow's topics, those that this regex matches whole.")
+        str,
+        typer.Option(
+            help="Compare only source topics that this regular expression matches in full."
+        ),
     ] = ".*",
     isolation: Annotated[
         Isolation | None,
-        typer.Option(help="How the source is read; as the flow does unless given."),
+        typer.Option(help="Isolation level for reading the source. Default: the flow's."),
     ] = None,
     foreign_ok: Annotated[
-        bool, typer.Option("--foreign-ok", help="Others also write to the target's topics.")
+        bool,
+        typer.Option(
+            "--foreign-ok", help="Accept records of other producers in the target topics."
+        ),
     ] = False,
-    output: Annotated[Output, typer.Option("--output", "-o")] = Output.TABLE,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
 ) -> None:
-    """Compare what source and target hold, record by record, in order.
+    """Compare every record of source and target: key, value, headers, timestamp and order.
 
-    Key, value, headers and timestamp of each record count. The target is read uncommitted: as the
-    least careful consumer sees it. Where flows that keep names write into the same topics as
-    others, only what each of them copied counts. Exit code 0: equal; 1: different; 2: could not
-    be compared.
+    The target is read with isolation level read_uncommitted. Where several flows write to one
+    target topic, each flow is compared with the records that it copied. Exit code 0: equal; 1:
+    different; 2: the comparison failed.
     """
     try:
         rows = _rows(file, flow or [], _pattern(topics), isolation, foreign_ok=foreign_ok)
     except ReplicationError as error:
         say_error(error)
-        raise typer.Exit(_TROUBLE) from None
+        raise typer.Exit(_FAILED) from None
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(rows, foreign_ok=foreign_ok)))
     else:
@@ -99,19 +109,21 @@ def _rows(
         pairs = [pair for pair in _pairs(config, flow) if topics.fullmatch(pair.source)]
         rows += list(_compare_flow(flow, pairs, options, config))
     if not rows:
-        raise ConfigError(f"{file}: no topic to compare; see which take part: isthmus check {file}")
+        raise ConfigError(
+            f"{file}: no topic matches; list the selected topics with: isthmus plan {file}"
+        )
     return rows
 
 
 def _flows(config: Config, names: Sequence[str]) -> list[Flow]:
     known = {flow.name: flow for flow in config.flows}
     if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"no flow {unknown[0]!r} in {config.path}: it has {', '.join(known)}")
+        raise ConfigError(f"{config.path}: no flow {unknown[0]!r}; there is {', '.join(known)}")
     return [known[name] for name in names or known]
 
 
 def _pairs(config: Config, flow: Flow) -> list[TopicPair]:
-    """Return the flow's topics that are there now, with their names on the target."""
+    """Return the flow's topics that exist now, with their names on the target."""
     present = KafkaAdmin(to_librdkafka(flow.clients.source_admin)).topics()
     policy = policy_for(flow, config.clusters)
     selected = TopicSelector.for_flow(flow, config.clusters).selected(sorted(present))
@@ -129,7 +141,7 @@ def _compare_flow(
     )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     try:
-        with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+        with Progress(*columns, TimeElapsedColumn(), console=console(stderr=True)) as progress:
             work = comparer.plan(pairs)
             bar = progress.add_task(flow.name, total=sum(each.records for each in work))
             for each in work:
@@ -143,12 +155,12 @@ def _pattern(topics: str) -> re.Pattern[str]:
     try:
         return re.compile(topics)
     except re.error as error:
-        raise ConfigError(f"--topics {topics!r} is no regex: {error}") from error
+        raise ConfigError(f"--topics {topics!r} is not a regular expression: {error}") from error
 
 
 def _print(rows: Sequence[Row], *, foreign_ok: bool) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(table(rows))
+    screen = console()
+    screen.print(table(rows))
     for line in examples(rows):
-        console.print(f"  {line}", markup=False)
-    console.print(verdict(rows, foreign_ok=foreign_ok), style="bold")
+        screen.print(f"  {line}", markup=False)
+    screen.print(verdict(rows, foreign_ok=foreign_ok), style="bold")

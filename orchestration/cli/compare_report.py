@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich.table import Table
+from rich.text import Text
 
+from orchestration.cli.text_table import Column, TextTable
 from replication.compare import Kind
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from replication.compare import Example
 
 
-_OWN_TIME = "the target gives records its own (message.timestamp.type=LogAppendTime)"
+_OWN_TIME = "the target topic has message.timestamp.type=LogAppendTime"
 
 
 class Row(NamedTuple):
@@ -54,19 +55,16 @@ def is_equal(rows: Iterable[Row], *, foreign_ok: bool) -> bool:
     return all(row.result.comparison.is_clean(foreign_ok=foreign_ok) for row in rows)
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Row]) -> TextTable:
     """Return a line a topic."""
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("flow", "topic", "on the target"):
-        shown.add_column(name, overflow="fold")
-    for name in ("parts", "records", *Kind):
-        shown.add_column(name, justify="right")
+    numbers = [Column(each, right=True) for each in ("parts", "records", *Kind)]
+    shown = TextTable([*map(Column, ("flow", "topic", "target topic")), *numbers])
     for (flow, source, target), group in groupby(rows, _topic):
         members = list(group)
         sums = totals(members)
         faults = (_number(sums[_name(kind)]) for kind in Kind)
         records = f"{sums['records']:,}"
-        shown.add_row(flow, source, target, str(len(members)), records, *faults)
+        shown.add(flow, source, target, str(len(members)), records, *faults)
     return shown
 
 
@@ -74,7 +72,7 @@ def examples(rows: Iterable[Row]) -> Iterator[str]:
     """Yield a line a partition and kind: how many, and where the first are; what did not count."""
     for _, (work, comparison, timed) in rows:
         if not timed:
-            yield f"{work.source} -> {work.target}: times do not count: {_OWN_TIME}"
+            yield f"{work.source} -> {work.target}: timestamps were not compared: {_OWN_TIME}"
         for kind, finding in comparison.found.items():
             if finding.count:
                 where = "; ".join(map(_where, finding.examples))
@@ -93,7 +91,7 @@ def verdict(rows: Sequence[Row], *, foreign_ok: bool) -> str:
         if kind is not Kind.EXTRA or sums[_name(kind)]
     )
     word = "equal" if is_equal(rows, foreign_ok=foreign_ok) else "different"
-    late = f" ({sums['not_yet']:,} of the lost at the end: still to be copied?)"
+    late = f" ({sums['not_yet']:,} of the lost are at the end and may still be copied)"
     return f"{word}: {sums['records']:,} records, {counted}{late if sums['not_yet'] else ''}"
 
 
@@ -123,8 +121,8 @@ def _where(example: Example) -> str:
     return ", ".join(f"{side} offset {at}" for side, at in sides if at is not None)
 
 
-def _number(count: int) -> str:
-    return f"[red]{count:,}[/red]" if count else "0"
+def _number(count: int) -> Text:
+    return Text(f"{count:,}", "red") if count else Text("0")
 
 
 def _name(kind: Kind) -> str:

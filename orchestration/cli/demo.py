@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from orchestration.cli.console import console
 from orchestration.cli.live import Show
 from orchestration.cli.run import (
     NoUi,
@@ -16,20 +16,25 @@ from orchestration.cli.run import (
     operate,
 )
 from orchestration.clusters import read_config
-from orchestration.demo import demo_of
+from orchestration.demo import demo_of, fetch_kafka
 from orchestration.home import home, prepare
 from orchestration.panel import Panel
-from orchestration.scenarios import SCENARIOS, scenario
+from orchestration.scenarios import SCENARIOS, Scenario, scenario
 from orchestration.session import Ending, require_stopped
+from replication.adapters.jars import DEFAULT_VERSION
 from replication.adapters.java import java
 
-Played = Annotated[str, typer.Argument(help=f"One of {', '.join(SCENARIOS)}.")]
+Played = Annotated[str, typer.Argument(help=f"The scenario: {', '.join(SCENARIOS)}.")]
+FETCHING = f"looking for Kafka {DEFAULT_VERSION} (the first start downloads it)"
 
 
 def demo(
     name: Played = "copy", *, no_ui: NoUi = False, port: Port = None, seconds: Seconds = None
 ) -> None:
-    """Start Kafka clusters, streams of orders and flows between them; show it."""
+    """Start Kafka clusters on this machine, write orders to them and copy them; show the flows.
+
+    Ctrl-C stops all of it.
+    """
     played = scenario(name)
     java()
     where = home()
@@ -37,11 +42,10 @@ def demo(
     require_stopped(where)
     staged = demo_of(where.root, played)
     with Ending(interrupts=True) as ending:
-        show = Show(Console(), ending)
+        show = Show(console(), ending)
         try:
-            show.while_waiting(
-                f"starting clusters {', '.join(played.clusters)}", staged.start_clusters
-            )
+            show.while_waiting(FETCHING, fetch_kafka)
+            show.while_waiting(starting_clusters(played), staged.start_clusters)
             staged.start_traffic()
             ending.interrupts = False
             config = read_config(staged.config)
@@ -49,5 +53,11 @@ def demo(
             well = operate(session, Panel(config, session.launcher), show, seconds)
         finally:
             ending.interrupts = False
-            show.while_waiting("stopping the clusters", staged.stop)
+            show.while_stopping("stopping the Kafka clusters", staged.stop)
     raise typer.Exit(0 if well else 1)
+
+
+def starting_clusters(played: Scenario) -> str:
+    """Return what is said while the clusters of a scenario start."""
+    names = played.clusters
+    return f"starting {len(names)} Kafka clusters ({', '.join(names)})"

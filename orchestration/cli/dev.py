@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from orchestration.cli.console import console
+from orchestration.cli.stage import stage
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.home import home
 from replication.adapters.jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local_kafka import LocalCluster, clusters
@@ -24,7 +25,7 @@ app = typer.Typer(
     name="dev",
     no_args_is_help=True,
     add_completion=False,
-    help="Start and stop Kafka clusters on this machine, for trying things out.",
+    help="Start and stop Kafka clusters on this machine.",
 )
 _FLOW = """
 # The first cluster's topics are copied to the second.
@@ -35,6 +36,9 @@ lag.sla.seconds = 60
 """
 
 
+_NONE = "no clusters in this state directory: start some with `isthmus dev up`"
+
+
 class Output(StrEnum):
     TABLE = "table"
     JSON = "json"
@@ -43,19 +47,20 @@ class Output(StrEnum):
 @app.command()
 def up(
     *,
-    clusters: Annotated[int, typer.Option(min=1, max=9, help="How many.")] = 2,
-    brokers: Annotated[int, typer.Option(min=1, max=9, help="Of each cluster.")] = 1,
-    version: Annotated[str, typer.Option(help="Kafka's.")] = DEFAULT_VERSION,
+    clusters: Annotated[int, typer.Option(min=1, max=9, help="Number of clusters.")] = 2,
+    brokers: Annotated[int, typer.Option(min=1, max=9, help="Brokers per cluster.")] = 1,
+    version: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_VERSION,
 ) -> None:
-    """Start clusters and write a configuration that copies the first to the second.
+    """Start Kafka clusters and write a configuration that copies the first to the second.
 
-    Clusters that were started before come back with their data, at their addresses.
+    Clusters that were started before keep their data and addresses.
     """
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     wanted = [_cluster(name, brokers, version) for name in _names(clusters)]
-    with console.status(f"fetching Kafka {version} (once)"):
+    with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):
         kafka_jars(version)
-    with console.status(f"starting {', '.join(each.name for each in wanted)}"):
+    names = ", ".join(each.name for each in wanted)
+    with stage(screen, f"starting {len(wanted)} Kafka clusters ({names})"):
         _start(wanted)
     typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in wanted), nl=False)
     if len(wanted) > 1:
@@ -65,12 +70,15 @@ def up(
 
 @app.command()
 def down(
-    *, remove: Annotated[bool, typer.Option("--remove", help="Their data too.")] = False
+    *,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Also delete the clusters' data.")
+    ] = False,
 ) -> None:
-    """Stop the clusters. Their data stays for the next ``up`` unless it is to be removed."""
+    """Stop the clusters. Their data stays for the next `up`, unless --remove is given."""
     found = clusters(_directory())
     if not found:
-        typer.echo("no clusters here")
+        typer.echo(_NONE)
         return
     with ThreadPoolExecutor(len(found)) as threads:
         for line in threads.map(lambda each: _stop(each, remove=remove), found):
@@ -78,19 +86,22 @@ def down(
 
 
 @app.command()
-def status(*, output: Annotated[Output, typer.Option("--output", "-o")] = Output.TABLE) -> None:
-    """Show which brokers run, and where."""
+def status(
+    *,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
+) -> None:
+    """Show the clusters, how many of their brokers run, and their bootstrap servers."""
     found = clusters(_directory())
     if output is Output.JSON:
         typer.echo(json.dumps([_facts(cluster) for cluster in found]))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("cluster", "version", "brokers running", "bootstrap servers"):
-        table.add_column(column, overflow="fold")
+    table = TextTable(
+        [*map(Column, ("cluster", "version", "brokers running", "bootstrap servers"))]
+    )
     for cluster in found:
         running = f"{len(cluster.running())} of {cluster.brokers}"
-        table.add_row(cluster.name, cluster.version, running, cluster.bootstrap_servers)
-    Console(soft_wrap=True).print(table if found else "no clusters here: isthmus dev up")
+        table.add(cluster.name, cluster.version, running, cluster.bootstrap_servers)
+    console().print(table if found else _NONE)
 
 
 def write_config(wanted: Sequence[LocalCluster], file: Path) -> Path:
@@ -122,8 +133,9 @@ def _cluster(name: str, brokers: int, version: str) -> LocalCluster:
         return LocalCluster(name, _directory(), brokers, version)
     if (found.brokers, found.version) != (brokers, version):
         raise ConfigError(
-            f"cluster {name} is there already, with {found.brokers} broker(s) of Kafka "
-            f"{found.version}: start it as such, or remove all with: isthmus dev down --remove"
+            f"cluster {name} exists already, with {found.brokers} broker(s) of Kafka "
+            f"{found.version}: start it with --brokers {found.brokers} --version {found.version}, "
+            "or delete all clusters with: isthmus dev down --remove"
         )
     return found
 
@@ -140,7 +152,7 @@ def _start(wanted: Sequence[LocalCluster]) -> None:
 
 
 def _stop(cluster: LocalCluster, *, remove: bool) -> str:
-    """Stop one and return what to say of it."""
+    """Stop one cluster and return a line that says so."""
     done = "stopped" if cluster.running() else "was not running"
     cluster.stop()
     if not remove:

@@ -9,11 +9,11 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from orchestration.cli.console import console
 from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.status import Output
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.clusters import read_config
 from orchestration.group_rows import as_csv, differences, rows_of, wanted_by
 from orchestration.intents import find_flow, named_flows
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from replication.group_sync import GroupSync
     from replication.groups import GroupAction
 
-One = Annotated[str, typer.Option("--flow", "-f", help="The flow, such as 'A->B'.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do it; without it the plan is only shown.")]
+One = Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
+]
 
 
 class Form(StrEnum):
@@ -50,18 +52,18 @@ def diff(
     file: File,
     flow: Named = None,
     *,
-    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
-    """Show what a sync would commit, and the lag of every group on both sides.
+    """Show which offsets `sync` would commit, and each group's lag on both clusters.
 
-    Exit code 2: something would change.
+    Exit code 2: an offset would change.
     """
     config = read_config(file)
     found = [line for each in named_flows(config, flow) for line in _differences(each, config)]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
-        Console().print(_table(found) if found else "no selected group has a position")
+        console().print(_table(found) if found else "no selected group has committed offsets")
     if any(each.action == "set" for each in found):
         raise typer.Exit(2)
 
@@ -98,13 +100,14 @@ def _differences(flow: Flow, config: Config) -> list[Difference]:
         return differences(found, dict(now), ends)
 
 
-def _table(found: Sequence[Difference]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("group", overflow="fold")
-    table.add_column("partition", overflow="fold")
-    for name in ("source", "lag", "target", "would be", "lag then"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("action", overflow="fold")
+def _table(found: Sequence[Difference]) -> TextTable:
+    headers = ("source", "lag", "target", "new offset", "new lag")
+    columns = [
+        Column("group"),
+        Column("partition"),
+        *(Column(each, right=True) for each in headers),
+    ]
+    table = TextTable([*columns, Column("action")])
     for each in found:
         numbers = (
             each.source_offset,
@@ -114,12 +117,15 @@ def _table(found: Sequence[Difference]) -> Table:
             each.target_lag,
         )
         shown = ("-" if number is None else str(number) for number in numbers)
-        table.add_row(each.group, each.partition, *shown, each.action)
+        table.add(each.group, each.partition, *shown, each.action)
     return table
 
 
 def sync(file: File, flow: Named = None) -> None:
-    """Commit the translated positions now, as `sync.group.offsets.enabled` does all the time."""
+    """Commit the translated offsets of all groups to the target once.
+
+    `sync.group.offsets.enabled = true` does this continuously.
+    """
     config = read_config(file)
     for each in named_flows(config, flow):
         with _opened(each, config) as (work, _):
@@ -129,27 +135,30 @@ def sync(file: File, flow: Named = None) -> None:
 def set_(  # noqa: PLR0913 - one parameter an option
     file: File,
     flow: One,
-    group: Annotated[str, typer.Option(help="The consumer group.")],
-    topic: Annotated[str | None, typer.Option(help="As the target names it; else all.")] = None,
+    group: Annotated[str, typer.Option(help="Name of the consumer group.")],
+    topic: Annotated[
+        str | None, typer.Option(help="Topic name on the target. Default: all topics.")
+    ] = None,
     *,
-    partition: Annotated[int | None, typer.Option(min=0)] = None,
+    partition: Annotated[
+        int | None, typer.Option(min=0, help="Partition number. Default: all partitions.")
+    ] = None,
     offset: Annotated[
-        int | None, typer.Option(min=0, help="Of the target; else the translated one.")
+        int | None,
+        typer.Option(min=0, help="Offset on the target. Default: the translated offset."),
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Set a group's positions on the target, also backwards. Shows the plan unless --yes.
+    """Set a group's offsets on the target, backwards too. Without --yes it shows the plan.
 
-    Without --offset they are set to exactly where the group stands at the source.
+    Without --offset they become the translations of the group's offsets on the source.
     """
     config = read_config(file)
     with _opened(find_flow(config, flow), config) as (work, reader):
         if offset is None:
             wanted = work.translated_of(group)
         elif topic is None or partition is None:
-            raise ConfigError(
-                "--offset needs --topic and --partition: an offset is of one partition"
-            )
+            raise ConfigError("--offset applies to one partition: give --topic and --partition too")
         else:
             at = TopicPartition(topic, partition)
             wanted = {at: Committed(_within(reader, at, offset))}
@@ -159,18 +168,18 @@ def set_(  # noqa: PLR0913 - one parameter an option
             if topic in {None, where.topic} and partition in {None, where.partition}
         }
         if not chosen:
-            raise ConfigError(f"{flow}: group {group} has no position to set there")
+            raise ConfigError(f"{flow}: group {group} has no committed offset for these partitions")
         _carry_out(work, {group: chosen}, yes=yes, rewind=True)
 
 
 def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
     reader.look()
     if reader.known.source_of(at) is None:
-        raise ConfigError(f"{reader.flow.name} copies nothing to {at} of {reader.flow.target}")
+        raise ConfigError(f"{reader.flow.name} does not copy to {at} on {reader.flow.target}")
     start, end = reader.ends([at], target=True)[at]
     if not start <= offset <= end:
         raise ConfigError(
-            f"{at} of {reader.flow.target} holds offsets {start} to {end}, not {offset}"
+            f"offset {offset} is out of range: {at} on {reader.flow.target} has {start} to {end}"
         )
     return offset
 
@@ -187,7 +196,7 @@ def _carry_out(
     for line in _explained(actions):
         typer.echo(line)
     if not actions:
-        typer.echo("nothing to do: the groups stand there already")
+        typer.echo("no change: the groups have these offsets already")
     commits = [each for each in actions if isinstance(each, CommitGroup)]
     if yes and commits:
         refused = work.target.commit(commits)
@@ -195,7 +204,7 @@ def _carry_out(
             raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
         typer.echo("done")
     elif commits:
-        typer.echo("nothing was changed: --yes carries it out")
+        typer.echo("nothing was changed: run it again with --yes")
     if yes and any(isinstance(each, LeaveGroup) for each in actions):
         raise typer.Exit(1)
 
@@ -208,9 +217,9 @@ def export(
     file: File,
     flow: Named = None,
     *,
-    output: Annotated[Form, typer.Option("--output", "-o")] = Form.json,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Output format.")] = Form.json,
 ) -> None:
-    """Print every group's position on the source and its translation, as JSON or CSV."""
+    """Print the committed offsets of all groups on the source and their translations."""
     config = read_config(file)
     rows = []
     for each in named_flows(config, flow):
@@ -225,18 +234,20 @@ def export(
 
 def import_(
     file: File,
-    data: Annotated[Path, typer.Argument(help="What `isthmus offsets export` printed.")],
+    data: Annotated[Path, typer.Argument(help="File with the output of `isthmus offsets export`.")],
     flow: One,
     *,
-    rewind: Annotated[bool, typer.Option("--rewind", help="Move groups backwards too.")] = False,
+    rewind: Annotated[
+        bool, typer.Option("--rewind", help="Also move groups to lower offsets.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
-    """Set the target positions that an export holds. Shows the plan unless --yes."""
+    """Set the target offsets of an exported file. Without --yes it shows the plan."""
     config = read_config(file)
     try:
         text = data.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{data} cannot be read: {error}") from error
+        raise ConfigError(f"reading {data}: {error}") from error
     wanted = wanted_by(text, flow, str(data))
     with _opened(find_flow(config, flow), config) as (work, _):
         _carry_out(work, wanted, yes=yes, rewind=rewind)

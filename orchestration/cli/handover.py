@@ -1,4 +1,4 @@
-"""``isthmus takeover`` and ``handback``: over from MirrorMaker 2, and back to it."""
+"""``isthmus takeover`` and ``handback``: take flows over from MirrorMaker 2, and hand them back."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from replication.mm2.takeover import explain
 if TYPE_CHECKING:
     from orchestration.handover import Found
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it; without this: only the plan.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
+]
 
-Search = Annotated[int, typer.Option(help="Records that are read back, a partition.")]
+Search = Annotated[int, typer.Option(help="Records to search per partition.")]
 
 
 def takeover(  # noqa: PLR0913 - the options of the command
     *,
-    from_mm2: Annotated[Path, typer.Option(help="The properties file of MirrorMaker 2.")],
+    from_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
     flow: Named = None,
     yes: Yes = False,
     trust_stored: Annotated[
-        bool, typer.Option(help="Where the content proves nothing, go by the stored position.")
+        bool, typer.Option(help="Trust MM2's stored offset where content cannot verify it.")
     ] = False,
-    watch_seconds: Annotated[float, typer.Option(help="How long it must be silent.")] = 5.0,
+    watch_seconds: Annotated[float, typer.Option(help="Seconds MM2 must be idle.")] = 5.0,
     search: Search = 200_000,
 ) -> None:
-    """Go on where MirrorMaker 2 stopped: nothing is copied again, nothing is left out.
+    """Take flows over from MirrorMaker 2 where it stopped: no record is repeated or skipped.
 
-    Shows the plan; --yes carries it out. MirrorMaker 2 must have stopped, and the flow must not
-    run. Exit code 1: something is in the way.
+    Shows the plan; --yes carries it out. MirrorMaker 2 must be stopped, and so must the flow. Exit
+    code 1: the offset of a partition could not be verified.
     """
     config, clusters, fine = read_config(from_mm2), KafkaClusters(), True
     for each in named_flows(config, flow):
@@ -44,44 +46,42 @@ def takeover(  # noqa: PLR0913 - the options of the command
         _say(found)
         if yes:
             count = take_over(found, anchors, clusters, trust=trust_stored)
-            typer.echo(f"{each.name}: {count} partitions are taken over; isthmus run goes on "
-                       "(isthmus resume, if the flow was stopped)")  # fmt: skip
+            typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
+                       "(if it was stopped: isthmus resume)")  # fmt: skip
         fine = fine and not found.unproven
     if not yes:
-        typer.echo("this is the plan; --yes carries it out")
+        typer.echo("nothing was changed: run it again with --yes")
         raise typer.Exit(0 if fine or trust_stored else 1)
 
 
 def handback(
     *,
-    to_mm2: Annotated[Path, typer.Option(help="The properties file, as MirrorMaker 2 reads it.")],
+    to_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
     flow: Named = None,
     yes: Yes = False,
     search: Search = 200_000,
 ) -> None:
-    """Let MirrorMaker 2 go on where the flow stands: it repeats nothing and leaves nothing out.
+    """Hand flows back to MirrorMaker 2 where they stopped: no record is repeated or skipped.
 
-    Shows the plan; --yes carries it out. The flow must be stopped or paused, and is stopped for
-    good; MirrorMaker 2 must not run yet.
+    Shows the plan; --yes carries it out. The flow must be stopped or paused; it is stopped until
+    `isthmus resume`. MirrorMaker 2 must not run yet.
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
     for each in named_flows(config, flow):
         returns = plan_return(each, config, at_rest(each, clusters), search)
-        typer.echo(f"{each.name}: positions for {each.mm2.offsets_topic} of {each.target}")
+        typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:
             typer.echo(f"  {one.explain()}")
         if yes:
             hand_back(each, config, returns, clusters)
-            typer.echo(
-                f"{each.name}: {len(returns)} partitions are handed back; start MirrorMaker 2"
-            )
+            typer.echo(f"{each.name}: {len(returns)} partitions handed back; start MirrorMaker 2")
     if not yes:
-        typer.echo("this is the plan; --yes carries it out")
+        typer.echo("nothing was changed: run it again with --yes")
 
 
 def _say(found: Found) -> None:
     name = found.flow.name
-    typer.echo(f"{name}: MirrorMaker 2 has stopped: {'; '.join(found.silence)}")
-    typer.echo(f"{name}: {found.stored} positions in {found.flow.mm2.offsets_topic}")
+    typer.echo(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
+    typer.echo(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")
     for each in found.steps:
         typer.echo(f"  {explain(each)}")

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from orchestration.cli.console import console
 from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.status import Output
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.clusters import read_config
 from orchestration.observe import now_ms
 from replication.adapters.client_config import to_librdkafka
@@ -29,12 +29,14 @@ _LAST = 1000  # records: some minutes of several pairs
 
 
 def heartbeats(
-    file: File, *, output: Annotated[Output, typer.Option("--output", "-o")] = Output.table
+    file: File,
+    *,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
-    """Show how old the newest heartbeats are, on the target of each flow.
+    """Show the age of the newest heartbeat of each flow, on every target cluster.
 
-    One in ``heartbeats`` is that of a replicator at work; one in ``A.heartbeats`` came from A by a
-    flow, so its age is that of what arrives. Exit code 1: there is none at all.
+    A record in `heartbeats` shows that a flow's driver (or MirrorMaker 2) runs; one in
+    `A.heartbeats` was copied from A. Exit code 1: there is no heartbeat.
     """
     config = read_config(file)
     targets = {flow.target: flow for flow in config.flows}
@@ -42,7 +44,11 @@ def heartbeats(
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
-        Console().print(_table(found) if found else "no heartbeats")
+        console().print(
+            _table(found)
+            if found
+            else "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?"
+        )
     raise typer.Exit(0 if found else 1)
 
 
@@ -58,11 +64,10 @@ def _ages(flow: Flow, config: Config) -> list[Age]:
     ]
 
 
-def _table(found: Sequence[Age]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("on", "topic", "pair", "age"):
-        table.add_column(name, justify="right" if name == "age" else "left")
+def _table(found: Sequence[Age]) -> TextTable:
+    columns = *map(Column, ("cluster", "topic", "flow")), Column("age", right=True)
+    table = TextTable(columns)
     for each in found:
         pair = f"{each.source}->{each.target}"
-        table.add_row(each.at, each.topic, pair, f"{each.ms / 1000:.1f} s")
+        table.add(each.at, each.topic, pair, f"{each.ms / 1000:.1f} s")
     return table

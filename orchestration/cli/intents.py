@@ -1,4 +1,4 @@
-"""``isthmus pause``, ``resume`` and ``stop``: write down what is wanted of a flow."""
+"""``isthmus pause``, ``resume`` and ``stop``: set the desired state of flows."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from orchestration.clusters import KafkaClusters, read_config
 from orchestration.intents import named_flows, write_intent
 from replication.model import Desired
 
-File = Annotated[Path, typer.Argument(help="Properties file with the flows.")]
+File = Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")]
 Named = Annotated[
-    list[str] | None, typer.Option("--flow", "-f", help="A flow, such as 'A->B'; else all.")
+    list[str] | None,
+    typer.Option(
+        "--flow", "-f", help="Name of a flow, such as 'A->B'; may be repeated. Default: all flows."
+    ),
 ]
 
 
 def pause(file: File, flow: Named = None) -> None:
-    """Stop copying until resumed; the Spark application stays up."""
-    _write(file, flow, Desired.PAUSE, "is to pause")
+    """Pause flows until they are resumed; their Spark application keeps running."""
+    _write(file, flow, Desired.PAUSE, "will pause within seconds")
 
 
 def resume(file: File, flow: Named = None) -> None:
-    """Copy again what was paused or stopped."""
-    _write(file, flow, Desired.RUN, "is to run")
+    """Resume paused or stopped flows."""
+    _write(file, flow, Desired.RUN, "will run within seconds")
 
 
 def stop(file: File, flow: Named = None) -> None:
-    """Stop flows for good; their Spark application ends when all of its flows are stopped."""
-    _write(file, flow, Desired.STOP, "is to stop")
+    """Stop flows until they are resumed; a Spark application ends with its last running flow."""
+    _write(file, flow, Desired.STOP, "will stop within seconds")
 
 
-def _write(file: Path, names: list[str] | None, desired: Desired, said: str) -> None:
+def _write(file: Path, names: list[str] | None, desired: Desired, outcome: str) -> None:
     config, clusters = read_config(file), KafkaClusters()
     for flow in named_flows(config, names):
         write_intent(flow, desired, clusters)
-        typer.echo(f"{flow.name} {said}")
+        typer.echo(f"{flow.name} {outcome}")

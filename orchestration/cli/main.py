@@ -1,4 +1,4 @@
-"""The command ``isthmus``: its verbs, and what an operator sees when one of them goes wrong.
+"""The command ``isthmus``: its verbs, and how an error of one of them is reported.
 
 A verb's module is imported when the verb is called, not before: ``isthmus --help`` answers at once,
 and nobody waits for Dagster in order to check a file.
@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from orchestration.cli.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
 
 
@@ -26,26 +27,36 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "demo": Verb("demo", "demo", "Start two clusters, traffic and a flow between them; watch it."),
-    "run": Verb("run", "run", "Run the flows of a file with Dagster in charge; watch them."),
-    "check": Verb("check", "check", "Check a configuration file and say what it means."),
-    "plan": Verb("plan", "plan", "Show what would change on which cluster, and why."),
-    "apply": Verb("plan", "apply", "Change what `plan` shows: topics, partitions, configs, ACLs."),
-    "topology": Verb("topology", "topology", "Draw the flows of a file, and what topics become."),
-    "acls": Verb("acls", "app", "Print the rights that Isthmus needs on each cluster."),
-    "status": Verb("status", "status", "Show what every flow is doing. Exit code 0: all is well."),
-    "pause": Verb("intents", "pause", "Stop copying a flow until it is resumed."),
-    "resume": Verb("intents", "resume", "Let a paused or stopped flow copy again."),
-    "stop": Verb("intents", "stop", "Stop a flow, and its Spark application when it is the last."),
-    "resolve": Verb("resolve", "resolve", "List partitions that wait for an answer, or answer."),
-    "losses": Verb("resolve", "losses", "List what was not copied, and why."),
-    "takeover": Verb("handover", "takeover", "Go on where MirrorMaker 2 stopped."),
-    "handback": Verb("handover", "handback", "Let MirrorMaker 2 go on where a flow stands."),
-    "heartbeats": Verb("heartbeats", "heartbeats", "Show how old the newest heartbeats are."),
-    "offsets": Verb("offsets", "app", "Translate offsets, and carry groups' positions over."),
+    "demo": Verb(
+        "demo", "demo", "Start Kafka clusters here, write to them, copy, and show the flows."
+    ),
+    "run": Verb("run", "run", "Start Dagster and the flows of a file, and show the flows."),
+    "check": Verb(
+        "check", "check", "Check a file: its flows, where settings come from, its errors."
+    ),
+    "plan": Verb("plan", "plan", "Show the changes that `apply` would make, with reasons."),
+    "apply": Verb("plan", "apply", "Make these changes: topics, partitions, configs, ACLs."),
+    "topology": Verb(
+        "topology", "topology", "Draw the flows of a file and the target topic names."
+    ),
+    "acls": Verb("acls", "app", "Print the ACLs that Isthmus needs on each cluster."),
+    "status": Verb("status", "status", "Show state, lag and throughput of every flow."),
+    "pause": Verb("intents", "pause", "Pause flows; their Spark application keeps running."),
+    "resume": Verb("intents", "resume", "Resume paused or stopped flows."),
+    "stop": Verb("intents", "stop", "Stop flows, and a Spark application with its last flow."),
+    "resolve": Verb("resolve", "resolve", "List halted partitions, or set how they continue."),
+    "losses": Verb("resolve", "losses", "List offsets that were not copied, with reasons."),
+    "takeover": Verb(
+        "handover", "takeover", "Take flows over from MirrorMaker 2, where it stopped."
+    ),
+    "handback": Verb(
+        "handover", "handback", "Hand flows back to MirrorMaker 2, where they stopped."
+    ),
+    "heartbeats": Verb("heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
+    "offsets": Verb("offsets", "app", "Translate offsets; compare and set those of groups."),
     "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),
-    "down": Verb("run", "down", "End all that `isthmus run` started here."),
-    "compare": Verb("compare", "compare", "Compare the records of source and target, one by one."),
+    "down": Verb("run", "down", "Stop everything that `run` or `demo` started here."),
+    "compare": Verb("compare", "compare", "Compare every record of source and target."),
     "dev": Verb("dev", "app", "Start and stop Kafka clusters on this machine."),
 }
 
@@ -99,7 +110,7 @@ def isthmus(
         ),
     ] = False,
 ) -> None:
-    """Copy topics between Kafka clusters: every record once, bytes untouched, offsets exact."""
+    """Copy topics between Kafka clusters: each record once, unchanged, with exact group offsets."""
 
 
 def _version() -> str:
@@ -112,13 +123,17 @@ def _version() -> str:
 def main() -> None:
     """Run the command line. A ReplicationError becomes one message, never a stack trace.
 
-    Exit codes: 2, something in a file or an argument is to be fixed; 1, anything else went wrong.
+    Exit codes: 2, a file or an argument is wrong; PIPE_CLOSED, the reader of the output has left;
+    1, any other error.
     """
+    guard_pipes()
     try:
         app()
     except ReplicationError as error:
         say_error(error)
         sys.exit(exit_code(error))
+    finally:
+        sys.stdout.flush()  # here the end of a pipe is handled, at the interpreter's end it is not
 
 
 def exit_code(error: ReplicationError) -> int:
@@ -128,11 +143,12 @@ def exit_code(error: ReplicationError) -> int:
 
 def say_error(error: ReplicationError) -> None:
     """Print the message of ``error`` on stderr."""
-    from rich.console import Console  # noqa: PLC0415 - 60 ms that only a failure should pay
     from rich.text import Text  # noqa: PLC0415 - as above
 
+    from orchestration.cli.console import console  # noqa: PLC0415 - 60 ms that only a failure should pay
+
     message = Text.assemble(("error: ", "bold red"), str(error))
-    Console(stderr=True, soft_wrap=True, highlight=False).print(message)
+    console(stderr=True).print(message)
 
 
 if __name__ == "__main__":

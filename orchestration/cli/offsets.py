@@ -1,4 +1,4 @@
-"""``isthmus offsets``: positions on one side of a flow as positions on the other."""
+"""``isthmus offsets``: offsets of a flow's source as offsets of its target, and back."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": [
 
 @app.callback()
 def offsets() -> None:
-    """Translate offsets, and carry the positions of consumer groups over."""
+    """Translate offsets between source and target; compare and set those of consumer groups."""
 
 
 @app.command()
 def translate(  # noqa: PLR0913 - one parameter an option
     file: File,
     flow: One,
-    topic: Annotated[str, typer.Option(help="As the cluster that is asked about names it.")],
-    offset: Annotated[int, typer.Option(min=0, help="An offset of that partition.")],
-    partition: Annotated[int, typer.Option(min=0)] = 0,
+    topic: Annotated[
+        str, typer.Option(help="Topic name on the source, or on the target with --reverse.")
+    ],
+    offset: Annotated[int, typer.Option(min=0, help="Offset in that partition.")],
+    partition: Annotated[int, typer.Option(min=0, help="Partition number.")] = 0,
     *,
     reverse: Annotated[
-        bool, typer.Option("--reverse", help="The topic and offset are the target's.")
+        bool, typer.Option("--reverse", help="Translate from the target to the source.")
     ] = False,
-    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
-    """Say which offset of the copy holds the same record, or with --reverse which of the source.
+    """Print the target offset of a record on the source, or the reverse with --reverse.
 
-    Exit code 1: that record is not copied yet, or its place is not known.
+    Exit code 1: the record is not copied yet, or its offset is unknown.
     """
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
@@ -53,7 +55,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
         source = _source(found, reader.look(), asked, reverse=reverse)
         answers = reader.translate({source: [offset]}, back=reverse)
         if source not in answers:
-            raise ClusterUnavailable(reader.trouble.get(source, f"{source} gave no answer"))
+            raise ClusterUnavailable(reader.trouble.get(source, f"{source}: no answer"))
         answer = answers[source][offset]
         anchor = reader.known.anchors[source]
     finally:
@@ -75,13 +77,13 @@ def translate(  # noqa: PLR0913 - one parameter an option
 def _sentence(data: dict[str, object], copied: int | None) -> str:
     there = data["translated"]
     assert isinstance(there, dict)  # noqa: S101 - for the type checker
-    said = f"{data['topic']}-{data['partition']} offset {data['offset']}"
+    asked = f"{data['topic']}-{data['partition']} offset {data['offset']}"
     if there["offset"] is None and not there["exact"]:
-        return f"{said} was copied before the flow took over: where it stands is not known"
+        return f"{asked} was copied before the takeover: its offset on the other cluster is unknown"
     if there["offset"] is None:
-        return f"{said} is not copied yet: the flow has copied the offsets below {copied}"
-    about = "" if there["exact"] else " at least (compaction took what would have to be counted)"
-    return f"{said} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
+        return f"{asked} is not copied yet: the flow has copied offsets below {copied}"
+    about = "" if there["exact"] else " or later (compaction removed records that count)"
+    return f"{asked} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
 
 
 def _source(flow: Flow, known: Known, asked: TopicPartition, *, reverse: bool) -> TopicPartition:
@@ -93,12 +95,14 @@ def _source(flow: Flow, known: Known, asked: TopicPartition, *, reverse: bool) -
     anchors = known.anchors.values()
     topics = sorted({each.target_topic if reverse else each.topic for each in anchors})
     if not topics:
-        raise ConfigError(f"{flow.name} has copied nothing yet, so no offset of it is known")
+        raise ConfigError(
+            f"{flow.name} has not copied any record yet, so no offset can be translated"
+        )
     if asked.topic not in topics:
         names = ", ".join(topics[:10]) + (", …" if len(topics) > 10 else "")
-        verb = "copies nothing to" if reverse else "copies no"
-        raise ConfigError(f"{flow.name} {verb} topic {asked.topic} of {where}; it knows {names}")
-    raise ConfigError(f"{flow.name} has copied nothing of {asked} of {where}")
+        verb = "does not copy to" if reverse else "does not copy"
+        raise ConfigError(f"{flow.name} {verb} topic {asked.topic} on {where}; topics: {names}")
+    raise ConfigError(f"{flow.name} has not copied {asked} on {where}")
 
 
 for name, command in group_offsets.COMMANDS.items():

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from orchestration.cli.console import console
 from orchestration.cli.group_offsets import pending_groups
 from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.main import say_error
 from orchestration.cli.status import Output
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.clusters import read_config
 from orchestration.intents import named_flows, signature
 from replication.adapters.clients import KafkaClients
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 _DIFFERENT = 2
 _FAILED = 1
 Again = Annotated[
-    bool, typer.Option("--again", help="Also what a cluster refused before, and that is the same.")
+    bool, typer.Option("--again", help="Retry changes that the cluster rejected earlier.")
 ]
 Groups = Annotated[
-    bool, typer.Option("--groups", help="Also positions of consumer groups that would be set.")
+    bool,
+    typer.Option("--groups", help="Also show the offsets of consumer groups that would be set."),
 ]
-Format = Annotated[Output, typer.Option("--output", "-o")]
+Format = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
 
 
 def plan(
@@ -51,10 +52,10 @@ def plan(
     groups: Groups = False,
     output: Format = Output.table,
 ) -> None:
-    """Show what would change on which cluster, and why; and every topic with its name and mode.
+    """Show each topic, and each change that `isthmus apply` would make, with its reason.
 
-    Exit code 0: all is as the file says; 2: something is not; 1: a cluster could not be asked.
-    Positions of groups do not count: they move all the time.
+    Exit code 0: no change; 2: changes; 1: a cluster did not answer. Offsets of groups do not
+    count as changes: they move all the time.
     """
     found = list(_plans(file, flow, again=again))
     pending = pending_groups(read_config(file), flow) if groups else {}
@@ -65,7 +66,9 @@ def plan(
         for each, _ in found:
             _show(each, flow)
         for name, lines in pending.items():
-            typer.echo("\n".join(f"{name}: {line}" for line in lines or ["no group is to move"]))
+            typer.echo(
+                "\n".join(f"{name}: {line}" for line in lines or ["no group offset would change"])
+            )
         typer.echo(_verdict(found, file))
     if any(each.problems for each, _ in found):
         raise typer.Exit(_FAILED)
@@ -75,10 +78,10 @@ def plan(
 def apply(
     file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
 ) -> None:
-    """Carry out what `isthmus plan` shows, an outcome an action. Done twice it does nothing more.
+    """Make the changes that `isthmus plan` shows, and report each. Safe to repeat.
 
-    What a cluster refuses is named, and the rest is done. Exit code 0: all is as the file says;
-    1: something is not.
+    A change that a cluster rejects is reported; the others are made. Exit code 0: all changes
+    were made; 1: some were not.
     """
     failed, changed, outcomes = False, False, []
     for each, planner in _plans(file, flow, again=again):
@@ -96,7 +99,7 @@ def apply(
     if output is Output.json:
         typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
     elif not (changed or failed):
-        typer.echo("nothing to do: every target is as the file says")
+        typer.echo("nothing to change: every target matches the file")
     raise typer.Exit(_FAILED if failed else 0)
 
 
@@ -159,33 +162,31 @@ def _plan_data(
 
 
 def _show(each: TargetPlan, names: list[str] | None) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    screen = console()
     for flow in _overviews(each, names):
-        console.print(
-            Text(f"{flow.flow} copies {counted(len(flow.topics), 'topic')}", style="bold")
-        )
+        screen.print(Text(f"{flow.flow} copies {counted(len(flow.topics), 'topic')}", style="bold"))
         if flow.topics:
-            console.print(_topics(flow))
+            screen.print(_topics(flow))
         if flow.gap:
-            console.print(Text(f"  {flow.gap}", style="yellow"))
+            screen.print(Text(f"  {flow.gap}", style="yellow"))
         for passed in flow.passed_over:
-            console.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
+            screen.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
     for conflict in each.conflicts:
         if not conflict.refused:  # the others are actions: refusals
-            console.print(Text(f"  {conflict}", style="dim"))
+            screen.print(Text(f"  {conflict}", style="dim"))
     if each.actions:
-        console.print(Text(f"on {each.target}", style="bold"))
+        screen.print(Text(f"on {each.target}", style="bold"))
     for action in each.actions:
-        console.print(Text(f"  {_mark(action)} {explain_action(action)}"))
+        screen.print(Text(f"  {_mark(action)} {explain_action(action)}"))
 
 
-def _topics(flow: FlowOverview) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2), header_style="bold")
-    for name in ("topic", f"on {flow.target}", "partitions", "mode", "there"):
-        table.add_column(name, overflow="fold")
+def _topics(flow: FlowOverview) -> TextTable:
+    headers = ("  topic", f"on {flow.target}")
+    columns = [*map(Column, headers), Column("partitions", right=True)]
+    table = TextTable([*columns, Column("delivery"), Column("exists")])
     for row in flow.topics:
         there = "yes" if row.there else "no"
-        table.add_row(row.topic, row.target_topic, str(row.partitions), row.mode, there)
+        table.add(f"  {row.topic}", row.target_topic, str(row.partitions), row.mode, there)
     return table
 
 
@@ -196,11 +197,11 @@ def _mark(action: Action) -> str:
 def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
     count = _changes(found)
     if silent := [each.target for each, _ in found if each.problems]:
-        seen = f"{counted(count, 'change')} seen; " if count else ""
-        return f"{seen}what {', '.join(silent)} needs is not known before all of it can be asked"
+        seen = f"{counted(count, 'change')} found so far; " if count else ""
+        return f"{seen}the plan for {', '.join(silent)} is incomplete: see the errors above"
     if not count:
-        return "nothing to change: every target is as the file says"
-    return f"{counted(count, 'change')} to make it as the file says: isthmus apply {file}"
+        return "nothing to change: every target matches the file"
+    return f"{counted(count, 'change')}; make them with: isthmus apply {file}"
 
 
 def _told(outcome: Outcome) -> str:

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from orchestration.cli.console import console
 from orchestration.cli.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.status import Output
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.clusters import KafkaClusters, read_config
 from orchestration.intents import named_flows, signature
 from orchestration.observe import look_at, now_ms
@@ -33,16 +33,21 @@ if TYPE_CHECKING:
 def resolve(
     file: File,
     choice: Annotated[
-        str | None, typer.Argument(help="continue, reseed or skip; without it: list.")
+        str | None,
+        typer.Argument(
+            help="How the partitions continue: continue, reseed or skip. Default: list them."
+        ),
     ] = None,
     *,
     flow: Named = None,
-    topic: Annotated[str | None, typer.Option(help="Only this source topic.")] = None,
-    partition: Annotated[int | None, typer.Option(help="Only this partition.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Source topic. Default: all topics.")] = None,
+    partition: Annotated[
+        int | None, typer.Option(help="Partition number. Default: all partitions.")
+    ] = None,
 ) -> None:
-    """List partitions that wait for an answer, or answer: within seconds they go on.
+    """List the halted partitions, or set how they continue; they do so within seconds.
 
-    An answer holds for the one event that was shown; the next one asks again.
+    A choice applies to the event that was listed, not to later ones.
     """
     clusters, waiting = KafkaClusters(), False
     for each, look in _looks(file, flow, clusters):
@@ -55,18 +60,18 @@ def resolve(
             asked = _answer(each, asked, choice, clusters)
         waiting = waiting or bool(asked)
         if asked:
-            Console().print(_questions(asked))
+            console().print(_questions(asked))
     if not waiting:
-        typer.echo("no partition waits for an answer")
+        typer.echo("no partition is halted")
 
 
 def losses(
     file: File,
     *,
     flow: Named = None,
-    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
-    """List what was not copied: the range, the time and why. Nothing is ever taken off the list."""
+    """List the offsets that were not copied, with time and reason. Entries are never removed."""
     found = [each for _, look in _looks(file, flow, KafkaClusters()) for each in look.seen.losses]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
@@ -74,7 +79,7 @@ def losses(
     for each in found:
         typer.echo(f"{each.flow} {describe(each)}")
     if not found:
-        typer.echo("nothing was lost")
+        typer.echo("no offset was skipped")
 
 
 def _looks(
@@ -97,11 +102,10 @@ def _answer(flow: Flow, asked: Iterable[Anchor], choice: str, clusters: Clusters
     return list(rest)
 
 
-def _questions(asked: Iterable[Anchor]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("flow", "partition", "state", "choices", "why"):
-        table.add_column(name, overflow="fold")
+def _questions(asked: Iterable[Anchor]) -> TextTable:
+    headers = ("flow", "partition", "state", "choices", "reason")
+    table = TextTable([*map(Column, headers)])
     for each in asked:
         where, choices = f"{each.topic}-{each.partition}", " or ".join(CHOICES[each.state])
-        table.add_row(each.flow, where, each.state, choices, each.reason)
+        table.add(each.flow, where, each.state, choices, each.reason)
     return table

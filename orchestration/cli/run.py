@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from orchestration.cli.console import console
 from orchestration.cli.live import Show
 from orchestration.cli.status import all_well
 from orchestration.clusters import read_config
@@ -28,32 +28,44 @@ START_PATIENCE_S = (
 )
 
 NoUi = Annotated[bool, typer.Option("--no-ui", help="Do not start Dagster's web UI.")]
-Port = Annotated[int | None, typer.Option(help="Port of the UI; else the first free from 3000.")]
+Port = Annotated[
+    int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
+]
 Seconds = Annotated[
-    float | None, typer.Option(help="End by itself so long after the flows came up.")
+    float | None,
+    typer.Option(help="Exit this many seconds after all flows are running. Default: run on."),
 ]
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="Properties file with clusters and flows.")],
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
     no_ui: NoUi = False,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave all running.")] = False,
+    detach: Annotated[
+        bool,
+        typer.Option("--detach", "-d", help="Exit when all flows are running; leave them running."),
+    ] = False,
     port: Port = None,
     seconds: Seconds = None,
 ) -> None:
-    """Run the flows of FILE with Dagster in charge, and show them until Ctrl-C ends everything."""
+    """Start Dagster and the Spark applications of FILE's flows, and show the flows.
+
+    Ctrl-C stops all of it.
+    """
     config = read_config(file)
     java()
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
-        show = Show(Console(), ending)
+        show = Show(console(), ending)
         well = operate(session, Panel(config, session.launcher), show, seconds, detach=detach)
     raise typer.Exit(0 if well else 1)
 
 
 def down() -> None:
-    """End all that `isthmus run` started from this state directory. What is wanted stays."""
+    """Stop everything that `isthmus run` or `isthmus demo` started from this state directory.
+
+    Paused and stopped flows stay so at the next start.
+    """
     where = home()
     for each in SCENARIOS.values():
         demo_of(where.root, each).stop()
@@ -82,10 +94,11 @@ def operate(
         views = show.until_up(panel, START_PATIENCE_S if seconds is not None else None)
         leave = detach and not ending
         if leave:
-            show.console.print("left running; `isthmus down` ends it")
+            show.console.print("left running; stop it with `isthmus down`")
         elif not ending:
+            show.until_first_records(panel, views)
             views = show.until_over(panel, seconds)
         return bool(ending) or all_well(views)
     finally:
         if not leave:
-            show.while_waiting("stopping", session.stop)
+            show.while_stopping("stopping Dagster and Spark", session.stop)

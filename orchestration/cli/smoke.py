@@ -7,11 +7,14 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from orchestration.cli.console import console
+from orchestration.cli.demo import FETCHING, Played, starting_clusters
 from orchestration.cli.live import Show
+from orchestration.cli.stage import stage
+from orchestration.demo import fetch_kafka
 from orchestration.home import home, prepare
-from orchestration.scenarios import SCENARIOS, scenario
+from orchestration.scenarios import scenario
 from orchestration.session import Ending
 from orchestration.smoke import Smoke
 from replication.adapters.java import java
@@ -20,40 +23,44 @@ if TYPE_CHECKING:
     from orchestration.verdict import Verdict
 
 
-Played = Annotated[str, typer.Argument(help=f"One of {', '.join(SCENARIOS)}.")]
-
-
 def smoke(
     name: Played = "copy",
     *,
     records: Annotated[
-        int | None, typer.Option(min=1_000, help="How many to write; as the scenario does.")
+        int | None,
+        typer.Option(min=1_000, help="Records to write. Default: the scenario's number."),
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave logs and data behind.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the logs and the data.")] = False,
 ) -> None:
-    """Copy records while a worker and a driver are killed, then compare every one of them."""
+    """Copy records while a Spark worker and a driver are killed, then compare every record.
+
+    Exit code 1: a record is lost, repeated or different.
+    """
     played = scenario(name)
     java()
     where = home()
     prepare(where)
     root = where.root / f"smoke-{int(time.time())}"
     proof = Smoke(root, played, records or played.records)
-    console = Console()
+    screen = console()
     with Ending(interrupts=True) as ending:
-        show = Show(console, ending)
+        show = Show(screen, ending)
         try:
-            starting = f"starting clusters {', '.join(played.clusters)}, Dagster and the flows"
-            show.while_waiting(starting, proof.start)
-            copying = f"copying {proof.records} records under kill -9"
+            show.while_waiting(FETCHING, fetch_kafka)
+            show.while_waiting(starting_clusters(played), proof.start_clusters)
+            starting = "starting Dagster and Spark (the first start takes about a minute)"
+            show.while_waiting(starting, proof.start_flows)
+            copying = f"copying {proof.records:,} records; kill -9 of a worker and a driver"
             show.while_waiting(copying, proof.copy_under_fire)
             show.while_waiting("copying the rest", proof.drain)
-            found = proof.compare()
+            with stage(screen, "comparing every record"):
+                found = proof.compare()
         finally:
             ending.interrupts = False
-            show.while_waiting("stopping", proof.stop)
+            show.while_stopping("stopping Dagster, Spark and the Kafka clusters", proof.stop)
             if not keep:
                 shutil.rmtree(root, ignore_errors=True)
-    console.print(_sentence(proof, found), highlight=False, soft_wrap=True)
+    screen.print(_sentence(proof, found))
     raise typer.Exit(0 if found.right else 1)
 
 
@@ -65,5 +72,5 @@ def _sentence(proof: Smoke, found: Verdict) -> str:
         f"{found.different} different",
     ]
     if proof.scenario.circles:
-        parts.append(f"{found.came_home} came home")
+        parts.append(f"{found.came_home} copied back to their origin")
     return f"smoke: {', '.join(parts)}, driver back after {proof.back_s:.1f} s"

@@ -9,9 +9,9 @@ from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.live import Live
 
+from orchestration.cli.console import console
 from orchestration.cli.table import render
 from orchestration.clusters import read_config
 from orchestration.home import home
@@ -27,14 +27,14 @@ class Output(StrEnum):
 
 
 def status(
-    file: Annotated[Path, typer.Argument(help="Properties file with the flows.")],
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
     *,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o")] = Output.table,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
-    """Show what every flow is doing. Exit code 0: all flows are as wanted; 1: some are not.
+    """Show state, lag and throughput of every flow. Exit code 0: all are healthy; 1: some are not.
 
-    Works without Dagster and without a driver: it reads what they left on the target cluster.
+    Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
     """
     panel = Panel(read_config(file), Launcher(home(), file.absolute()))
     if watch:
@@ -45,16 +45,16 @@ def status(
     if output is Output.json:
         typer.echo(json.dumps(as_data(views), indent=2))
     else:
-        Console().print(render(views))
+        console().print(render(views))
     raise typer.Exit(0 if all_well(views) else 1)
 
 
 def follow(panel: Panel) -> None:
-    """Show the table until Ctrl-C, which ends the command quietly."""
-    with Live(render(panel.look()), auto_refresh=False) as live:
+    """Show the table until Ctrl-C, which exits without an error."""
+    with Live(render(panel.look()), console=console(), auto_refresh=False) as live:
         while True:
             time.sleep(1)
-            live.update(render(panel.look(), "Ctrl-C to leave"), refresh=True)
+            live.update(render(panel.look(), "Ctrl-C exits"), refresh=True)
 
 
 def all_well(views: tuple[FlowView, ...]) -> bool:

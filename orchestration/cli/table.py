@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
-from replication.model import FlowState
+from orchestration.cli.text_table import Column, TextTable
+from replication.model import FlowState, PartitionState
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,41 +21,61 @@ _STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTIN
 
 
 def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
-    """Return the table of all flows, with a line for each flow that is not well."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("flow", no_wrap=True)
-    table.add_column("topic", overflow="fold")
-    for name in ("partitions", "copied", "records/s", "MB/s", "lag", "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    table.add_column("up", justify="right", no_wrap=True)
+    """Return the table of all flows, and a line for each problem."""
+    numbers = ("parts", "copied", "records/s", "MB/s", "lag", "lag s")
+    columns = [Column("flow, topics"), *(Column(each, right=True) for each in numbers)]
+    table = TextTable([*columns, Column("state")])
     for view in views:
         _add_flow(table, view)
     lines = [_complaint(each) for each in views if not each.health.healthy]
     lines += [_remark(each, said) for each in views if (said := _said(each))]
     lines += [_failed(view, duty) for view in views for duty in _duties(view) if not duty.ok]
-    return Group(table, *lines, *([Text(note, style="dim")] if note else []))
+    last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
+    return Group(table, *map(_wrapped, [*lines, *last]))
 
 
-def _add_flow(table: Table, view: FlowView) -> None:
-    up = duration(view.look.up_s) if view.look and view.look.seen.status else "-"
+def _wrapped(sentence: Text) -> Text:
+    """Return a sentence that is wrapped at words, whatever its console does with lines."""
+    sentence.no_wrap, sentence.overflow = False, "fold"
+    return sentence
+
+
+def _uptimes(views: tuple[FlowView, ...]) -> str:
+    """Return how long each flow's driver has been up."""
+    found = {each.name: each.look.up_s for each in views if each.look and each.look.seen.status}
+    return "up: " + ", ".join(f"{name} {duration(s)}" for name, s in found.items()) if found else ""
+
+
+def _add_flow(table: TextTable, view: FlowView) -> None:
+    """Add the sums of a flow, and below them a row for each topic."""
     state = Text(view.health.state, style=_style(view.health.state, healthy=view.health.healthy))
-    if not view.topics:
-        table.add_row(view.name, "-", "0", "0", "-", "-", "-", "-", state, up)
-    for index, topic in enumerate(view.topics[:ROWS_PER_FLOW]):
-        first = index == 0
-        worst = state if first or topic.worst.state == "RUNNING" else Text(topic.worst.state, "red")
-        table.add_row(view.name if first else "", *_topic(topic), worst, up if first else "")
+    table.add(view.name, *_flow(view), state)
+    for topic in view.topics[:ROWS_PER_FLOW]:
+        worst = topic.worst.state
+        shown = Text("" if worst == PartitionState.RUNNING else worst, "red")
+        table.add(f"  {topic.topic}", *_topic(topic), shown)
     hidden = len(view.topics) - ROWS_PER_FLOW
     if hidden > 0:
-        table.add_row("", f"and {hidden} more topics")
+        table.add(f"  and {hidden} more topics")
+
+
+def _flow(view: FlowView) -> tuple[str, ...]:
+    rates = [each.rate for each in view.topics if each.rate]
+    seconds = [each.lag.seconds for each in view.topics if each.lag.seconds is not None]
+    return (
+        str(sum(len(each.anchors) for each in view.topics)),
+        f"{view.records:,}",
+        f"{sum(each.records_s for each in rates):,.0f}" if rates else "-",
+        f"{sum(each.bytes_s for each in rates) / 1e6:,.2f}" if rates else "-",
+        f"{sum(each.lag.records for each in view.topics):,}" if view.topics else "-",
+        f"{max(seconds):.1f}" if seconds else "-",
+    )
 
 
 def _topic(topic: TopicView) -> tuple[str, ...]:
     rate = topic.rate
     seconds = topic.lag.seconds
     return (
-        topic.topic,
         str(len(topic.anchors)),
         f"{topic.counters.records:,}",
         f"{rate.records_s:,.0f}" if rate else "-",
@@ -71,7 +91,7 @@ def _complaint(view: FlowView) -> Text:
 
 
 def _said(view: FlowView) -> str:
-    """Return what a flow that is well wants people to know."""
+    """Return the note of a healthy flow's driver."""
     status = view.look.seen.status if view.look else None
     well = view.health.healthy and view.health.state == FlowState.RUNNING
     return status.reason if status is not None and well else ""

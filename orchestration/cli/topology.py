@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from orchestration.cli.console import console
 from orchestration.cli.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.text_table import Column, TextTable
 from orchestration.clusters import read_config
 from orchestration.drawing.mermaid import mermaid
 from replication.errors import ReplicationError
@@ -20,6 +20,8 @@ from replication.topology import drawn, with_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
 
     from replication.config.model import Config
     from replication.planning import TargetPlan
@@ -38,13 +40,15 @@ def topology(
     file: File,
     *,
     topics: Annotated[
-        bool, typer.Option("--topics", help="Ask the clusters, and show every topic.")
+        bool, typer.Option("--topics", help="Connect to the clusters and show every topic.")
     ] = False,
-    output: Annotated[Picture, typer.Option("--output", "-o")] = Picture.TEXT,
+    output: Annotated[
+        Picture, typer.Option("--output", "-o", help="Output format.")
+    ] = Picture.TEXT,
 ) -> None:
-    """Draw which topics go from where to where, under which names; where they merge and circle.
+    """Show clusters, flows and target topic names; where topics merge, and replication cycles.
 
-    Works from the file alone. Exit code 1: with --topics a cluster did not answer.
+    Reads only the file unless --topics is given. Exit code 1: a cluster did not answer.
     """
     config = read_config(file)
     found = drawn(config)
@@ -95,34 +99,33 @@ def _plans(config: Config) -> tuple[list[TargetPlan], tuple[str, ...]]:
 
 
 def _print(found: Topology, *, asked: bool) -> None:
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(Text("Clusters", style="bold"))
+    screen = console()
+    screen.print(Text("Clusters", style="bold"))
     wide = max(map(len, found.clusters), default=0)
     for alias, servers in found.clusters.items():
-        console.print(Text(f"  {alias:<{wide}}  {', '.join(servers)}"))
-    console.print(Text("Flows", style="bold"))
-    console.print(_flows(found.edges))
-    for title, lines in (("Merges", _merges(found)), ("Circles", _circles(found))):
-        if told := list(lines):
-            console.print(Text(title, style="bold"))
-            for line in told:
-                console.print(Text(f"  {line}"))
+        screen.print(Text(f"  {alias:<{wide}}  {', '.join(servers)}"))
+    screen.print(Text("Flows", style="bold"))
+    screen.print(_flows(found.edges))
+    for title, lines in (("Merges", _merges(found)), ("Replication cycles", _circles(found))):
+        if shown := list(lines):
+            screen.print(Text(title, style="bold"))
+            for line in shown:
+                screen.print(Text(f"  {line}"))
     for edge in found.edges:
-        _print_topics(console, edge, asked=asked)
+        _print_topics(screen, edge, asked=asked)
     for conflict in found.conflicts:
-        console.print(Text(f"not copied: {conflict}", style="yellow"))
+        screen.print(Text(f"not copied: {conflict}", style="yellow"))
     for problem in found.problems:
-        console.print(Text(problem, style="bold red"))
+        screen.print(Text(problem, style="bold red"))
 
 
-def _flows(edges: Iterable[Edge]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 2), header_style="dim")
-    for name in ("from", "", "to", "topics", "topic t becomes"):
-        table.add_column(name, overflow="fold")
+def _flows(edges: Iterable[Edge]) -> TextTable:
+    headers = ("  source", "", "target", "topics", "topic t becomes")
+    table = TextTable([*map(Column, headers)])
     for edge in edges:
         arrow = "──◌──▶" if edge.circles else "─────▶"
-        cells = (edge.source, arrow, edge.target, ", ".join(edge.selection), edge.names)
-        table.add_row(*map(Text, cells))
+        topics = ", ".join(edge.selection)
+        table.add(f"  {edge.source}", arrow, edge.target, topics, edge.names)
     return table
 
 
@@ -134,23 +137,22 @@ def _merges(found: Topology) -> Iterator[str]:
 
 def _circles(found: Topology) -> Iterator[str]:
     for each in found.circles:
-        yield f"{' → '.join(each)}: names are kept; copies are told apart and do not come home"
+        yield f"{' → '.join(each)}: topic names are kept; copies are not replicated back"
 
 
-def _print_topics(console: Console, edge: Edge, *, asked: bool) -> None:
+def _print_topics(screen: Console, edge: Edge, *, asked: bool) -> None:
     copied = [each for each in edge.topics if not each.left_out]
     left_out = [each for each in edge.topics if each.left_out]
     if asked or edge.topics:
-        console.print(Text(f"Topics of {edge.flow}", style="bold"))
+        screen.print(Text(f"Topics of {edge.flow}", style="bold"))
     if copied:
-        table = Table(box=None, padding=(0, 1, 0, 2), header_style="dim")
-        for name in (f"on {edge.source}", f"on {edge.target}", "there"):
-            table.add_column(name, overflow="fold")
+        headers = (f"  on {edge.source}", f"on {edge.target}", "exists")
+        table = TextTable([*map(Column, headers)])
         for each in copied:
             there = {None: "", True: "yes", False: "no"}[each.there]
-            table.add_row(Text(each.topic), Text(each.target), there)
-        console.print(table)
+            table.add(f"  {each.topic}", each.target, there)
+        screen.print(table)
     for each in left_out:
-        console.print(Text(f"  not copied: {each.topic}: {each.left_out}", style="dim"))
+        screen.print(Text(f"  not copied: {each.topic}: {each.left_out}", style="dim"))
     if edge.gap:
-        console.print(Text(f"  {edge.gap}", style="yellow"))
+        screen.print(Text(f"  {edge.gap}", style="yellow"))

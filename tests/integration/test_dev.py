@@ -44,7 +44,9 @@ def test_clusters_come_with_a_configuration_that_copies_between_them(dev, tmp_pa
     assert dev("down").stdout == "source: stopped\ntarget: stopped\n"
     assert "0 of 1" in dev("status").stdout
     assert dev("down", "--remove").stdout.count("was not running, data removed") == 2
-    assert dev("status").stdout == "no clusters here: isthmus dev up\n"
+    assert dev("status").stdout == (
+        "no clusters in this state directory: start some with `isthmus dev up`\n"
+    )
 
 
 def test_a_load_has_exactly_so_many_records_evenly_spread(source_cluster, topic_name):

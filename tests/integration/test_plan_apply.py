@@ -66,7 +66,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     assert f"create {copy}: 3 partitions, replication factor 1, retention.ms=1000" in shown
     assert "no topic of the source matches missing yet" in shown
     assert f"ACLs of {desk.alias}->west: nothing to copy: {desk.alias} shows no ACLs" in shown
-    assert f"1 change to make it set in the configuration file: isthmus apply {desk.file}" in shown
+    assert f"1 change; make them with: isthmus apply {desk.file}" in shown
     assert f"create {copy}" in desk.call("apply", 0)
     assert desk.target.topic_configs([copy]) == {
         copy: {"retention.ms": "1000", "segment.ms": "5000"}

@@ -125,7 +125,7 @@ def all_sensors_run(dagster: Dagster) -> bool:
 def test_they_come_up_come_back_after_kill_9_and_leave_nothing(dagster):
     """BL-130."""
     until(lambda: all_sensors_run(dagster))
-    until(lambda: "target B gave no answer" in dagster.last_reason())
+    until(lambda: "target cluster B did not answer" in dagster.last_reason())
 
     before = {name: dagster.service(name) for name in NAMES}
     for process in before.values():

@@ -98,7 +98,9 @@ def test_a_post_that_is_refused_raises_without_naming_the_secret_path(hook):
     hook.answer = 503
     with pytest.raises(EnvironmentProblem, match="answered") as caught:
         post(ALERT, hook.url)
-    assert str(caught.value) == "posting an alert to 127.0.0.1: it answered 503"
+    assert (
+        str(caught.value) == "posting an alert to webhook 127.0.0.1: the server answered HTTP 503"
+    )
 
 
 def test_a_post_to_a_closed_port_raises():
@@ -107,7 +109,7 @@ def test_a_post_to_a_closed_port_raises():
 
 
 def test_only_web_addresses_are_posted_to():
-    with pytest.raises(ConfigError, match="'file' is not http or https"):
+    with pytest.raises(ConfigError, match="scheme 'file' is not supported: use http or https"):
         post(ALERT, "file:///etc/passwd")
 
 
@@ -130,7 +132,7 @@ def test_a_post_that_fails_fails_the_tick_and_is_tried_again(instance, hook):
     hook.answer = 200
     result = tick(instance, hook, None)
     assert len(hook.got) == 1
-    assert result.skip_reason.skip_message == "failing: A->B lag_sla"
+    assert result.skip_reason.skip_message == "failed checks: A->B lag_sla"
 
 
 def test_a_failed_launch_alerts_with_the_application_and_the_reason(instance, hook):

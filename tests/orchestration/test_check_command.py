@@ -82,3 +82,12 @@ def test_a_missing_file_is_one_message(tmp_path):
 def test_what_looks_like_markup_is_shown_as_it_is(tmp_path):
     result = run(written(tmp_path, TWO + "topics = [bold]x\n"))
     assert "[bold]x" in result.output
+
+
+def test_addresses_stay_whole_at_80_columns(tmp_path, monkeypatch):
+    path = written(tmp_path, TWO.replace("a:9092", "127.0.0.1:34567, 127.0.0.1:34568"))
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(path).output
+    assert "127.0.0.1:34567" in shown
+    assert "127.0.0.1:34568" in shown

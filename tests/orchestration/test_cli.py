@@ -70,7 +70,7 @@ def test_closed_ports_are_said_in_the_status_and_its_exit_code(config, tmp_path)
     assert (done.returncode, found["healthy"]) == (1, False)
     (flow,) = found["flows"]
     assert flow["state"] == "UNKNOWN"
-    assert flow["reason"].startswith("target B gave no answer (")
+    assert flow["reason"].startswith("target cluster B did not answer (")
     assert "\n" not in flow["reason"]
 
 
@@ -78,14 +78,14 @@ def test_a_plan_of_clusters_that_do_not_answer_says_that_nothing_is_known(config
     done = isthmus("plan", str(config))
     assert done.returncode == 1
     assert done.stderr.startswith("error: B: ")
-    assert done.stdout == "what B needs is not known before all of it can be asked\n"
+    assert done.stdout == "the plan for B is incomplete: see the errors above\n"
 
 
 def test_a_state_directory_that_cannot_be_made_is_one_message(config, tmp_path):
     (tmp_path / "file").write_text("in the way")
     done = isthmus("run", str(config), ISTHMUS_HOME=str(tmp_path / "file"))
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: state directory {tmp_path / 'file'} cannot be written: ")
+    assert done.stderr.startswith(f"error: writing state directory {tmp_path / 'file'}: ")
     assert "Traceback" not in done.stderr
 
 
@@ -94,8 +94,9 @@ def test_a_port_that_is_in_use_is_one_message(config, tmp_path):
         port = str(taken.getsockname()[1])
         done = isthmus("run", str(config), "--port", port, ISTHMUS_HOME=str(tmp_path))
     assert done.returncode == 1
-    problem = f"port {port} for the UI is in use by another program"
-    assert done.stderr == f"error: {problem}; end that program or give another one with --port\n"
+    problem = f"port {port} for Dagster's UI is in use"
+    remedy = "stop the program that uses it, or choose another port with --port"
+    assert done.stderr == f"error: {problem}: {remedy}\n"
 
 
 def test_an_unknown_flow_names_those_that_exist(config):

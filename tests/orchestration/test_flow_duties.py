@@ -130,4 +130,4 @@ def test_what_the_driver_does_whatever_the_interval_has_a_schedule_that_rests(na
     (duty,) = (duty for _, duty in duties(a_config(a_flow())) if duty.name == name)
     (schedule,) = build_duty(a_flow(), duty).schedules
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-    assert "The Spark driver sees to it every" in (schedule.description or "")
+    assert "The Spark driver does it every" in (schedule.description or "")

@@ -28,9 +28,9 @@ def test_a_round_shows_its_plan_and_what_came_of_it():
     found = report(ROUND, {})
     assert found.rows == (
         {"what": "set group g to A.t-0 offset 7", "outcome": "done"},
-        {"what": "leave group h unchanged: it has live members", "outcome": "left"},
+        {"what": "leave group h unchanged: it has live members", "outcome": "skipped"},
     )
-    assert found.facts == {"groups": 1, "moved": 1, "positions not copied yet": 0}
+    assert found.facts == {"groups": 1, "moved": 1, "offsets not copied yet": 0}
     assert found.failures == ()
 
 
@@ -45,7 +45,7 @@ def test_what_the_target_refuses_fails_the_run():
 
 def test_a_broker_that_is_silent_fails_the_run():
     found = report(replace(ROUND, silent="broker 3 gave no answer"), {})
-    assert found.failures == ("some groups were left out: broker 3 gave no answer",)
+    assert found.failures == ("some groups were skipped: broker 3 gave no answer",)
 
 
 def test_a_flow_that_syncs_no_groups_has_the_asset_but_no_schedule_that_runs():
@@ -65,4 +65,4 @@ def test_the_check_tells_a_round_of_late_from_an_old_or_failed_one(age_s, ok, fr
 
 
 def test_a_driver_that_never_did_it_is_not_fresh():
-    assert freshness(None, FLOW, 0) == (False, "the driver has not carried groups over yet")
+    assert freshness(None, FLOW, 0) == (False, "the driver has not synced group offsets yet")

@@ -128,7 +128,7 @@ def test_a_silent_target_starts_nothing_and_says_so(world, instance):
     world.target.silent = True
     result = tick(world, instance)
     assert not result.run_requests
-    silence = "target B gave no answer (reading state at B:9092: connection refused)"
+    silence = "target cluster B did not answer (reading state at B:9092: connection refused)"
     assert result.skip_reason.skip_message == (
         f"A->B UNKNOWN: {silence}; application B: {silence}; "
         "another host may be copying, so no driver is launched"

@@ -32,5 +32,5 @@ def test_without_its_ui_nobody_waits_for_dagsters_ui(started):
 
 
 def test_a_ui_that_does_not_come_up_is_said(started):
-    with pytest.raises(EnvironmentProblem, match="Dagster did not come up"):
+    with pytest.raises(EnvironmentProblem, match="Dagster exited while it started"):
         started(ui=True).wait_for_ui(Ending())

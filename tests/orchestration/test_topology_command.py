@@ -46,7 +46,7 @@ def test_the_text_shows_flows_merges_and_circles(mesh):
         "orders, pay.<2>*",
         "orders on hub ◀─ east, west",
         "topics of the same name on hub ◀─ east, west",
-        "east → west → east: names are kept; copies are told apart and do not come home",
+        "east → west → east: topic names are kept; copies are not replicated back",
     ):
         assert part in shown
 

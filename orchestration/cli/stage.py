@@ -1,0 +1,63 @@
+"""One line a stage of a command: what it does now, how that ended, and after how many seconds."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.progress import Task
+
+
+@dataclass(slots=True)
+class Stage:
+    """How a stage ended; the code within it may say something else than ``ok``."""
+
+    outcome: str = "ok"
+
+
+@contextmanager
+def stage(console: Console, doing: str) -> Iterator[Stage]:
+    """Show ``doing`` while the block runs, then how it ended.
+
+    A terminal shows a spinner and the seconds meanwhile; without one there is a line at the
+    beginning and another at the end.
+    """
+    current, since = Stage(), time.monotonic()
+    try:
+        if console.is_terminal:
+            with _spinner(console) as progress:
+                progress.add_task(doing)
+                yield current
+        else:
+            console.print(f"{doing} ...")
+            yield current
+    except KeyboardInterrupt:
+        current.outcome = "interrupted"
+        raise
+    except BaseException:
+        current.outcome = "failed"
+        raise
+    finally:
+        passed = f"{time.monotonic() - since:.0f} s"
+        console.print(f"{doing} ... {current.outcome} ({passed})", style="dim")
+
+
+class _Seconds(ProgressColumn):
+    """The whole seconds since a task began."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.elapsed or 0:.0f} s", style="dim")
+
+
+def _spinner(console: Console) -> Progress:
+    columns = SpinnerColumn("line"), TextColumn("{task.description} ..."), _Seconds()
+    return Progress(*columns, console=console, transient=True)
