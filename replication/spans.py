@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterUnavailable
 from replication.records import decode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from replication.copier.network import Fetched, Network
+    from replication.copier.fetch_values import Fetched
+    from replication.copier.network import Network
     from replication.model import TopicPartition
 
 _OUT_OF_RANGE = 1

@@ -7,9 +7,9 @@ from functools import partial
 from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
+from replication.copier.fetch_values import Fetched, Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import Fetched, Frame
 from replication.copier.outcomes import stuck_as
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import Position

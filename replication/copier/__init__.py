@@ -9,7 +9,7 @@
                                               one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
-``readers``, ``fetching``, ``taking``, ``locating``, ``session``, ``wishes``, ``pace``, ``thrift``,
+``readers``, ``fetching``, ``taking``, ``locating``, ``wishes``, ``pace``, ``thrift``,
 ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
@@ -20,7 +20,8 @@
 ``keeping``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
 ``logs``, ``deciding``                        the state topics, over the unit's own connections
-``network``                                   what all this asks of a cluster; see ``adapters.wire``
+``network``, ``session``, ``fetch_values``, ``producer_identity``
+                                              what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 
 Invariants are stated where they are kept: A in ``appending``, B, F, G, T in ``takeover``, C and D

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.registry import SourceRegistry
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:

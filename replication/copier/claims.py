@@ -9,11 +9,12 @@ from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
 from replication.model import Mode, PartitionState
-from replication.progress import Claimant, Position
+from replication.progress import Position
 from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting what is on the target already")
 _POSITION = (

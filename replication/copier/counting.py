@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.copier.disbelief import believed_end
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.fetch_values import FetchEntry, Frame
 from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.repeating import cannot_count
 from replication.copier.searching import Tail
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 from replication.progress import OwnRecords, Position

@@ -22,8 +22,9 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replication.copier.fetch_values import Fetched, Frame
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchOptions, Frame
+    from replication.copier.session import FetchOptions
     from replication.copier.taking import News, Shared
     from replication.copier.wishes import Wishes
 

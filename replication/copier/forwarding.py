@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
     from replication.copier.taking import News
-    from replication.progress import Claimant
     from replication.provenance import Via
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from replication.copier.network import Frame
+from replication.copier.fetch_values import Frame
 
 _LARGEST_FETCH = 8 << 20
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from replication.copier.fetch_values import Fetched
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched
 
 HELD_S = 5.0  # transactions of applications are shorter
 

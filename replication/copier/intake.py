@@ -12,8 +12,8 @@ from replication.provenance import BORN_HERE
 from replication.records import reshape
 
 if TYPE_CHECKING:
+    from replication.copier.fetch_values import Fetched, Frame
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, Frame
     from replication.provenance import Via
 
 

@@ -18,7 +18,7 @@ from replication.state import Anchor
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.copier.network import FetchKey
+    from replication.copier.fetch_values import FetchKey
     from replication.copier.outcomes import Trouble
     from replication.model import PartitionPlan
     from replication.provenance import Via

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
-from replication.copier.network import Fenced, FetchOptions, NotGranted, Reading
+from replication.copier.network import Fenced, NotGranted, Reading
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
 from replication.model import TopicPartition
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from replication.copier.network import Ack, Network
-    from replication.progress import Claimant
+    from replication.copier.producer_identity import Claimant
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered

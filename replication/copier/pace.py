@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
-    from replication.copier.network import FetchOptions
+    from replication.copier.session import FetchOptions
 
 _BURST_S = 0.1  # what an idle time saves up, in seconds of the rate
 _LEAST_FETCH = 64 << 10

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Sequence
 
-    from replication.copier.network import Frame
+    from replication.copier.fetch_values import Frame
     from replication.model import TopicPartition
     from replication.provenance import Via
 

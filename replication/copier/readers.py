@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
-from replication.copier.network import FetchOptions
 from replication.copier.pace import Pace
-from replication.copier.session import FetchSession
+from replication.copier.session import FetchOptions, FetchSession
 from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
 

@@ -17,8 +17,9 @@ from replication.copier.disbelief import believed_end
 from replication.copier.lane import Lane
 from replication.copier.network import NotGranted
 from replication.copier.outcomes import target_reset
+from replication.copier.producer_identity import Claimant
 from replication.model import Mode, PartitionState
-from replication.progress import Claimant, Position
+from replication.progress import Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import producer_ids, walk
 from replication.content import Wanted
+from replication.copier.fetch_values import FetchEntry, Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.session import FetchOptions
 from replication.copier.writer import Writer
 from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
 from replication.model import PartitionState
@@ -26,7 +27,8 @@ from replication.records import decode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.copier.network import Fetched, Network
+    from replication.copier.fetch_values import Fetched
+    from replication.copier.network import Network
     from replication.provenance import Via
 
 _PATIENCE_S = 30.0  # without any progress

@@ -11,8 +11,8 @@ from replication.policies import Policies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from replication.copier.producer_identity import Claimant
     from replication.model import PartitionPlan
-    from replication.progress import Claimant
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.network import Network
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.progress import Claimant
 
 _TRIES = 10
 _PARTITION_PATIENCE_S = 3.0  # for the leader of a partition that has just been made

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
 from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 from replication.policies import STOP, choose

@@ -21,9 +21,10 @@ from replication.errors import CorruptBatch
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from replication.copier.fetch_values import Fetched, Frame, Leader
     from replication.copier.frames import Frames
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, Frame, Leader, Network
+    from replication.copier.network import Network
     from replication.copier.pace import Pace
     from replication.copier.replicas import Replicas
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from replication.copier.ends import Clusters
     from replication.copier.judging import Judge
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.progress import Claimant
     from replication.provenance import Via
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back

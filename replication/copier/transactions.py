@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from replication.copier.appending import Appending
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.tending import Tending
-    from replication.progress import Claimant
     from replication.provenance import Via
     from replication.state import Anchor
 

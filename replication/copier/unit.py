@@ -25,8 +25,8 @@ from replication.state import letters_topic, status_topic
 if TYPE_CHECKING:
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.progress import Claimant
 
 _START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
 _START_PAUSES_S = (0.2, 1.0)

@@ -13,7 +13,7 @@ from memory_cluster import MemoryCluster
 from replication.batches import ABORT, COMMIT
 from replication.copier import confirming
 from replication.copier.confirming import Confirming, Stretch, between
-from replication.copier.network import FetchOptions
+from replication.copier.session import FetchOptions
 from replication.copier.transactional import TransactionalLane
 from replication.model import TopicPartition
 from replication.progress import Position

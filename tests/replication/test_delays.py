@@ -8,8 +8,9 @@ from lanes import a_lane, a_start, fetch
 
 from replication.copier.appending import Appending
 from replication.copier.delays import Delay, Delays
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
-from replication.copier.network import Ack, Frame
+from replication.copier.network import Ack
 from replication.state import parse
 
 BEGIN = 1_000_000

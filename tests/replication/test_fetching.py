@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 from memory_cluster import give
 
+from replication.copier.fetch_values import Fetched, Leader
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.locating import locate
-from replication.copier.network import Fetched, FetchOptions, Leader, SessionLost
+from replication.copier.network import SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
 from replication.copier.replicas import Replicas
-from replication.copier.session import FetchSession
+from replication.copier.session import FetchOptions, FetchSession
 from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable

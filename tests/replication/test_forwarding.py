@@ -12,10 +12,11 @@ from memory_cluster import MemoryCluster
 
 from replication.batches import walk
 from replication.copier.ends import clusters
+from replication.copier.fetch_values import Frame
 from replication.copier.forwarding import Forwarding
 from replication.copier.intake import take
 from replication.copier.logs import StateLog
-from replication.copier.network import Frame, NotGranted
+from replication.copier.network import NotGranted
 from replication.copier.spec import UnitSpec
 from replication.copier.starting import start
 from replication.model import Mode, PartitionPlan, TopicPartition

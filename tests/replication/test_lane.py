@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry, fetch, fill
 
 from replication.batches import walk
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import Frame
 from replication.errors import CorruptBatch
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import OwnRecords, Position

@@ -10,9 +10,9 @@ from memory_cluster import Log
 from test_appending import Wire
 
 from replication.batches import walk
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.mending import drop_refused, go_back, jump
-from replication.copier.network import Frame
 from replication.copier.outcomes import Remedy
 from replication.records import decode, key_and_value
 

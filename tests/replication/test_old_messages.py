@@ -13,8 +13,8 @@ from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from lanes import a_lane, a_start, by_registry
 
 from replication.batches import producer_ids, walk
+from replication.copier.fetch_values import Fetched, Frame
 from replication.copier.intake import take
-from replication.copier.network import Fetched, Frame
 from replication.errors import CorruptBatch
 from replication.records import decode, key_and_value, reshape
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanes import a_lane, a_start
 
-from replication.copier.network import FetchOptions
 from replication.copier.pace import Pace
 from replication.copier.replicas import Replicas
+from replication.copier.session import FetchOptions
 from replication.model import TopicPartition
 
 KB, MB = 1 << 10, 1 << 20

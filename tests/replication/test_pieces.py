@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanes import Target, a_lane, a_start, fetch
 
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
-from replication.copier.network import Frame
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane

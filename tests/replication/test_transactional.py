@@ -11,13 +11,13 @@ from lanes import LOCAL, OURS, PASSES, PASSING_ON, a_lane, a_start, by_registry,
 from memory_cluster import MemoryCluster
 
 from replication.copier.claims import begin_at
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.keeping import Keeping
 from replication.copier.logs import StateLog
-from replication.copier.network import Frame
+from replication.copier.producer_identity import Claimant
 from replication.copier.transactional import TransactionalLane
 from replication.model import Mode
-from replication.progress import Claimant
 from replication.state import anchors_topic
 
 BORN, FROM_C = (), ("c",)

@@ -13,13 +13,13 @@ from replication.copier.appending import Appending
 from replication.copier.confirming import Confirming
 from replication.copier.ends import Clusters, clusters
 from replication.copier.logs import StateLog
+from replication.copier.producer_identity import Claimant
 from replication.copier.spec import UnitSpec
 from replication.copier.tending import Tending
 from replication.copier.transactional import TransactionalLane
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
-from replication.progress import Claimant
 from replication.state import anchors_topic
 
 ANCHORS = TopicPartition(anchors_topic("A"), 0)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from replication.batches import ABORT, COMMIT, walk
-from replication.copier.network import Fetched, Leader
+from replication.copier.fetch_values import Fetched, Leader
 from replication.course import Course
 from replication.model import Mode, TopicPartition
 from replication.offsets import marks_of

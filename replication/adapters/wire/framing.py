@@ -11,10 +11,13 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from replication.copier.network import Ack, Fetched, FetchEntry, FetchOptions, Leader
+from replication.copier.fetch_values import Fetched, FetchEntry, Leader
+from replication.copier.network import Ack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from replication.copier.session import FetchOptions
 
 PRODUCE, FETCH = 0, 1
 _HEAD = struct.Struct(">hhi")

@@ -16,21 +16,15 @@ from replication.adapters.wire.groups import Groups
 from replication.adapters.wire.lines import CALL_S, Lines
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
-from replication.copier.network import (
-    Ack,
-    Fetched,
-    FetchEntry,
-    FetchOptions,
-    Frame,
-    Leader,
-)
+from replication.copier.fetch_values import Fetched, FetchEntry, Frame, Leader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.network import FetchAnswer
+    from replication.copier.network import Ack, FetchAnswer
+    from replication.copier.session import FetchOptions
 
 
 _DENIED = 29  # not authorized for a topic, or it is not there and we may not know

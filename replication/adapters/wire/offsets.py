@@ -14,7 +14,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.network import Leader
+    from replication.copier.fetch_values import Leader
     from replication.model import TopicPartition
 
     Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version

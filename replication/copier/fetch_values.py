@@ -1,0 +1,67 @@
+"""What a Fetch asks for and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FetchKey = tuple[bytes, int]  # topic id and number of a partition
+
+
+class FetchEntry(NamedTuple):
+    """One partition to fetch from, by topic id, so that a re-created topic is no match."""
+
+    topic_id: bytes  # 16 bytes
+    partition: int
+    offset: int
+    leader_epoch: int = -1  # that we know of
+    last_epoch: int = -1  # leader epoch of the batch before ``offset``; -1: not known
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, and since which leader epoch."""
+
+    node: int
+    epoch: int
+
+
+class Fetched(NamedTuple):
+    """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
+
+    topic_id: bytes
+    partition: int
+    error: int
+    high_watermark: int
+    stable: int  # last stable offset
+    log_start: int
+    aborted: list[tuple[int, int]]  # (producer id, first offset)
+    preferred_replica: int
+    records: memoryview
+    diverging: tuple[int, int] | None = None  # (epoch, its end) that the log has instead of ours
+    leader: Leader | None = None  # when the broker that was asked is it no more
+
+
+@dataclass(slots=True)
+class Frame:
+    """A buffer with one fetch response in it, free again when nobody holds it."""
+
+    memory: bytearray = field(default_factory=bytearray)
+    holders: int = 0
+    on_free: Callable[[Frame], None] | None = None
+
+    def view(self, size: int) -> memoryview:
+        """Return ``size`` bytes to receive into; grows, never shrinks."""
+        if size > len(self.memory):
+            self.memory = bytearray(size + size // 4)
+        return memoryview(self.memory)[:size]
+
+    def hold(self) -> None:
+        self.holders += 1
+
+    def release(self) -> None:
+        self.holders -= 1
+        if self.holders == 0 and self.on_free is not None:
+            self.on_free(self)
