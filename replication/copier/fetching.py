@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.copier.fetch_values import Fetched, Frame
+    from replication.copier.intake import News
     from replication.copier.lane import Lane
     from replication.copier.session import FetchOptions
-    from replication.copier.taking import News, Shared
+    from replication.copier.taking import Shared
     from replication.copier.wishes import Wishes
 
 _SMALL_FETCH = 64 << 10  # below this the source is not behind

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from replication.copier.ends import Clusters
+    from replication.copier.intake import News
     from replication.copier.lane import Lane
     from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.copier.taking import News
     from replication.provenance import Via
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.provenance import Via
 
+    News = tuple[Lane, Fetched]  # what a broker answered for a partition that still wants it
+
 
 def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
     """Queue what the source answered; return how many bytes were queued.

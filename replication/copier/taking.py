@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
     from replication.copier.fetch_values import Fetched, Frame, Leader
     from replication.copier.frames import Frames
+    from replication.copier.intake import News
     from replication.copier.lane import Lane
     from replication.copier.network import Network
     from replication.copier.pace import Pace
     from replication.copier.replicas import Replicas
-
-    News = tuple[Lane, Fetched]
 
 
 @dataclass(frozen=True, slots=True)
