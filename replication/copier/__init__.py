@@ -9,8 +9,7 @@
                                               one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
-``readers``, ``fetching``, ``taking``, ``locating``, ``wishes``, ``pace``, ``thrift``,
-``replicas``, ``frames``
+``readers``, ``fetching``, ``taking``, ``wishes``, ``pace``, ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``proving``                                   whether a target fences at all (A, B)

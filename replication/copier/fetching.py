@@ -12,11 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.locating import locate
 from replication.copier.network import SessionLost
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
-from replication.copier.taking import Taking
-from replication.copier.thrift import Thrift
+from replication.copier.pace import Thrift
+from replication.copier.taking import Taking, locate
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -158,15 +156,15 @@ class Fetching:
         """
         now = time.monotonic()
         self.shared.pace.spend(sum(len(each.records) for each in found), now)
-        size = sum(self._taking.take(lane, each, frame) for lane, each in news)
-        queued = [lane for lane, each in news if each.records]
-        for lane in queued:
-            self.wishes.served(lane)
-        outside = [
-            lane
-            for lane, each in news
-            if each.error == OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
-        ]
+        size, queued, outside = 0, [], []
+        for lane, each in news:
+            taken, is_outside = self._taking.take(lane, each, frame)
+            size += taken
+            if each.records:
+                queued.append(lane)
+                self.wishes.served(lane)
+            if is_outside and lane in self.wishes.lanes:
+                outside.append(lane)
         self._frame = None
         try:
             if size >= _SMALL_FETCH and not outside:

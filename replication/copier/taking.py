@@ -1,12 +1,17 @@
-"""What an answer of a source broker says of each lane, and what fetchers of a unit share."""
+"""What an answer of a source broker says of each lane, and what fetchers of a unit share.
+
+Some answers do not say enough: a refused position is looked for in the source's log, and a readable
+end that stands still shows that a transaction at the source stays open.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.held import Held
+from replication.copier.disbelief import believed_end
 from replication.copier.intake import take
 from replication.copier.outcomes import (
     LEADER_MOVED,
@@ -15,8 +20,9 @@ from replication.copier.outcomes import (
     Trouble,
     diverged,
     fetch_trouble,
+    out_of_range,
 )
-from replication.errors import CorruptBatch
+from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -28,6 +34,33 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
     from replication.copier.pace import Pace
     from replication.copier.replicas import Replicas
+
+HELD_S = 5.0  # transactions of applications are shorter
+_LOCATE_S = 5.0
+
+
+@dataclass(slots=True)
+class Held:
+    """Remembers since when each lane's last stable offset has been what it is."""
+
+    _since: dict[Lane, tuple[int, float]] = field(default_factory=dict)
+
+    def heard(self, lane: Lane, found: Fetched, now: float) -> None:
+        """Take in an answer to a reader of committed records; say so when it is held for long."""
+        if not found.stable < found.high_watermark or lane.position < found.stable:
+            self._since.pop(lane, None)
+            lane.held = ""
+            return
+        offset, since = self._since.setdefault(lane, (found.stable, now))
+        if offset != found.stable:
+            self._since[lane] = found.stable, now
+            lane.held = ""
+        elif now - since >= HELD_S:
+            behind = found.high_watermark - found.stable
+            lane.held = (
+                f"held by an open transaction at offset {found.stable} of the source; "
+                f"{behind} offsets behind it wait until it ends"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +87,24 @@ class Taking:
     node: int
     shared: Shared
 
-    def take(self, lane: Lane, found: Fetched, frame: Frame) -> int:
-        """Queue what is to be copied, or note what is wrong; return how many bytes were queued."""
-        if self.goes_elsewhere(lane, found):
-            return 0
+    def take(self, lane: Lane, found: Fetched, frame: Frame) -> tuple[int, bool]:
+        """Queue what is to be copied, or note what is wrong.
+
+        Returns how many bytes were queued, and whether the position is not in the source's log:
+        then ``locate`` finds out what is.
+        """
+        is_outside = found.error == OFFSET_OUT_OF_RANGE
+        if self.goes_elsewhere(lane, found) or is_outside:
+            return 0, is_outside
         if found.error:
-            if found.error != OFFSET_OUT_OF_RANGE:
-                self.suffer(lane, fetch_trouble(found.error))
-            return 0
-        if found.diverging is not None:
+            self.suffer(lane, fetch_trouble(found.error))
+        elif found.diverging is not None:
             self._diverges(lane, *found.diverging)
-            return 0
+        else:
+            return self._queue(lane, found, frame), False
+        return 0, False
+
+    def _queue(self, lane: Lane, found: Fetched, frame: Frame) -> int:
         lane.source_end = found.stable if self.shared.committed else found.high_watermark
         lane.news.add(lane)
         try:
@@ -127,3 +167,20 @@ class Taking:
         """Note trouble of a lane; it is dealt with when no answer is due."""
         lane.suffer(trouble)
         self.shared.settle(lane)
+
+
+async def locate(source: Network, lanes: Iterable[Lane]) -> list[Trouble]:
+    """Return what to make of each lane's position."""
+    return await asyncio.gather(*(_located(source, each) for each in lanes))
+
+
+async def _located(source: Network, lane: Lane) -> Trouble:
+    try:
+        async with asyncio.timeout(_LOCATE_S):
+            end = await believed_end(source, lane.source, lane.position)
+            start = await source.offset_at(lane.source, -2)
+    except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
+        return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
+    if start <= lane.position <= end:  # then what it could not find is our leader epoch
+        lane.taken = (lane.position, -1)
+    return out_of_range(lane.position, start, end)

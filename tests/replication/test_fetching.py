@@ -16,13 +16,12 @@ from memory_cluster import give
 from replication.copier.fetch_values import Fetched, Leader
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
-from replication.copier.locating import locate
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
 from replication.copier.replicas import Replicas
 from replication.copier.session import FetchOptions, FetchSession
-from replication.copier.taking import Shared
+from replication.copier.taking import Shared, locate
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
