@@ -4,6 +4,7 @@
 ``spec``                                      what a unit is told, and what it reports
 ``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
 ``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
+``engine``                                    the parts that copy for a unit, put together
 ``takeover``, ``claims``, ``counting``, ``searching``  fence markers, counting (B, C, F, G, S, T)
 ``lane``, ``intake``, ``writer``, ``watched``, ``pieces``
                                               one partition: fetched, on the wire, acked (D)
@@ -13,9 +14,10 @@
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``proving``                                   whether a target fences at all (A, B)
-``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
+``tending``, ``recovery_queue``               leaders, fetchers, and help for who needs it
+``judging``, ``letters``, ``strangers``       policies, losses, who else writes
 ``changing``                                  another plan for a unit that copies on
-``registry``, ``forwarding``, ``claimants``   which batches are copies, who passes them on (P1, P3)
+``registry``, ``producers``, ``claimants``    which batches are copies, who passes them on (P1, P3)
 ``keeping``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
 ``logs``, ``deciding``                        the state topics, over the unit's own connections

@@ -25,11 +25,14 @@ from replication.copier.outcomes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from replication.copier.lane import Lane
     from replication.copier.network import Ack, Network
     from replication.copier.pieces import Piece
+    from replication.copier.recovery_queue import RecoveryQueue
+    from replication.copier.strangers import AppendGaps
+    from replication.copier.transactional import JoinRequests
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request
@@ -43,13 +46,13 @@ class Appending:
     """All sending of a unit. ``lead`` says which broker leads each lane's target partition."""
 
     network: Network
-    on_trouble: Callable[[Lane], None] = lambda _: None  # a lane needs help; no answer is due
-    on_held: Callable[[Lane], None] = lambda _: None  # it has something that it may not send yet
+    recoveries: RecoveryQueue
+    gaps: AppendGaps
+    joins: JoinRequests | None = None  # None: records are appended outside transactions
     transactional_id: str = ""  # everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
     acked: int = 0  # bytes since ``much`` was cleared
     much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
-    on_gap: Callable[[Lane, int], None] = lambda _lane, _from: None  # somebody came between
     lead: dict[Lane, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
@@ -61,8 +64,14 @@ class Appending:
         node = self.lead.get(lane)
         if node is not None and lane.sends:
             self._ready[node][lane] = None
-        elif lane.waiting:
-            self.on_held(lane)
+        elif self.joins is not None and lane.waiting:
+            self.joins.ask(lane)
+
+    def offer_all(self, lanes: Iterable[Lane]) -> None:
+        """Send what ``lanes`` have, as far as it may be sent."""
+        for lane in lanes:
+            self.offer(lane)
+        self.pump()
 
     def pump(self) -> None:
         """Send as much as may be open."""
@@ -126,7 +135,7 @@ class Appending:
         self._failures.pop(lane, None)
         expected = lane.acked.target if lane.acked and lane.exact else base
         if base > expected and lane.on_wire[0] is piece:
-            self.on_gap(lane, expected)
+            self.gaps.note(lane, expected)
         self.acked += len(piece.batch)
         lane.delays.note(piece, int(time.time() * 1000))
         if self.acked >= _MUCH:
@@ -160,4 +169,4 @@ class Appending:
                 self._failures[lane] += 1
                 pause = min(_BACK_OFF_S * 2 ** (self._failures[lane] - 1), _BACK_OFF_MOST_S)
                 lane.back_off(time.monotonic() + pause)
-            self.on_trouble(lane)
+            self.recoveries.add(lane)

@@ -18,8 +18,10 @@ from replication.model import Mode, PartitionState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replication.copier.ends import Clusters
     from replication.copier.keeping import Keeping
     from replication.copier.lane import Lane
+    from replication.copier.producers import Producers
     from replication.copier.spec import UnitSpec
     from replication.copier.tending import Tending
     from replication.model import PartitionPlan
@@ -56,6 +58,8 @@ def _is_as_planned(lane: Lane) -> bool:
 class Changing:
     """Carries changes out for one unit."""
 
+    ends: Clusters
+    producers: Producers
     tending: Tending
     keeping: Keeping
 
@@ -76,17 +80,17 @@ class Changing:
 
         Raises ClusterUnavailable when they would have to be copied in another way than the others.
         """
-        ends, spec = self.tending.ends, replace(spec, partitions=tuple(plans))
+        ends, spec = self.ends, replace(spec, partitions=tuple(plans))
         await learn(spec, ends)
-        await ends.takeover.heed(self.tending.lanes, self.tending.me)  # reads on as well
+        await self.producers.read_new_claims()
         for each in plans:
             known = ends.takeover.seen.get(each.source)
             if known is not None and is_bound(known) and known.isolation != spec.isolation:
                 raise ClusterUnavailable(f"{each.source}: to be counted as {known.isolation}")
-        await self.tending.renew()
-        if self.tending.me.fences is (spec.delivery == Mode.AT_LEAST_ONCE):
+        await self.producers.renew()
+        if self.producers.me.fences is (spec.delivery == Mode.AT_LEAST_ONCE):
             raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants something else")
-        lanes, counted = await take_lanes(spec, ends, self.tending.me)
+        lanes, counted = await take_lanes(spec, ends, self.producers.me)
         self.tending.takeovers += counted
         return lanes
 

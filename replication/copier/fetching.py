@@ -132,7 +132,7 @@ class Fetching:
             return
         try:
             news = self._news(found)
-            if self.shared.ready(news):
+            if self.shared.producers.ready(news):
                 self._take_all(found, news, frame)
             else:
                 stopped.set_result(_Stop((frame, found)))
@@ -145,7 +145,7 @@ class Fetching:
         A lane that only now wants its part was not asked for: its part comes again (P1).
         """
         news = self._news(found)
-        await self.shared.prepare(news)
+        await self.shared.producers.prepare(news)
         asked = {lane for lane, _ in news}
         return [(lane, each) for lane, each in self._news(found) if lane in asked]
 
@@ -169,9 +169,9 @@ class Fetching:
         try:
             if size >= _SMALL_FETCH and not outside:
                 under_way = self._follow()
-                self.shared.on_queued(queued)
+                self.shared.sender.offer_all(queued)
             else:
-                self.shared.on_queued(queued)
+                self.shared.sender.offer_all(queued)
                 under_way = not outside and (self._rests(size, now) or self._follow())
         finally:
             frame.release()

@@ -25,14 +25,15 @@ from replication.copier.outcomes import (
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
+    from replication.copier.appending import Appending
     from replication.copier.fetch_values import Fetched, Frame, Leader
     from replication.copier.frames import Frames
-    from replication.copier.intake import News
     from replication.copier.lane import Lane
     from replication.copier.network import Network
     from replication.copier.pace import Pace
+    from replication.copier.producers import Producers
     from replication.copier.replicas import Replicas
 
 HELD_S = 5.0  # transactions of applications are shorter
@@ -72,11 +73,9 @@ class Shared:
     frames: Frames
     pace: Pace
     replicas: Replicas
-    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
-    settle: Callable[[Lane], None]  # a lane has trouble
+    sender: Appending
+    producers: Producers
     on_moved: Callable[[Lane], None]  # a lane is to be read from another broker
-    ready: Callable[[Sequence[News]], bool]  # all of it can be taken in as it is
-    prepare: Callable[[Sequence[News]], Awaitable[None]]  # makes it so
     held: Held = field(default_factory=Held)
 
 
@@ -166,7 +165,7 @@ class Taking:
     def suffer(self, lane: Lane, trouble: Trouble) -> None:
         """Note trouble of a lane; it is dealt with when no answer is due."""
         lane.suffer(trouble)
-        self.shared.settle(lane)
+        self.shared.sender.settle(lane)
 
 
 async def locate(source: Network, lanes: Iterable[Lane]) -> list[Trouble]:

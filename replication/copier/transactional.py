@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -157,3 +158,20 @@ class TransactionalLane(Lane):
     def anchor_to_commit(self, now_ms: int) -> Anchor:
         """Return the anchor that belongs into the transaction."""
         return super().anchor(now_ms)
+
+
+@dataclass(slots=True)
+class JoinRequests:
+    """Partitions that ask to take part in a transaction, in the order in which they asked."""
+
+    asking: dict[TransactionalLane, None] = field(default_factory=dict)
+    added: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ask(self, lane: Lane) -> None:
+        """Let ``lane`` join: it has something that it may not send yet."""
+        if not isinstance(lane, TransactionalLane) or not lane.fetches:
+            return
+        if lane.committed is None:
+            self.asking[lane] = None
+        if lane.committed is None or lane.turns:
+            self.added.set()

@@ -14,10 +14,24 @@ from replication.copier.appending import Appending
 from replication.copier.lane import MOST_ON_THE_WIRE
 from replication.copier.network import Ack
 from replication.copier.outcomes import Remedy
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.strangers import AppendGaps
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
 OUT_OF_ORDER, TOO_LARGE, FENCED, TIMED_OUT = 45, 10, 47, 7
+
+
+class NotedQueue(RecoveryQueue):
+    """Notes each time that a lane asks for recovery."""
+
+    def __init__(self, noted: list) -> None:
+        super().__init__()
+        self.noted = noted
+
+    def add(self, lane) -> None:
+        self.noted.append(lane)
+        super().add(lane)
 
 
 class Wire:
@@ -26,7 +40,7 @@ class Wire:
     def __init__(self, *lanes, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
         self.troubled: list = []
-        self.appending = Appending(self, self.troubled.append)
+        self.appending = Appending(self, NotedQueue(self.troubled), AppendGaps())
         for lane in lanes:
             lane.writer.proven = proven
             self.appending.lead[lane] = 0

@@ -11,6 +11,8 @@ from replication.copier.delays import Delay, Delays
 from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.network import Ack
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.strangers import AppendGaps
 from replication.state import parse
 
 BEGIN = 1_000_000
@@ -49,7 +51,7 @@ def copied(made_ms: int):
     lane = a_lane(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
     take(lane, fetch(log, [], 0, 1), Frame(), made_ms + 10)
-    appending = Appending(AtOnce(), lead={lane: 0})
+    appending = Appending(AtOnce(), RecoveryQueue(), AppendGaps(), lead={lane: 0})
     appending.offer(lane)
     appending.pump()
     return lane

@@ -13,14 +13,17 @@ from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 from memory_cluster import give
 
+from replication.copier.appending import Appending
 from replication.copier.fetch_values import Fetched, Leader
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.network import SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
+from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.replicas import Replicas
 from replication.copier.session import FetchOptions, FetchSession
+from replication.copier.strangers import AppendGaps
 from replication.copier.taking import Shared, locate
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
@@ -115,6 +118,28 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
+class Sender(Appending):
+    """Has nowhere to send to; notes which lanes were offered, and which had trouble."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, RecoveryQueue(), AppendGaps())
+        self.source = source
+        self.queued: list = []
+
+    def settle(self, lane) -> None:
+        self.source.settled.append(lane)
+
+    def offer_all(self, lanes) -> None:
+        self.queued += lanes
+
+
+class KnownProducers:
+    """Knows the producer id of every batch."""
+
+    def ready(self, _news) -> bool:
+        return True
+
+
 def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
     wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
     for lane in source.lanes:
@@ -126,11 +151,9 @@ def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
         frames,
         source.pace,
         source.replicas,
-        lambda _: None,
-        source.settled.append,
+        Sender(source),
+        KnownProducers(),
         source.moved.append,
-        lambda _: True,
-        None,
     )
     shared = replace(shared, **other)
     return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
@@ -481,12 +504,13 @@ def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
 def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logged():
     lane = a_lane(a_start())
 
-    def break_down(_piece) -> None:
-        raise ZeroDivisionError
+    class Broken(Sender):
+        def offer_all(self, _lanes) -> None:
+            raise ZeroDivisionError
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4), on_queued=break_down)
+        each = fetching(source, Frames(4), sender=Broken(source))
         await run_for(each, 60)
 
     with pytest.raises(ZeroDivisionError):
@@ -496,13 +520,17 @@ def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logge
 def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
     lane, asked = a_lane(a_start()), []
 
-    async def prepare(news) -> None:
-        asked.append([found.records.nbytes for _, found in news])
-        await asyncio.sleep(0)
+    class Asked:
+        def ready(self, _news) -> bool:
+            return len(asked) % 2 == 1
+
+        async def prepare(self, news) -> None:
+            asked.append([found.records.nbytes for _, found in news])
+            await asyncio.sleep(0)
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4), ready=lambda _: len(asked) % 2, prepare=prepare)
+        each = fetching(source, Frames(4), producers=Asked())
         await run_for(each, 200)
         return source
 
@@ -517,13 +545,17 @@ def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
     late, lane = a_lane(a_start(0)), a_lane(a_start(1))
     prepared: list = []
 
-    async def prepare(news) -> None:
-        late.retry_at = None
-        prepared.append([each for each, _ in news])
+    class Prepared:
+        def ready(self, _news) -> bool:
+            return bool(prepared)
+
+        async def prepare(self, news) -> None:
+            late.retry_at = None
+            prepared.append([each for each, _ in news])
 
     async def all_of_it():
         source = Source(late, lane)
-        each = fetching(source, Frames(4), ready=lambda _: bool(prepared), prepare=prepare)
+        each = fetching(source, Frames(4), producers=Prepared())
 
         def hold_back() -> None:
             if not prepared and len(source.asked) == 1:
@@ -558,21 +590,22 @@ def test_bytes_that_nobody_takes_are_paid_for_too():
 
 def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():
     lost, lane = a_lane(a_start(0)), a_lane(a_start(1))
-    queued: list = []
 
     async def all_of_it():
         source = Source(lost, lane)
         source.outside = {0}
-        each = fetching(source, Frames(4), on_queued=queued.extend)
+        sender = Sender(source)
+        each = fetching(source, Frames(4), sender=sender)
 
         async def slowly(_partition, _moment) -> int:
-            assert lane in queued
+            assert lane in sender.queued
             return 5
 
         source.offset_at = slowly
         await run_for(each, 30)
+        return sender.queued
 
-    asyncio.run(all_of_it())
+    queued = asyncio.run(all_of_it())
     assert lost.trouble.state is PartitionState.LOST_RANGE
     assert len(queued) > 1
 

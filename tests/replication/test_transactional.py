@@ -18,7 +18,7 @@ from replication.copier.logs import StateLog
 from replication.copier.producer_identity import Claimant
 from replication.copier.transactional import TransactionalLane
 from replication.model import Mode
-from replication.state import anchors_topic
+from replication.state import anchors_topic, offsets_topic
 
 BORN, FROM_C = (), ("c",)
 
@@ -70,9 +70,8 @@ def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_commit
     async def written():
         target = MemoryCluster()
         log = StateLog(target, anchors_topic("A"))
-        spec = SimpleNamespace(source_alias="A")
-        ends = SimpleNamespace(target=target, takeover=SimpleNamespace(anchors=log))
-        keeping = Keeping(SimpleNamespace(spec=spec, ends=ends))
+        takeover = SimpleNamespace(anchors=log)
+        keeping = Keeping(1.0, StateLog(target, offsets_topic("A")), takeover, None, None)
         doubted, other = a_transactional_lane(LOCAL), a_transactional_lane(LOCAL)
         doubted.join(BORN, (OURS, 1))
         keeping.keep([doubted, other])

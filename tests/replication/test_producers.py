@@ -11,14 +11,17 @@ from lanes import LOCAL, PASSES, REGISTRY, fetch
 from memory_cluster import MemoryCluster
 
 from replication.batches import walk
+from replication.copier.appending import Appending
 from replication.copier.ends import clusters
 from replication.copier.fetch_values import Frame
-from replication.copier.forwarding import Forwarding
 from replication.copier.intake import take
 from replication.copier.logs import StateLog
 from replication.copier.network import NotGranted
+from replication.copier.producers import Producers
+from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
 from replication.copier.starting import start
+from replication.copier.strangers import AppendGaps
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic
 
@@ -47,9 +50,10 @@ async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
     batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (PASSES, 0, 0))
     ends = clusters(spec.flow, source, target, spec.source_alias)
     me, (lane,), _ = await start(spec, ends)
-    forwarding = Forwarding(spec.for_claimant(me), ends, lambda _: None)
+    sender = Appending(target, RecoveryQueue(), AppendGaps())
+    producers = Producers(spec.for_claimant(me), ends, [lane], me, sender)
     found = fetch(batches, [], 0, 9)
-    await forwarding.prepare([(lane, found)])
+    await producers.prepare([(lane, found)])
     take(lane, found, Frame())
     return lane
 
