@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from replication.batches import AbortedFilter, Batch, walk
 from replication.copier.network import Reading
 from replication.copier.session import FetchOptions
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.records import decode
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from replication.copier.network import Network
     from replication.model import TopicPartition
 
-_OUT_OF_RANGE = 1
 _LINE = "offsets"  # of the connections to a broker: nobody else waits on it
 _TRIES = 20
 _PAUSE_S = 0.1
@@ -115,10 +115,10 @@ class CountedLog:
         for _ in range(_TRIES):
             found = await self._reading.fetch(at, options)
             if found is not None:
-                if found.error == 0:
+                if found.error == ErrorCode.NONE:
                     return found
                 said = f"error {found.error}"
-                if found.error == _OUT_OF_RANGE:
+                if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                     start = await self.start()
                     if start <= at:
                         break  # it ends before: a log that was emptied holds nothing there
@@ -126,7 +126,9 @@ class CountedLog:
                     continue
             await asyncio.sleep(_PAUSE_S)
             await self.network.refresh([where.topic])
-        if found is not None and found.error == _OUT_OF_RANGE:
+        if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
             end = await self.network.offset_at(where, -1)
-            return found._replace(error=0, high_watermark=end, stable=end, records=memoryview(b""))
+            return found._replace(
+                error=ErrorCode.NONE, high_watermark=end, stable=end, records=memoryview(b"")
+            )
         raise ClusterUnavailable(f"reading {where}: {said}")

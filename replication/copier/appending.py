@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 
 from replication.copier.mending import split_refused
 from replication.copier.outcomes import (
-    OUT_OF_ORDER,
-    TOO_LARGE,
     Remedy,
     Trouble,
     append_trouble,
     refused_record,
     target_reset,
 )
+from replication.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +119,7 @@ class Appending:
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
                 lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
-            elif ack.error == 0:
+            elif ack.error == ErrorCode.NONE:
                 self._appended(lane, piece, ack.base)
             else:
                 self._refused(lane, piece, ack)
@@ -147,10 +146,10 @@ class Appending:
         trouble = append_trouble(ack.error, ack.message)
         held_up = lane.trouble is not None and lane.on_wire[0] is not piece
         says_no = trouble.remedy in {Remedy.SPLIT, Remedy.JUDGE}
-        piece.denied = says_no or (held_up and ack.error == OUT_OF_ORDER)
+        piece.denied = says_no or (held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         if held_up and piece.denied:
             return  # the batch before it is dealt with first; this one is sent again after it
-        if ack.error == TOO_LARGE:
+        if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
             lane.largest = len(piece.batch) - 1
         if trouble.remedy is Remedy.SPLIT and piece.count == 1:
             trouble = refused_record(trouble, piece.before, piece.after)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.copier.network import Reading
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.registry import SourceRegistry
 from replication.copier.session import FetchOptions
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Births:
                     raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
                 await asyncio.sleep(_PAUSE_S)
                 await self.network.refresh([partition.topic])
-                if answer is not None and answer.error == OFFSET_OUT_OF_RANGE:  # retention took it
+                code = ErrorCode.NONE if answer is None else answer.error
+                if code == ErrorCode.OFFSET_OUT_OF_RANGE:  # retention took it
                     position = max(position, await self.network.offset_at(partition, -2))
                 continue
             heard = time.monotonic()

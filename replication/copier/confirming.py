@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.fetch_values import FetchEntry, Frame
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.session import FetchOptions
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.markers import find_marker
 
@@ -135,7 +135,9 @@ class Confirming:
         found: list[Fetched] = []
         if lead is not None and entries:
             found = await target.fetch(lead.node, entries, options, self._frame)
-        good = [each for each in found if each.error in {0, OFFSET_OUT_OF_RANGE}]
+        good = [
+            each for each in found if each.error in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}
+        ]
         if not found or len(good) < len(found) or any(not target.topic_id(e.topic) for e in wanted):
             await asyncio.sleep(_PAUSE_S)
             await target.refresh({each.topic for each in wanted})

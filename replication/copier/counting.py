@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from replication.batches import walk
 from replication.copier.disbelief import believed_end
 from replication.copier.fetch_values import FetchEntry, Frame
-from replication.copier.outcomes import OFFSET_OUT_OF_RANGE
 from replication.copier.repeating import cannot_count
 from replication.copier.searching import Tail
 from replication.copier.session import FetchOptions
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 from replication.progress import OwnRecords, Position
@@ -109,7 +109,7 @@ async def _read_some(
     options = FetchOptions(max_wait_ms=50, line="count")
     for found in await target.fetch(leader.node, entries, options, frame):
         lane = by_entry[found.topic_id, found.partition]
-        if found.error == OFFSET_OUT_OF_RANGE:
+        if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
             await _look_outside(target, lane, counts[lane].next_offset, passed)
             continue
         if found.error:

@@ -11,6 +11,7 @@ from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, wa
 from replication.copier.deciding import Deciding, Found
 from replication.copier.network import Fenced, NotGranted, Reading
 from replication.copier.session import FetchOptions
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
 from replication.model import TopicPartition
@@ -25,11 +26,27 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
-_NO_TRANSACTION = 48  # none of ours is open, or one is although this append is not part of it
-_NOT_ALLOWED = {29, 31, 53}  # topic, cluster, transactional id
-_FENCED = {47, _NO_TRANSACTION, 90}
+_APPENDED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
+_NOT_ALLOWED = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+_FENCED = {
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.PRODUCER_FENCED,
+}
 _MARKER_PAUSE_S = 0.005
-_AGAIN = {3, 5, 6, 7, 19, 20, 56}  # a leader moved, or metadata is on its way
+_AGAIN = {  # a leader moved, or metadata is on its way
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+}
 
 
 KeyValue = tuple[bytes, bytes]
@@ -144,11 +161,15 @@ class StateLog:
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             ack, error = await self._produce(memoryview(batch), transactional_id)
-            if ack is not None and ack.error in {0, 46}:
+            if ack is not None and ack.error in _APPENDED:
                 self._sequences[producer] = next_sequence(sequence, count)
                 # Of a late repeat the broker does not say where it stands.
                 return [(ack.base, ack.base + count)] if ack.base >= 0 else []
-            if ack is not None and ack.error == _NO_TRANSACTION and not transactional_id:
+            if (
+                ack is not None
+                and ack.error == ErrorCode.INVALID_TXN_STATE
+                and not transactional_id
+            ):
                 await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
                 if time.monotonic() < deadline:
                     continue
@@ -189,8 +210,8 @@ class StateLog:
         except ClusterUnavailable:  # its leader may have moved with the broker's end
             await self.network.refresh([self.topic])
             raise
-        error = 0 if found is None else found.error
-        if found and error == 1:  # compaction or retention took the position: what is left counts
+        error = ErrorCode.NONE if found is None else found.error
+        if found and error == ErrorCode.OFFSET_OUT_OF_RANGE:  # what is left counts
             self.position = max(found.log_start, 0)
             return [], self.position + 1
         if error in _NOT_ALLOWED:

@@ -1,6 +1,6 @@
 """What a broker's error code asks of a partition. Pure.
 
-Codes as in Kafka's Errors class; the append rules are invariant A and the fine print of a takeover.
+The append rules are invariant A and the fine print of a takeover.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from replication.error_codes import ErrorCode
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
@@ -43,55 +44,65 @@ _STUCK = {
     PartitionState.REFUSED,
     PartitionState.POSITION_LOST,
 }
-OUT_OF_ORDER = 45
-OFFSET_OUT_OF_RANGE = 1
-LEADER_MOVED = {6, 74}  # who answers so names the new one, if it knows it (KIP-951)
-TOO_LARGE = 10
-_APPEND_LATER = {
-    3: "the target has no such topic or partition",
-    5: "the target partition has no leader",
-    6: "the target partition's leader moved",
-    7: "the target broker's time ran out",
-    13: "the connection to the target broke",
-    19: "too few in-sync replicas on the target",
-    20: "too few in-sync replicas on the target",
-    56: "the target broker cannot write to its disk",
-    80: "the target broker's leader epoch is newer",
+# Who answers so names the new leader, if it knows it (KIP-951).
+LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+_APPEND_LATER: dict[int, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such topic or partition",
+    ErrorCode.LEADER_NOT_AVAILABLE: "the target partition has no leader",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the target partition's leader moved",
+    ErrorCode.REQUEST_TIMED_OUT: "the target broker's time ran out",
+    ErrorCode.NETWORK_EXCEPTION: "the connection to the target broke",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "too few in-sync replicas on the target",
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few in-sync replicas on the target",
+    ErrorCode.KAFKA_STORAGE_ERROR: "the target broker cannot write to its disk",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: (
+        "the target partition's preferred leader is not available"
+    ),
 }
-_COUNT_AGAIN = {
-    OUT_OF_ORDER: "the target lost track of our sequence",
-    46: "the target had the batch already",
-    47: "another appender fenced us",
-    48: "the target has no such transaction of ours",
-    59: "the target forgot our producer id",
-    90: "another appender fenced us",
-    120: "the target asks us to abort the transaction",
+_COUNT_AGAIN: dict[int, str] = {
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target lost track of our sequence",
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target had the batch already",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "another appender fenced us",
+    ErrorCode.INVALID_TXN_STATE: "the target has no such transaction of ours",
+    ErrorCode.UNKNOWN_PRODUCER_ID: "the target forgot our producer id",
+    ErrorCode.PRODUCER_FENCED: "another appender fenced us",
+    ErrorCode.TRANSACTION_ABORTABLE: "the target asks us to abort the transaction",
 }
-_REFUSED = {
-    TOO_LARGE: "it is larger than the target topic's max.message.bytes",
-    18: "it is larger than the target topic's segment.bytes",
-    32: "its timestamp is outside the target topic's message.timestamp.before/after.max.ms",
-    44: "a policy of the target refuses the record",
-    87: "the target finds the record invalid: a compacted topic refuses records without a key",
+_REFUSED: dict[int, str] = {
+    ErrorCode.MESSAGE_TOO_LARGE: "it is larger than the target topic's max.message.bytes",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "it is larger than the target topic's segment.bytes",
+    ErrorCode.INVALID_TIMESTAMP: (
+        "its timestamp is outside the target topic's message.timestamp.before/after.max.ms"
+    ),
+    ErrorCode.POLICY_VIOLATION: "a policy of the target refuses the record",
+    ErrorCode.INVALID_RECORD: (
+        "the target finds the record invalid: a compacted topic refuses records without a key"
+    ),
 }
-_FORBIDDEN = {
-    29: "not authorized to write to the target topic: it needs WRITE",
-    31: "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE",
-    53: "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE",
-    76: "the target does not know the compression codec",
+_FORBIDDEN: dict[int, str] = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
+        "not authorized to write to the target topic: it needs WRITE"
+    ),
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
+        "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE"
+    ),
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE"
+    ),
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "the target does not know the compression codec",
 }
-_FETCH_LATER = {
-    3: "the source has no such topic or partition",
-    5: "the source partition has no leader",
-    6: "the source partition's leader moved",
-    7: "the source broker's time ran out",
-    9: "the source's replica is not available",
-    56: "the source broker cannot read its disk",
-    74: "the source partition's leader moved",
-    75: "the source partition's leader moved",
-    78: "the source's replica is behind",
-    100: "the source does not know the topic's id yet",
-    103: "the source has another topic of this name",
+_FETCH_LATER: dict[int, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the source has no such topic or partition",
+    ErrorCode.LEADER_NOT_AVAILABLE: "the source partition has no leader",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the source partition's leader moved",
+    ErrorCode.REQUEST_TIMED_OUT: "the source broker's time ran out",
+    ErrorCode.REPLICA_NOT_AVAILABLE: "the source's replica is not available",
+    ErrorCode.KAFKA_STORAGE_ERROR: "the source broker cannot read its disk",
+    ErrorCode.FENCED_LEADER_EPOCH: "the source partition's leader moved",
+    ErrorCode.UNKNOWN_LEADER_EPOCH: "the source partition's leader moved",
+    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica is behind",
+    ErrorCode.UNKNOWN_TOPIC_ID: "the source does not know the topic's id yet",
+    ErrorCode.INCONSISTENT_TOPIC_ID: "the source has another topic of this name",
 }
 
 
@@ -124,9 +135,9 @@ def join_trouble(code: int) -> Trouble | None:
 
     None: it may, but another one of the same request may not.
     """
-    if code in {0, 55}:
+    if code in {ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED}:
         return None
-    if code == 3:
+    if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return Trouble(Remedy.RETRY, _APPEND_LATER[code])
     return append_trouble(code)
 
@@ -135,7 +146,7 @@ def fetch_trouble(code: int) -> Trouble:
     """Return what an error of a Fetch asks for; OFFSET_OUT_OF_RANGE needs the offsets besides."""
     if code in _FETCH_LATER:
         return Trouble(Remedy.RETRY, _FETCH_LATER[code])
-    if code == 29:
+    if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         reason = "not authorized to read the source topic"
         return Trouble(Remedy.JUDGE, reason, PartitionState.REFUSED)
     return Trouble(Remedy.RETRY, f"the source answers with error {code}")

@@ -15,13 +15,13 @@ from replication.copier.disbelief import believed_end
 from replication.copier.intake import take
 from replication.copier.outcomes import (
     LEADER_MOVED,
-    OFFSET_OUT_OF_RANGE,
     Remedy,
     Trouble,
     diverged,
     fetch_trouble,
     out_of_range,
 )
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Taking:
         Returns how many bytes were queued, and whether the position is not in the source's log:
         then ``locate`` finds out what is.
         """
-        is_outside = found.error == OFFSET_OUT_OF_RANGE
+        is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
         if self.goes_elsewhere(lane, found) or is_outside:
             return 0, is_outside
         if found.error:

@@ -15,6 +15,7 @@ from kafka.protocol.producer import (
 
 from replication.adapters.wire.lines import COORDINATOR_MOVED, TRY_AGAIN, attempts
 from replication.copier.network import Fenced, NotGranted
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -26,10 +27,18 @@ if TYPE_CHECKING:
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 
 _TRANSACTION_TIMEOUT_MS = 10_000
-_FENCED = {47, 90}
-_NOT_GRANTED = {31, 35, 53}  # cluster, version, transactional id
-_OF_PARTITIONS = {3, 29, 55}  # unknown, not authorized, left alone because of another one
-_ENDING, _ENDING_S, _ENDING_TRIES = 51, 0.002, 20  # the last transaction's markers are written
+_FENCED = {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED}
+_NOT_GRANTED = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+_OF_PARTITIONS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.OPERATION_NOT_ATTEMPTED,
+}
+_ENDING_S, _ENDING_TRIES = 0.002, 20  # while the last transaction's markers are written
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
 
@@ -66,7 +75,7 @@ class Coordination:
         )
         async for _ in attempts():
             answer = await self._call(None, request, 4)
-            if answer.error_code == 0:
+            if answer.error_code == ErrorCode.NONE:
                 return int(answer.producer_id), int(answer.producer_epoch)
             if answer.error_code not in TRY_AGAIN:
                 raise _problem("asking for a producer id", {answer.error_code})
@@ -118,7 +127,7 @@ class Coordination:
             except ClusterUnavailable:
                 self._coordinators.pop(transactional_id, None)
                 continue
-            errors = errors_of(answer) - {0}
+            errors = errors_of(answer) - {ErrorCode.NONE}
             if not errors:
                 return answer
             if errors - TRY_AGAIN:
@@ -139,7 +148,7 @@ class Coordination:
         for _ in range(_ENDING_TRIES):
             node = await self._coordinator(transactional_id)
             answer = await self._call(node, request, highest)
-            if errors_of(answer) - {0} != {_ENDING}:
+            if errors_of(answer) - {ErrorCode.NONE} != {ErrorCode.CONCURRENT_TRANSACTIONS}:
                 break
             await asyncio.sleep(_ENDING_S)
         return answer

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.wire import framing
 from replication.adapters.wire.lines import CALL_S, settle
 from replication.copier.network import SessionLost
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from replication.copier.session import FetchOptions, FetchSession
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
-_SESSION_LOST = {70, 71, 106}  # not found, not its turn, a topic of it was made anew
+_SESSION_LOST = {
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+}
 
 
 class Asked:

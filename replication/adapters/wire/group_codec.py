@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.consumer import OffsetCommitRequest
 
+from replication.error_codes import ErrorCode
 from replication.groups import UNSETTLED, Committed
 from replication.model import TopicPartition
 
@@ -15,15 +16,17 @@ if TYPE_CHECKING:
 
     from replication.groups import CommitGroup, Positions
 
-WHY = {
-    3: "the target has no such partition",
-    25: "it has live members there",
-    22: "it has live members there",
-    27: "it is rebalancing there",
-    29: "we may not read the topic there",
-    30: "we may not read the group there (READ on the group and its topics is needed)",
-    69: "it is no group that commits offsets there",
-    113: "it has live members there",
+WHY: dict[int, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",
+    ErrorCode.UNKNOWN_MEMBER_ID: "it has live members there",
+    ErrorCode.ILLEGAL_GENERATION: "it has live members there",
+    ErrorCode.REBALANCE_IN_PROGRESS: "it is rebalancing there",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "we may not read the topic there",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: (
+        "we may not read the group there (READ on the group and its topics is needed)"
+    ),
+    ErrorCode.GROUP_ID_NOT_FOUND: "it is no group that commits offsets there",
+    ErrorCode.STALE_MEMBER_EPOCH: "it has live members there",
 }
 _Topic = OffsetCommitRequest.OffsetCommitRequestTopic
 _Partition = _Topic.OffsetCommitRequestPartition

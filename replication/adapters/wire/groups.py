@@ -20,6 +20,7 @@ from replication.adapters.wire.group_codec import (
     refused,
 )
 from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.groups import Group
 
@@ -36,7 +37,6 @@ _COMMITS = 100  # on their way to a broker at a time
 _LIST, _FIND, _FETCH, _COMMIT, _METADATA = 5, 4, 8, 8, 12
 _COORDINATION = "__consumer_offsets"
 _NOWHERE = -1  # stands for a broker that is none
-_NO_GROUP = 69  # by that name
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a coordinator that has just moved is asked again
 _CONSUMERS = {"", "consumer"}  # protocols; Connect's workers and others commit no offsets
 _FetchGroup = OffsetFetchRequest.OffsetFetchRequestGroup
@@ -99,7 +99,7 @@ class Groups:
         request = ListGroupsRequest(states_filter=[], types_filter=[])
         async for _ in attempts():
             answer = await self._call(node, request, _LIST)
-            if answer.error_code == 0:
+            if answer.error_code == ErrorCode.NONE:
                 return [
                     Group(
                         each.group_id,
@@ -144,11 +144,11 @@ class Groups:
             )
             answer = await self._call(node, request, _FETCH)
             for each in answer.groups:
-                if each.error_code == 0:
+                if each.error_code == ErrorCode.NONE:
                     positions[each.group_id] = positions_of(each)
                 elif each.error_code in COORDINATOR_MOVED:
                     self.away[node] = f"coordinator {node} is not ready: error {each.error_code}"
-                elif each.error_code != _NO_GROUP:
+                elif each.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
                     why = WHY.get(each.error_code, f"error {each.error_code}")
                     raise ClusterRejected(f"reading the offsets of group {each.group_id}: {why}")
         return positions
@@ -194,7 +194,7 @@ class Groups:
             for some in _slices(missing):
                 request = FindCoordinatorRequest(key=some[0], key_type=0, coordinator_keys=some)
                 answer = await self._call(None, request, _FIND)
-                homes |= {e.key: e.node_id for e in answer.coordinators if e.error_code == 0}
+                homes |= {e.key: e.node_id for e in answer.coordinators if not e.error_code}
         return homes
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
 from replication.adapters.wire.dial import dial
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -22,9 +23,19 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 CALL_S = 30.0
-COORDINATOR_MOVED = {14, 15, 16}  # loading, not available, not coordinator
-TRY_AGAIN = COORDINATOR_MOVED | {51, 7, 5, 6, 9, 78}
-# 51: the last transaction is still ending; 78: a new leader does not know yet where its log ends
+COORDINATOR_MOVED = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+}
+TRY_AGAIN = COORDINATOR_MOVED | {
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+}
 _DIAL_S = 10.0
 _SWEEP_S = 1.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened

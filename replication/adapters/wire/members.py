@@ -8,6 +8,7 @@ from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from replication.adapters.wire.lines import Lines
 
 _GROUP = 0  # the kind of coordinator
-_NO_SUCH_GROUP = 69
 
 
 async def members(
@@ -32,7 +32,7 @@ async def members(
             asked = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
             described = (await call(found.node_id, asked, 5)).groups[0]
             error = described.error_code
-            if error in {0, _NO_SUCH_GROUP}:
+            if error in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
                 return len(described.members)
         if error not in COORDINATOR_MOVED:
             raise ClusterRejected(f"asking for group {group}: error {error}")

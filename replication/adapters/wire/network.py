@@ -17,6 +17,7 @@ from replication.adapters.wire.lines import CALL_S, Lines
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
 from replication.copier.fetch_values import Fetched, FetchEntry, Frame, Leader
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from replication.copier.session import FetchOptions
 
 
-_DENIED = 29  # not authorized for a topic, or it is not there and we may not know
 _PRODUCE_VERSION = 9
 
 
@@ -62,9 +62,9 @@ class WireNetwork:
         self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
         self._forget(wanted)
         for topic in answer.topics:
-            if topic.error_code == 0:
+            if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
-            if topic.error_code == _DENIED:
+            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 self._denied.add(topic.name)
             for each in topic.partitions:
                 key = TopicPartition(topic.name, each.partition_index)

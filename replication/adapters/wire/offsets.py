@@ -9,6 +9,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 
 from replication.adapters.wire.lines import TRY_AGAIN, attempts
 from replication.adapters.wire.together import Together
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Offsets:
             leader = self._leader(partition)
             if leader is not None:
                 error, offset = await self._of(leader.node, timestamp).ask(partition)
-                if error == 0:
+                if error == ErrorCode.NONE:
                     return offset
                 if error not in TRY_AGAIN:
                     raise ClusterRejected(f"asking for an offset of {partition}: error {error}")
@@ -96,4 +97,7 @@ def _found(answer: Any, asked: Sequence[TopicPartition]) -> dict[TopicPartition,
         for topic in answer.topics
         for each in topic.partitions
     }
-    return {each: told.get((each.topic, each.partition), (3, -1)) for each in asked}
+    return {
+        each: told.get((each.topic, each.partition), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
+        for each in asked
+    }
