@@ -63,7 +63,7 @@ class Appending:
         node = self.lead.get(lane)
         if node is not None and lane.sends:
             self._ready[node][lane] = None
-        elif self.joins is not None and lane.waiting:
+        elif self.joins is not None and lane.queue.waiting:
             self.joins.ask(lane)
 
     def offer_all(self, lanes: Iterable[Lane]) -> None:
@@ -86,7 +86,7 @@ class Appending:
             del ready[lane]
             if not lane.sends or self.lead.get(lane) != node:
                 continue
-            piece = lane.next_piece()
+            piece = lane.queue.next_piece()
             chosen.append((lane, piece))
             size += len(piece.batch)
             if lane.sends:
@@ -115,7 +115,7 @@ class Appending:
         self._open[node] -= 1
         by_partition = {(each.topic, each.partition): each for each in acks or ()}
         for lane, piece in sent:
-            lane.answers_due -= 1
+            lane.queue.answers_due -= 1
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
                 lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
@@ -133,10 +133,10 @@ class Appending:
             return
         self._failures.pop(lane, None)
         expected = lane.acked.target if lane.acked and lane.exact else base
-        if base > expected and lane.on_wire[0] is piece:
+        if base > expected and lane.queue.on_wire[0] is piece:
             self.gaps.note(lane, expected)
         self.acked += len(piece.batch)
-        lane.delays.note(piece, int(time.time() * 1000))
+        lane.counters.delays.note(piece, int(time.time() * 1000))
         if self.acked >= _MUCH:
             self.much.set()
         lane.appended(piece, base)
@@ -144,13 +144,13 @@ class Appending:
 
     def _refused(self, lane: Lane, piece: Piece, ack: Ack) -> None:
         trouble = append_trouble(ack.error, ack.message)
-        held_up = lane.trouble is not None and lane.on_wire[0] is not piece
+        held_up = lane.trouble is not None and lane.queue.on_wire[0] is not piece
         says_no = trouble.remedy in {Remedy.SPLIT, Remedy.JUDGE}
         piece.denied = says_no or (held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         if held_up and piece.denied:
             return  # the batch before it is dealt with first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
-            lane.largest = len(piece.batch) - 1
+            lane.queue.largest = len(piece.batch) - 1
         if trouble.remedy is Remedy.SPLIT and piece.count == 1:
             trouble = refused_record(trouble, piece.before, piece.after)
         lane.suffer(trouble)
@@ -159,7 +159,7 @@ class Appending:
         """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
         if lane.trouble is None:
             self.offer(lane)
-        elif lane.answers_due == 0:
+        elif lane.queue.answers_due == 0:
             if lane.trouble.remedy is Remedy.SPLIT and split_refused(lane):
                 self.offer(lane)
                 return

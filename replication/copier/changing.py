@@ -67,7 +67,7 @@ class Changing:
         """Copy ``lanes`` no more, and say so in their anchors."""
         self.tending.let_go(lanes)
         await self.keeping.drain(lanes)  # before what waits is dropped, for it may be on the wire
-        if any(each.answers_due for each in lanes):
+        if any(each.queue.answers_due for each in lanes):
             # What is on the wire lies in buffers that others would fill: all begin anew instead.
             raise ClusterUnavailable("the target does not answer what is on the wire")
         for lane in lanes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
 from replication.model import Mode, PartitionState
@@ -33,11 +32,10 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
     lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
-    lane.writer.begin(me.producer)
-    lane.unsure, lane.own = False, 1
+    lane.queue.writer.begin(me.producer)
+    lane.queue.unsure, lane.own = False, 1
     lane.counted, lane.found = 0, (0, 0)
-    lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
-    lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
+    lane.counters.go_on_from(anchor)
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
     lane.course = Course.of(anchor)

@@ -38,7 +38,7 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
                 f"in a log that ends at {fetched.high_watermark}"
             )
         via = _via(lane, batch) if aborted.keeps(batch) and batch.count else None
-        if via and lane.writer.producer_for(via) is None:
+        if via and lane.queue.writer.producer_for(via) is None:
             break  # it is fetched again when there is one
         at, before, epoch = lane.position, lane.last_epoch, batch.leader_epoch
         piece = None if via is None else _piece(lane, batch, frame, via)
@@ -49,7 +49,7 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
         else:
             piece.epochs = before if piece.before == at else -1, epoch
             piece.fetched_ms = now_ms
-            lane.waiting.append(piece)
+            lane.queue.waiting.append(piece)
             queued += len(piece.batch)
     return queued
 
@@ -58,7 +58,7 @@ def pass_over(lane: Lane) -> None:
     """Note that what was fetched last needs no append: markers, aborted, already there."""
     if lane.skip:
         return  # the anchor stays until counting has been used up
-    last = lane.waiting[-1] if lane.waiting else lane.on_wire[-1] if lane.on_wire else None
+    last = lane.queue.last
     if last is not None:
         last.after, last.epochs = lane.position, (last.epochs[0], lane.last_epoch)
     elif lane.acked is not None:

@@ -121,7 +121,7 @@ class Keeping:
         """Wait for the answers that are due, but not for ever."""
         deadline = time.monotonic() + _DRAIN_S
         while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.answers_due for each in lanes) and time.monotonic() < deadline
+            any(each.queue.answers_due for each in lanes) and time.monotonic() < deadline
         ):
             await asyncio.sleep(_LOOK_S)
 

@@ -72,13 +72,13 @@ class Producers:
             await takeover.register(entry_of(self.spec, self.ends, found, via))
             self._forwarders[via] = found
         producer = self._forwarders[via]
-        new = [each for each in lanes if each.writer.producer_for(via) != producer.producer]
+        new = [each for each in lanes if each.queue.writer.producer_for(via) != producer.producer]
         for lane in new:
             lane.name_appender(producer.transactional_id, producer.producer_id)
         now = int(time.time() * 1000)
         await takeover.anchors.append([each.anchor(now) for each in new])
         for lane in new:
-            lane.writer.admit(via, producer.producer)
+            lane.queue.writer.admit(via, producer.producer)
         return producer
 
     def ready(self, news: Sequence[News]) -> bool:
@@ -131,4 +131,4 @@ def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:
     if passage is None:
         return set()
     found = {passage(each) for each in ids}
-    return {via for via in found if via and lane.writer.producer_for(via) is None}
+    return {via for via in found if via and lane.queue.writer.producer_for(via) is None}

@@ -39,7 +39,7 @@ class RepeatingLane(Lane):
 
     @property
     def sends(self) -> bool:
-        alone = self.writer.producer[0] < 0 and self.on_wire
+        alone = self.queue.writer.producer[0] < 0 and self.queue.on_wire
         return not alone and super().sends
 
 

@@ -105,7 +105,8 @@ class _Search:
 
     async def run(self) -> list[tuple[int, int]]:
         lane = self.lane
-        looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed, writer=_Anyone())
+        looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed)
+        looking.queue.writer = _Anyone()
         looking.passage, looking.recast = lane.passage, lane.recast
         looking.position = lane.claimed.source or 0
         committed = lane.claimed.isolation != "read_uncommitted"
@@ -127,11 +128,11 @@ class _Search:
 
     def _take(self, looking: Lane, found: Fetched, frame: Frame) -> None:
         take(looking, found, frame)
-        for piece in looking.waiting:
+        for piece in looking.queue.waiting:
             (batch,) = walk(piece.batch, looking.source)
             self.wanted.look_at(decode(batch, looking.source), piece.offsets)
             piece.let_go()
-        looking.waiting.clear()
+        looking.queue.waiting.clear()
 
     async def _fetch(self, looking: Lane, options: FetchOptions, into: Frame) -> Fetched | None:
         """Fetch once; None: there is no answer yet."""

@@ -83,7 +83,8 @@ class Strangers:
     async def _look(self, lane: Lane, begin: int) -> None:
         found = await self._producers(lane, begin)
         await self.registry.look_up(found)
-        ours = {*self.registry.origins.entries, lane.writer.producer[0]}  # -1 is in no registry
+        me = lane.queue.writer.producer[0]  # -1 is in no registry
+        ours = {*self.registry.origins.entries, me}
         strangers = {who: offset for who, offset in found.items() if who not in ours}
         if strangers:
             self._tell(lane, strangers)

@@ -109,7 +109,7 @@ class Taking:
         try:
             return take(lane, found, frame, int(time.time() * 1000))
         except CorruptBatch as error:
-            if lane.waiting:
+            if lane.queue.waiting:
                 return 0  # what came before the damage is sent first; then it is met again
             self.suffer(lane, Trouble(Remedy.RETRY, str(error)))
             return 0
@@ -118,7 +118,7 @@ class Taking:
                 self.shared.held.heard(lane, found, time.monotonic())
             self.shared.pace.heard(lane)
             if lane.acked is not None and lane.acked.source >= lane.source_end:
-                lane.caught_up_ms = int(time.time() * 1000)
+                lane.counters.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
 
     def goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:

@@ -155,7 +155,7 @@ class Tending:
         self.readers.start()
 
     def _recreated(self, lane: Lane) -> None:
-        if lane.answers_due == 0 and lane.state is PartitionState.RUNNING:
+        if lane.queue.answers_due == 0 and lane.state is PartitionState.RUNNING:
             lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and made anew")
             self.recoveries.discard(lane)
 

@@ -144,11 +144,11 @@ class Transactions:
 
     def _who_may_join(self) -> list[TransactionalLane]:
         """Return who asks and has records of the transaction's way; others wait for another one."""
-        asking = [each for each in self.joins.asking if each.fetches and each.waiting]
+        asking = [each for each in self.joins.asking if each.fetches and each.queue.waiting]
         if asking and not self._members:
-            self._via = asking[0].waiting[0].via
-        lanes = [each for each in asking if each.waiting[0].via == self._via]
-        self.joins.asking = {each: None for each in asking if each.waiting[0].via != self._via}
+            self._via = asking[0].queue.next_via
+        lanes = [each for each in asking if each.queue.next_via == self._via]
+        self.joins.asking = {each: None for each in asking if each.queue.next_via != self._via}
         return lanes
 
     async def _drain(self) -> None:

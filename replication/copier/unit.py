@@ -94,8 +94,8 @@ class Unit:
             if problem is not None:
                 raise problem
         for lane in self.lanes:
-            if not lane.on_wire:
-                lane.writer.proven = False  # a broker forgets a producer that was idle for long
+            if not lane.queue.on_wire:  # a broker forgets a producer that was idle for long
+                lane.queue.writer.proven = False
         self.given = spec
         return True
 
@@ -202,7 +202,7 @@ class Unit:
 
     def _figures(self) -> Figures:
         return Figures(
-            sum(each.records for each in self.lanes),
-            sum(each.bytes for each in self.lanes),
+            sum(each.counters.records for each in self.lanes),
+            sum(each.counters.bytes for each in self.lanes),
             self._taken_over + (self._engine.tending.takeovers if self._engine else 0),
         )

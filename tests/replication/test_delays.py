@@ -67,4 +67,4 @@ def test_an_acked_batch_is_measured_and_the_anchor_tells_it(monkeypatch):
 
 
 def test_a_record_without_a_timestamp_is_not_measured():
-    assert copied(-1).delays.records == 0
+    assert copied(-1).counters.delays.records == 0

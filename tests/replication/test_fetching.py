@@ -73,7 +73,8 @@ class Source:
         return Leader(0, 10 + partition.partition)
 
     def begin_fetch(self, node, entries, options, into, answer) -> None:
-        held = {id(p.frame) for lane in self.lanes for p in (*lane.waiting, *lane.on_wire)}
+        queues = [lane.queue for lane in self.lanes]
+        held = {id(p.frame) for each in queues for p in (*each.waiting, *each.on_wire)}
         assert id(into) not in held, "a buffer with batches in it is written over"
         assert into.holders == 1
         self.asked.append(list(entries))
@@ -188,15 +189,15 @@ def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=
 def test_read_ahead_ends_when_all_buffers_hold_batches_that_are_not_acked():
     lane = a_lane(a_start())
     source = run([lane], steps=200, count=4)
-    assert len(source.asked) == len(lane.waiting) == 4
+    assert len(source.asked) == len(lane.queue.waiting) == 4
 
 
 def test_an_acked_batch_gives_its_buffer_back():
     lane = a_lane(a_start())
 
     def ack(source) -> None:
-        if len(source.asked) == 4 and not lane.records:
-            lane.appended(lane.next_piece(), 0)
+        if len(source.asked) == 4 and not lane.counters.records:
+            lane.appended(lane.queue.next_piece(), 0)
 
     assert len(run([lane], steps=200, between=ack).asked) == 5
 
@@ -211,10 +212,10 @@ def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
         lane = data.draw(st.sampled_from(lanes))
         what = data.draw(st.sampled_from(["send", "send", "ack", "nothing"]))
         if what == "send" and lane.sends:
-            lane.next_piece()
-        if what == "ack" and lane.on_wire:
-            copied[lane].append(bytes(lane.on_wire[0].batch[70:90]))  # as it lies there now
-            lane.appended(lane.on_wire[0], len(copied[lane]))
+            lane.queue.next_piece()
+        if what == "ack" and lane.queue.on_wire:
+            copied[lane].append(bytes(lane.queue.on_wire[0].batch[70:90]))  # as it lies there now
+            lane.appended(lane.queue.on_wire[0], len(copied[lane]))
 
     run(lanes, steps=60, count=data.draw(st.integers(2, 5)), between=act)  # Source.fetch asserts
     for found in copied.values():
@@ -322,7 +323,7 @@ def test_a_stale_leader_asks_for_new_metadata(error, remedy):
     source = run([lane], steps=20, prepare=lambda source: setattr(source, "error", error))
     assert lane.trouble.remedy is remedy
     assert source.settled == [lane]
-    assert not lane.waiting
+    assert not lane.queue.waiting
     assert len(source.asked) == 1
 
 
@@ -426,7 +427,7 @@ def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():
 
     def ack(_source) -> None:
         while lane.sends:
-            lane.appended(lane.next_piece(), lane.acked.target)
+            lane.appended(lane.queue.next_piece(), lane.acked.target)
 
     source = run([lane], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3))
     assert lane.acked == (3, 3)
@@ -442,7 +443,7 @@ def test_an_answer_to_a_former_position_is_dropped():
             lane.position = 7
 
     run([lane], steps=4, between=move)
-    assert [piece.before for piece in lane.waiting][:1] in ([], [7])
+    assert [piece.before for piece in lane.queue.waiting][:1] in ([], [7])
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 20))
@@ -536,8 +537,8 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
 
     source = asyncio.run(all_of_it())
     assert len(asked) == 1
-    assert len(source.asked) == len(lane.waiting) == 4
-    assert [piece.before for piece in lane.waiting] == [0, 1, 2, 3]
+    assert len(source.asked) == len(lane.queue.waiting) == 4
+    assert [piece.before for piece in lane.queue.waiting] == [0, 1, 2, 3]
 
 
 def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
@@ -567,7 +568,7 @@ def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
         await run_for(each, 60)
 
     asyncio.run(all_of_it())
-    assert [piece.before for piece in late.waiting][:2] == [0, 1], "it came again"
+    assert [piece.before for piece in late.queue.waiting][:2] == [0, 1], "it came again"
 
 
 def test_bytes_that_nobody_takes_are_paid_for_too():
@@ -585,7 +586,7 @@ def test_bytes_that_nobody_takes_are_paid_for_too():
 
     pace = asyncio.run(all_of_it())
     assert pace.pause_s(pace._at, 0.0, first=True) > len(LARGE)
-    assert not lane.waiting
+    assert not lane.queue.waiting
 
 
 def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():

@@ -122,7 +122,7 @@ def test_a_lane_takes_old_and_new_batches_for_records_that_were_born_there(name)
     lane.position = 1
     take(lane, Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, memoryview(bytearray(data))), Frame())
     wanted = [n for n, *_ in content(data) if n >= 1]
-    assert [n for piece in lane.waiting for n in piece.offsets] == wanted
+    assert [n for piece in lane.queue.waiting for n in piece.offsets] == wanted
     assert lane.position == wanted[-1] + 1
 
 

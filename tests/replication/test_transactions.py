@@ -93,7 +93,7 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 0}
     assert [each.position for each in stage.lanes] == [3, 0]
-    assert [each.records for each in stage.lanes] == [3, 0]
+    assert [each.counters.records for each in stage.lanes] == [3, 0]
     assert "somebody else aborted" in stage.lanes[1].shown[1]
 
 
