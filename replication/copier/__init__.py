@@ -6,7 +6,7 @@
 ``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
 ``engine``                                    the parts that copy for a unit, put together
 ``takeover``, ``claims``, ``counting``, ``searching``  fence markers, counting (B, C, F, G, S, T)
-``lane``, ``intake``, ``writer``, ``watched``, ``pieces``
+``lane``, ``intake``, ``writer``, ``watched``, ``pieces``, ``produce_queue``, ``copy_counters``
                                               one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
@@ -25,8 +25,9 @@
                                               what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 
-Invariants are stated where they are kept: A in ``appending``, B, F, G, T in ``takeover``, C and D
-in ``replication.progress``, H in ``term``, E below.
+Invariants are stated where they are kept: A in ``appending``, B, F, G, R, T in ``takeover``, C and
+D in ``replication.progress``, H in ``term``, P1 to P3 in ``replication.provenance``, S in
+``searching``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a
    marker or aborted, never for what the target holds. A change of isolation or naming begins with

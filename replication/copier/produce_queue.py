@@ -43,7 +43,7 @@ class ProduceQueue:
         another producer of ours is to append waits until all before it is acked: else order would
         not hold, and what is counted after a crash would not be a beginning of the source (C).
         """
-        if self.next_via != self.writer.via:
+        if self.waiting[0].via != self.writer.via:
             return not self.on_wire
         return len(self.on_wire) < (MOST_ON_THE_WIRE if self.writer.proven else 1)
 

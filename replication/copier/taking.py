@@ -92,16 +92,18 @@ class Taking:
         Returns how many bytes were queued, and whether the position is not in the source's log:
         then ``locate`` finds out what is.
         """
-        is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
-        if self.goes_elsewhere(lane, found) or is_outside:
-            return 0, is_outside
+        goes_elsewhere = self._goes_elsewhere(lane, found)
         if found.error:
-            self.suffer(lane, fetch_trouble(found.error))
-        elif found.diverging is not None:
+            is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
+            if not goes_elsewhere and not is_outside:
+                self.suffer(lane, fetch_trouble(found.error))
+            return 0, is_outside
+        if goes_elsewhere:
+            return 0, False
+        if found.diverging is not None:
             self._diverges(lane, *found.diverging)
-        else:
-            return self._queue(lane, found, frame), False
-        return 0, False
+            return 0, False
+        return self._queue(lane, found, frame), False
 
     def _queue(self, lane: Lane, found: Fetched, frame: Frame) -> int:
         lane.source_end = found.stable if self.shared.committed else found.high_watermark
@@ -121,7 +123,7 @@ class Taking:
                 lane.counters.caught_up_ms = int(time.time() * 1000)
                 lane.stuck = None  # nothing is left that could be missing or refused
 
-    def goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:
+    def _goes_elsewhere(self, lane: Lane, found: Fetched) -> bool:
         """Follow a leader's hint at a replica near us; leave one that has not what we want."""
         if found.error in LEADER_MOVED and found.leader and self._follows(lane, found.leader):
             return True
