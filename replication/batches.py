@@ -23,6 +23,7 @@ from crc32c import crc32c
 
 from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from replication.old_messages import ATTRIBUTES_AT, MAGIC_AT, SMALLEST, messages
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = HEADER.size  # 61
-_MAGIC, _NO_PRODUCER = 2, -1
+_MAGIC = 2
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
@@ -129,7 +130,7 @@ def producer_ids(records: memoryview) -> set[int]:
     position, end = 0, len(records)
     while position + SMALLEST <= end:
         if records[position + MAGIC_AT] < _MAGIC:
-            found.add(_NO_PRODUCER)
+            found.add(NO_PRODUCER_ID)
         elif position + HEADER_SIZE <= end:
             found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
         length = _LENGTH.unpack_from(records, position + 8)[0]
@@ -186,9 +187,9 @@ def _read_old(view: memoryview, last: int, where: object) -> Batch:
         view[ATTRIBUTES_AT] & CODEC_MASK | OLD_FORMAT,
         found[0].timestamp,
         max(each.timestamp for each in found),
-        _NO_PRODUCER,
-        -1,
-        -1,
+        NO_PRODUCER_ID,
+        NO_PRODUCER_EPOCH,
+        NO_SEQUENCE,
     )
 
 
@@ -201,12 +202,12 @@ def restamp(
 ) -> None:
     """Make the batch in ``view`` an idempotent append of ours, in place.
 
-    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise, error
-    87), the leader epoch -1, the transactional bit becomes ``transactional`` (0 or TRANSACTIONAL);
-    records, timestamps and count stay.
+    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise:
+    INVALID_RECORD), the leader epoch NO_LEADER_EPOCH, the transactional bit becomes
+    ``transactional`` (0 or TRANSACTIONAL); records, timestamps and count stay.
     """
     _BASE_AND_REST.pack_into(view, 0, 0)
-    _LEADER_EPOCH.pack_into(view, 12, -1)
+    _LEADER_EPOCH.pack_into(view, 12, NO_LEADER_EPOCH)
     (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
     _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)
     _WRITER.pack_into(view, _PRODUCER_AT, producer_id, epoch, sequence)
@@ -218,21 +219,27 @@ def next_sequence(sequence: int, count: int) -> int:
     return (sequence + count) % SEQUENCE_MODULUS
 
 
+class AbortedTransaction(NamedTuple):
+    """A transaction that was aborted, as a Fetch response names it."""
+
+    producer_id: int
+    first_offset: int
+
+
 class AbortedFilter:
     """Drops batches of aborted transactions, as a ``read_committed`` consumer does (KIP-98).
 
-    ``aborted`` is a Fetch response's list of (producer id, first offset); feed it the response's
-    batches in order.
+    ``aborted`` is what a Fetch response says; feed it the response's batches in order.
     """
 
-    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
-        self._coming = sorted(aborted, key=lambda each: each[1], reverse=True)
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._open: set[int] = set()
 
     def keeps(self, batch: Batch) -> bool:
         """Say whether ``batch`` holds records to deliver: no marker and not aborted."""
-        while self._coming and self._coming[-1][1] <= batch.last:
-            self._open.add(self._coming.pop()[0])
+        while self._coming and self._coming[-1].first_offset <= batch.last:
+            self._open.add(self._coming.pop().producer_id)
         if batch.is_control:
             self._open.discard(batch.producer_id)
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.compare import Comparison, Example, Kind, Limits
 
@@ -50,15 +50,29 @@ class _Side:
         return [self.ahead.popleft() for _ in range(count)]
 
 
+class _Place(NamedTuple):
+    """Where an unmatched record stands."""
+
+    gap: int
+    offset: int
+
+
+class _Skip(NamedTuple):
+    """How many records to pass over on either side."""
+
+    source: int
+    target: int
+
+
 class _Unmatched:
     """Records of one side that found no counterpart in their gap, by digest."""
 
     def __init__(self) -> None:
-        self._by_digest: dict[int, deque[tuple[int, int]]] = {}
+        self._by_digest: dict[int, deque[_Place]] = {}
         self.count = 0
 
     def add(self, gap: int, record: Print) -> None:
-        self._by_digest.setdefault(record.digest, deque()).append((gap, record.offset))
+        self._by_digest.setdefault(record.digest, deque()).append(_Place(gap, record.offset))
         self.count += 1
 
     def claim(self, digest: int) -> int | None:
@@ -66,7 +80,7 @@ class _Unmatched:
         places = self._by_digest.get(digest)
         if places is None:
             return None
-        _, offset = places.popleft()
+        offset = places.popleft().offset
         if not places:
             del self._by_digest[digest]
         self.count -= 1
@@ -114,7 +128,7 @@ class _Walk:
         if len(self._seen) > self._limits.memory:
             del self._seen[next(iter(self._seen))]
 
-    def _next_agreement(self) -> tuple[int, int]:
+    def _next_agreement(self) -> _Skip:
         """Return how many records to skip on either side so that the next ones agree.
 
         The nearest agreement counts: the one with the fewest records skipped in all.
@@ -129,11 +143,11 @@ class _Walk:
                 return best or self._give_up(more=more)
             size = min(size * 4, self._limits.window)
 
-    def _give_up(self, *, more: bool) -> tuple[int, int]:
+    def _give_up(self, *, more: bool) -> _Skip:
         """Return what to skip where nothing agrees as far as we can see."""
         source, target = len(self._source.ahead), len(self._target.ahead)
         # A long run of another writer's records must not cost the source its place.
-        return (0, target) if more and self._foreign_ok and target else (source, target)
+        return _Skip(0 if more and self._foreign_ok and target else source, target)
 
     def _skip(self, from_source: int, from_target: int) -> None:
         self._gap += 1
@@ -180,15 +194,15 @@ class _Walk:
             finding.examples.append(Example(source, target))
 
 
-def _nearest(source: deque[Print], target: deque[Print]) -> tuple[int, int] | None:
+def _nearest(source: deque[Print], target: deque[Print]) -> _Skip | None:
     """Return the positions of the nearest equal records, or None."""
     last = len(target) - 1  # walked backwards, so that the first place of a content stays
     first = {record.digest: last - at for at, record in enumerate(reversed(target))}
-    best: tuple[int, int] | None = None
+    best: _Skip | None = None
     for at, record in enumerate(source):
         if best is not None and at >= sum(best):
             break
         there = first.get(record.digest)
         if there is not None and (best is None or at + there < sum(best)):
-            best = (at, there)
+            best = _Skip(at, there)
     return best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import LOG_APPEND_TIME
 from replication.records import decode
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     from replication.batches import Batch
     from replication.records import Record
+
+
+class Match(NamedTuple):
+    """A place where the run stands: the offset after it, and how many records were looked at."""
+
+    end: int
+    seen: int
 
 
 class Wanted:
@@ -28,7 +35,7 @@ class Wanted:
         self._back = _borders(self._run)
         self._fits = 0  # records of the run that the last ones looked at are equal to
         self.seen = 0
-        self.found: list[tuple[int, int]] = []  # for each place: the offset after it, ``seen``
+        self.found: list[Match] = []
 
     def look_at(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
         """Take the next records of a log, in order, with their offsets."""
@@ -39,7 +46,7 @@ class Wanted:
                 self._fits = self._back[self._fits - 1]
             self._fits += self._run[self._fits] == key
             if self._fits == len(self._run):
-                self.found.append((offset + 1, self.seen))
+                self.found.append(Match(offset + 1, self.seen))
 
     def _key(self, record: Record) -> tuple[int, bytes]:
         return record.timestamp if self._timed else 0, record.rest

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
-from replication.model import PartitionState, TopicPartition
+from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets import BEFORE_US, marks_of
 from replication.provenance import Origins, rule_of
 from replication.spans import CountedLog
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
 
 _AT_ONCE = 16  # partitions read at a time
-_PLAIN = -1  # the producer id of who has none
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ class Known:
                 case Anchor(flow=self.flow):
                     self.anchors[TopicPartition(each.topic, each.partition)] = each
                     if any(not name and number < 0 for name, number in each.appenders):
-                        self.producers.add(_PLAIN)
+                        self.producers.add(NO_PRODUCER_ID)
                 case OffsetPoint(flow=self.flow):
                     self.points[TopicPartition(each.topic, each.partition)][each.slot] = each
                 case Loss(flow=self.flow, state=PartitionState.REFUSED):
@@ -159,7 +158,7 @@ class FlowOffsets:
         target = TopicPartition(anchor.target_topic, anchor.partition)
         own = self.known.producers | {number for _, number in anchor.appenders}
         left_out = [
-            (each.first, each.next)
+            OffsetRange(each.first, each.next)
             for each in self.known.losses[source]
             if each.topic_id == anchor.source_topic_id
         ]

@@ -8,7 +8,7 @@ from replication.batches import COMMIT, Batch, walk
 from replication.records import decode, key_and_value
 
 if TYPE_CHECKING:
-    from replication.model import TopicPartition
+    from replication.model import ProducerIdAndEpoch, TopicPartition
 
 
 def is_commit(marker: Batch, where: object) -> bool:
@@ -18,7 +18,7 @@ def is_commit(marker: Batch, where: object) -> bool:
 
 
 def find_marker(
-    records: memoryview, producer: tuple[int, int], begin: int, where: TopicPartition
+    records: memoryview, producer: ProducerIdAndEpoch, begin: int, where: TopicPartition
 ) -> tuple[bool | None, int]:
     """Return how the first marker of ``producer`` from ``begin`` on ended its transaction.
 
@@ -29,7 +29,7 @@ def find_marker(
         if batch.last < begin:
             continue
         begin = batch.last + 1
-        is_ours = batch.is_control and batch.producer_id == producer[0]
-        if is_ours and batch.producer_epoch >= producer[1]:
+        is_ours = batch.is_control and batch.producer_id == producer.producer_id
+        if is_ours and batch.producer_epoch >= producer.epoch:
             return is_commit(batch, where), begin
     return None, begin

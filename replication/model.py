@@ -6,6 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+# What records and requests hold where there is nothing to say, as Kafka's RecordBatch names it.
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_LEADER_EPOCH = -1  # there is none, or it is not known
+UNKNOWN_OFFSET = -1  # as in ListOffsetsResponse
+
+# What ListOffsets takes for a timestamp, as Kafka's ListOffsetsRequest names it.
+EARLIEST_TIMESTAMP = -2  # the log's start
+LATEST_TIMESTAMP = -1  # its end: the offset that the next record gets
+
 
 class TopicPartition(NamedTuple):
     """One partition of one topic, on the cluster that the context names."""
@@ -15,6 +26,40 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class OffsetAndEpoch(NamedTuple):
+    """An offset, and the leader epoch of the batch before it; NO_LEADER_EPOCH: not known."""
+
+    offset: int
+    epoch: int = NO_LEADER_EPOCH
+
+
+class OffsetRange(NamedTuple):
+    """Offsets from ``start`` up to ``end``, without it."""
+
+    start: int
+    end: int
+
+
+class ProducerIdAndEpoch(NamedTuple):
+    """Who appends, as batches say it; a newer epoch of a producer id fences the older ones."""
+
+    producer_id: int
+    epoch: int
+
+
+NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)  # plain, unnumbered appends
+
+
+class RecordsAndBytes(NamedTuple):
+    """How much was copied."""
+
+    records: int
+    bytes: int
+
+
+NO_RECORDS = RecordsAndBytes(0, 0)
 
 
 @dataclass(frozen=True, slots=True)

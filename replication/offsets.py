@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.course import is_straight
+from replication.model import OffsetRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,9 +125,9 @@ class Stretch(NamedTuple):
     def straight(self) -> bool:
         return self.high is not None and is_straight(self.low, self.high)
 
-    def span(self, side: int) -> tuple[int, int]:
+    def span(self, side: int) -> OffsetRange:
         """Return where a closed stretch begins and ends in a log."""
-        return self.at(self.low)[side], self.at(self.high or self.low)[side]
+        return OffsetRange(self.at(self.low)[side], self.at(self.high or self.low)[side])
 
     def is_dense(self, side: int) -> bool:
         """Say whether every offset of a log is a copied record."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.model import NO_PRODUCER_ID
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 Via = tuple[str, ...]  # ids of the clusters that records came by, their birthplace first
 BORN_HERE: Via = ()
-_NO_PRODUCER = -1
 _MOST_KNOWN = 100_000  # producer ids that are known to be nobody's copies
 BY_ID, BY_HEADERS = "producer-id", "headers"
 
@@ -67,7 +67,7 @@ class Origins:
     """What is known of the producer ids of one cluster."""
 
     entries: dict[int, ProducerEntry] = field(default_factory=dict)
-    _born_here: set[int] = field(default_factory=lambda: {_NO_PRODUCER})
+    _born_here: set[int] = field(default_factory=lambda: {NO_PRODUCER_ID})
 
     def learn(self, records: Iterable[object]) -> None:
         """Take in what the registry holds."""
@@ -86,7 +86,7 @@ class Origins:
     def settle(self, producer_ids: Iterable[int]) -> None:
         """Note that the registry was read to its end after these were seen (P1)."""
         if len(self._born_here) > _MOST_KNOWN:
-            self._born_here = {_NO_PRODUCER}
+            self._born_here = {NO_PRODUCER_ID}
         self._born_here.update(each for each in producer_ids if each not in self.entries)
 
     def passage(self, producer_id: int, rule: Rule) -> Via | None:

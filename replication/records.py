@@ -15,6 +15,7 @@ from crc32c import crc32c
 from replication.batches import HEADER, HEADER_SIZE, LOG_APPEND_TIME, OLD_FORMAT, Batch
 from replication.codecs import CODEC_MASK, compress, decompress
 from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, NO_PRODUCER, NO_SEQUENCE
 from replication.old_messages import messages
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
     batch = bytearray(HEADER_SIZE) + packed
     latest = max(record.timestamp for record in records)
     HEADER.pack_into(
-        batch, 0, 0, len(batch) - 12, -1, 2, 0, codec, len(records) - 1, first, latest, -1, -1, -1,
-        len(records),
+        batch, 0, 0, len(batch) - 12, NO_LEADER_EPOCH, 2, 0, codec, len(records) - 1, first, latest,
+        *NO_PRODUCER, NO_SEQUENCE, len(records),
     )  # fmt: skip
     struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
     return batch

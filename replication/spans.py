@@ -12,6 +12,7 @@ from replication.copier.network import Reading
 from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
 from replication.records import decode
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class CountedLog:
     partition: TopicPartition
     counts: Callable[[Batch], bool]
     committed: bool = True  # skip aborted transactions, and read no further than is decided
-    left_out: Sequence[tuple[int, int]] = ()
+    left_out: Sequence[OffsetRange] = ()
     end: int = 0
     _reading: Reading = field(init=False)
 
@@ -48,7 +49,7 @@ class CountedLog:
 
     async def start(self) -> int:
         """Return the first offset that is left."""
-        return await self.network.offset_at(self.partition, -2)
+        return await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
 
     async def spans(
         self, begin: int, until: int | None = None
@@ -99,7 +100,9 @@ class CountedLog:
             options = replace(options, partition_bytes=_THEN)
 
     def _offsets(self, batch: Batch, first: int, after: int) -> Sequence[int]:
-        holes = [each for each in self.left_out if each[0] <= batch.last and batch.base < each[1]]
+        holes = [
+            each for each in self.left_out if each.start <= batch.last and batch.base < each.end
+        ]
         if batch.count == batch.last - batch.base + 1 and not holes:
             return range(first, after)
         there = (each.offset for each in decode(batch, self.partition))
@@ -127,7 +130,7 @@ class CountedLog:
             await asyncio.sleep(_PAUSE_S)
             await self.network.refresh([where.topic])
         if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            end = await self.network.offset_at(where, -1)
+            end = await self.network.offset_at(where, LATEST_TIMESTAMP)
             return found._replace(
                 error=ErrorCode.NONE, high_watermark=end, stable=end, records=memoryview(b"")
             )

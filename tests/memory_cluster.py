@@ -16,11 +16,14 @@ from batch_bytes import a_marker
 from replication.batches import ABORT, COMMIT, walk
 from replication.copier.fetch_values import Fetched, Leader
 from replication.copier.network import Ack, Fenced
+from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import ProducerIdAndEpoch, TopicPartition
 from replication.records import decode, key_and_value
 
-OUT_OF_ORDER, FENCED, OUT_OF_RANGE = 45, 47, 1
+OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+FENCED = ErrorCode.INVALID_PRODUCER_EPOCH
+OUT_OF_RANGE = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def give(answer, fetching: asyncio.Future) -> None:
@@ -78,7 +81,7 @@ class MemoryCluster:
         self.hidden: set[str] = set()  # topics that our user may not see
         self.aborts: set[TopicPartition] = set()  # where somebody aborts what is being committed
         self._joined: set[TopicPartition] = set()
-        self._producers: dict[str, tuple[int, int]] = {}
+        self._producers: dict[str, ProducerIdAndEpoch] = {}
         self._plain = 0  # producer ids that were given without a transactional id
 
     async def refresh(self, topics) -> None:
@@ -147,19 +150,20 @@ class MemoryCluster:
     async def offset_at(self, partition, timestamp: int) -> int:
         return self.logs[partition].end if timestamp == -1 else 0
 
-    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+    async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         self.events.append(("init", transactional_id))
-        known = self._producers.get(transactional_id, (100 + len(self._producers), -1))
-        self._producers[transactional_id] = known[0], known[1] + 1
+        new = ProducerIdAndEpoch(100 + len(self._producers), -1)
+        known = self._producers.get(transactional_id, new)
+        self._producers[transactional_id] = known._replace(epoch=known.epoch + 1)
         return self._producers[transactional_id]
 
     def expire(self, transactional_id: str) -> None:
         """Forget a transactional id: the next producer id that it gets is another one."""
-        self._producers[transactional_id] = 900, -1
+        self._producers[transactional_id] = ProducerIdAndEpoch(900, -1)
 
-    async def plain_producer_id(self) -> tuple[int, int]:
+    async def plain_producer_id(self) -> ProducerIdAndEpoch:
         self._plain += 1
-        return 500 + self._plain, 0
+        return ProducerIdAndEpoch(500 + self._plain, 0)
 
     async def fence(self, transactional_id, producer, partitions) -> None:
         if self._producers[transactional_id] != producer:

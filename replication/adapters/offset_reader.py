@@ -12,6 +12,7 @@ from replication.adapters.wire import connect
 from replication.copier.logs import StateLog
 from replication.flow_offsets import FlowOffsets, Known
 from replication.group_sync import GroupSync
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
 from replication.provenance import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
@@ -86,7 +87,7 @@ class OffsetReader:
 
     def ends(
         self, partitions: Collection[TopicPartition], *, target: bool
-    ) -> dict[TopicPartition, tuple[int, int]]:
+    ) -> dict[TopicPartition, OffsetRange]:
         """Return the first offset and the end of partitions of one of the two clusters."""
         network = self.target if target else self.source
         return self.run(_bounds(network, sorted(partitions)))
@@ -125,10 +126,12 @@ async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:
 
 async def _bounds(
     network: WireNetwork, partitions: Sequence[TopicPartition]
-) -> dict[TopicPartition, tuple[int, int]]:
-    starts = await asyncio.gather(*(network.offset_at(each, -2) for each in partitions))
-    ends = await asyncio.gather(*(network.offset_at(each, -1) for each in partitions))
-    return {where: (start, end) for where, start, end in zip(partitions, starts, ends, strict=True)}
+) -> dict[TopicPartition, OffsetRange]:
+    starts = await asyncio.gather(
+        *(network.offset_at(each, EARLIEST_TIMESTAMP) for each in partitions)
+    )
+    ends = await asyncio.gather(*(network.offset_at(each, LATEST_TIMESTAMP) for each in partitions))
+    return dict(zip(partitions, map(OffsetRange, starts, ends), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.kafka_errors import Complaints, our_errors, quiet
 from replication.errors import ClusterUnavailable
+from replication.model import OffsetRange
 
 if TYPE_CHECKING:
     import contextlib
@@ -84,13 +85,13 @@ class RecordReader:
                 return None
             raise KafkaException(found.error)
 
-    def bounds(self, partition: TopicPartition) -> tuple[int, int]:
+    def bounds(self, partition: TopicPartition) -> OffsetRange:
         """Return the first offset and the readable end, control records included."""
         with self._doing(f"reading the offsets of {partition}"):
             low, high = self._client.get_watermark_offsets(
                 ClientPartition(*partition), timeout=_PATIENCE_S
             )
-        return low, high
+        return OffsetRange(low, high)
 
     def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
         """Yield the records from ``begin``, or the partition's start, up to, without, ``end``.

@@ -119,7 +119,7 @@ class Appending:
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
                 lane.suffer(Trouble(Remedy.RETRY, str(error or "the target left it out")))
-            elif ack.error == ErrorCode.NONE:
+            elif not ack.error:
                 self._appended(lane, piece, ack.base)
             else:
                 self._refused(lane, piece, ack)

@@ -18,6 +18,7 @@ from replication.copier.registry import SourceRegistry
 from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +83,7 @@ class Births:
         if end == 0:  # there may be no such partition
             return found
         await self.network.refresh([partition.topic])
-        position = await self.network.offset_at(partition, -2)
+        position = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
         heard, reading = time.monotonic(), Reading(self.network, partition, "fetch")
         while position < end:
             answer = await reading.fetch(position, FetchOptions())
@@ -93,7 +94,8 @@ class Births:
                 await self.network.refresh([partition.topic])
                 code = ErrorCode.NONE if answer is None else answer.error
                 if code == ErrorCode.OFFSET_OUT_OF_RANGE:  # retention took it
-                    position = max(position, await self.network.offset_at(partition, -2))
+                    start = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
+                    position = max(position, start)
                 continue
             heard = time.monotonic()
             batches = list(walk(answer.records, partition))

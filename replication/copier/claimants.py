@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from replication.copier.network import NotGranted
 from replication.copier.producer_identity import Claimant
-from replication.copier.repeating import NO_PRODUCER, plain_claimant
+from replication.copier.repeating import plain_claimant
 from replication.errors import ClusterRejected
-from replication.model import Mode
+from replication.model import NO_PRODUCER, Mode
 from replication.provenance import BORN_HERE, onward
 from replication.state import ProducerEntry
 

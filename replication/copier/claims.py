@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
-from replication.model import Mode, PartitionState
+from replication.model import NO_RECORDS, Mode, OffsetAndEpoch, PartitionState
 from replication.progress import Position
 from replication.state import Anchor, Claim
 
@@ -31,10 +31,10 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
-    lane.taken = lane.done = anchor.source or 0, anchor.source_epoch
+    lane.taken = lane.done = OffsetAndEpoch(anchor.source or 0, anchor.source_epoch)
     lane.queue.writer.begin(me.producer)
     lane.queue.unsure, lane.own = False, 1
-    lane.counted, lane.found = 0, (0, 0)
+    lane.counted, lane.found = 0, NO_RECORDS
     lane.counters.go_on_from(anchor)
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)

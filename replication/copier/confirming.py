@@ -20,16 +20,16 @@ from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.markers import find_marker
+from replication.model import OffsetRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from replication.copier.fetch_values import Fetched, FetchKey
     from replication.copier.lane import Lane
-    from replication.copier.logs import Span
     from replication.copier.network import Network
     from replication.copier.transactional import Committed, TransactionalLane
-    from replication.model import TopicPartition
+    from replication.model import ProducerIdAndEpoch, TopicPartition
     from replication.state import Anchor
 
 _PATIENCE_S = 15.0  # without getting on
@@ -47,25 +47,26 @@ class Stretch(NamedTuple):
     end: int | None = None
 
 
-def between(spans: Sequence[Span]) -> Stretch | None:
+def between(spans: Sequence[OffsetRange]) -> Stretch | None:
     """Return what lies between spans of our own; None: they are one stretch."""
-    gaps = [(one[1], other[0]) for one, other in pairwise(sorted(spans)) if one[1] < other[0]]
-    return Stretch(gaps[0][0], gaps[-1][1]) if gaps else None
+    pairs = pairwise(sorted(spans))
+    gaps = [OffsetRange(one.end, other.start) for one, other in pairs if one.end < other.start]
+    return Stretch(gaps[0].start, gaps[-1].end) if gaps else None
 
 
 class Decided(NamedTuple):
     """A transaction whose commit was decided, until its markers have been seen."""
 
-    producer: tuple[int, int]
+    producer: ProducerIdAndEpoch
     before: Mapping[TransactionalLane, Committed]  # where its lanes stood
-    spans: Mapping[TopicPartition, Sequence[Span]]  # what is in it, by partition of the target
+    spans: Mapping[TopicPartition, Sequence[OffsetRange]]  # what is in it, on the target
     anchors: Mapping[Lane, Anchor]
 
     @property
     def ends(self) -> Mapping[TopicPartition, Stretch]:
         """Where its markers are to be looked for: behind what was appended."""
         return {
-            where: Stretch(max(after for _, after in spans))
+            where: Stretch(max(each.end for each in spans))
             for where, spans in self.spans.items()
             if spans
         }
@@ -79,7 +80,7 @@ class Confirming:
     _frame: Frame = field(default_factory=Frame)
 
     async def aborted(
-        self, producer: tuple[int, int], stretches: Mapping[TopicPartition, Stretch]
+        self, producer: ProducerIdAndEpoch, stretches: Mapping[TopicPartition, Stretch]
     ) -> set[TopicPartition]:
         """Return the partitions in whose stretch a transaction of ``producer`` was aborted.
 

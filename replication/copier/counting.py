@@ -14,7 +14,12 @@ from replication.copier.searching import Tail
 from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
-from replication.model import PartitionState
+from replication.model import (
+    EARLIEST_TIMESTAMP,
+    PartitionState,
+    ProducerIdAndEpoch,
+    RecordsAndBytes,
+)
 from replication.progress import OwnRecords, Position
 
 if TYPE_CHECKING:
@@ -29,7 +34,7 @@ _MARKER_PATIENCE_S = 30.0
 async def count_own(
     target: Network,
     lanes: Sequence[Lane],
-    producers: Mapping[str, tuple[int, int]],
+    producers: Mapping[str, ProducerIdAndEpoch],
     kept: Collection[Lane] = (),
 ) -> Mapping[Lane, Tail]:
     """Read the target from each lane's anchor to our markers; set what the lane has to skip.
@@ -70,7 +75,7 @@ async def count_own(
         if lane.state is not PartitionState.RUNNING:
             continue
         lane.skip, lane.counted = count.records, count.next_offset
-        lane.found = count.records, count.bytes
+        lane.found = RecordsAndBytes(count.records, count.bytes)
         if count.records == 0 and lane.acked is not None and lane not in passed:
             lane.acked, lane.exact = Position(lane.acked.source, count.next_offset), True
     return {
@@ -123,7 +128,7 @@ async def _read_some(
 
 async def _look_outside(target: Network, lane: Lane, at: int, passed: dict[Lane, int]) -> None:
     """Find out why ``at`` is not in the target's log: retention, a cut, or a leader that lagged."""
-    start = await target.offset_at(lane.target, -2)
+    start = await target.offset_at(lane.target, EARLIEST_TIMESTAMP)
     end = await believed_end(target, lane.target, at)
     if at < start:
         passed[lane] = start
@@ -138,12 +143,12 @@ def appenders_of(lanes: Iterable[Lane]) -> set[tuple[str, Lane]]:
 
 
 def unfenced_ids(
-    lanes: Iterable[Lane], producers: Mapping[str, tuple[int, int]]
+    lanes: Iterable[Lane], producers: Mapping[str, ProducerIdAndEpoch]
 ) -> set[tuple[str, int]]:
     """Return appenders whose producer id our markers do not carry, but who are counted."""
     listed = {each for lane in lanes if not cannot_count(lane) for each in lane.claimed.appenders}
     return {
         (name, number)
         for name, number in listed
-        if name in producers and producers[name][0] != number
+        if name in producers and producers[name].producer_id != number
     }

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from replication.model import LATEST_TIMESTAMP
+
 if TYPE_CHECKING:
     from replication.copier.network import Network
     from replication.model import TopicPartition
 
-_END = -1
 _TIMES = 3
 _PAUSE_S = 0.1
 
@@ -23,11 +24,11 @@ async def believed_end(network: Network, partition: TopicPartition, known: int) 
 
     ``known`` is an end that it has had. Raises ClusterUnavailable or ClusterRejected.
     """
-    end = await network.offset_at(partition, _END)
+    end = await network.offset_at(partition, LATEST_TIMESTAMP)
     for _ in range(_TIMES - 1):
         if end >= known:
             break
         await asyncio.sleep(_PAUSE_S)
         await network.refresh([partition.topic])
-        end = await network.offset_at(partition, _END)
+        end = await network.offset_at(partition, LATEST_TIMESTAMP)
     return end

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from replication.model import NO_LEADER_EPOCH
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from replication.batches import AbortedTransaction
 
 FetchKey = tuple[bytes, int]  # topic id and number of a partition
 
@@ -17,8 +21,8 @@ class FetchEntry(NamedTuple):
     topic_id: bytes  # 16 bytes
     partition: int
     offset: int
-    leader_epoch: int = -1  # that we know of
-    last_epoch: int = -1  # leader epoch of the batch before ``offset``; -1: not known
+    leader_epoch: int = NO_LEADER_EPOCH  # that we know of
+    last_epoch: int = NO_LEADER_EPOCH  # of the batch before ``offset``
 
 
 class Leader(NamedTuple):
@@ -26,6 +30,13 @@ class Leader(NamedTuple):
 
     node: int
     epoch: int
+
+
+class EpochEndOffset(NamedTuple):
+    """A leader epoch, and the offset after the last batch of it."""
+
+    epoch: int
+    end_offset: int
 
 
 class Fetched(NamedTuple):
@@ -37,10 +48,10 @@ class Fetched(NamedTuple):
     high_watermark: int
     stable: int  # last stable offset
     log_start: int
-    aborted: list[tuple[int, int]]  # (producer id, first offset)
+    aborted: list[AbortedTransaction]
     preferred_replica: int
     records: memoryview
-    diverging: tuple[int, int] | None = None  # (epoch, its end) that the log has instead of ours
+    diverging: EpochEndOffset | None = None  # what the log has instead of our last epoch
     leader: Leader | None = None  # when the broker that was asked is it no more
 
 

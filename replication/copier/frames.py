@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import NamedTuple
 
 from replication.copier.fetch_values import Frame
 
@@ -70,10 +71,17 @@ class Frames:
                 return
 
 
-def frames_for(buffer_bytes: int, brokers: int) -> tuple[int, int]:
+class FramesAndBytes(NamedTuple):
+    """How many buffers a unit has, and how many bytes a Fetch may ask for."""
+
+    frames: int
+    bytes: int
+
+
+def frames_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
     """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
 
     Two a broker at least: one under way while the other is being appended.
     """
     count = max(4, 2 * brokers + 1)
-    return count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count))
+    return FramesAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.pieces import Piece
+from replication.copier.pieces import LeaderEpochs, Piece
 from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch
 from replication.progress import Position
 from replication.provenance import BORN_HERE
 from replication.records import reshape
@@ -43,11 +44,11 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
         at, before, epoch = lane.position, lane.last_epoch, batch.leader_epoch
         piece = None if via is None else _piece(lane, batch, frame, via)
         lane.position = batch.last + 1
-        lane.taken = (lane.position, epoch)
+        lane.taken = OffsetAndEpoch(lane.position, epoch)
         if piece is None:
             pass_over(lane)
         else:
-            piece.epochs = before if piece.before == at else -1, epoch
+            piece.epochs = LeaderEpochs(before if piece.before == at else NO_LEADER_EPOCH, epoch)
             piece.fetched_ms = now_ms
             lane.queue.waiting.append(piece)
             queued += len(piece.batch)
@@ -60,7 +61,8 @@ def pass_over(lane: Lane) -> None:
         return  # the anchor stays until counting has been used up
     last = lane.queue.last
     if last is not None:
-        last.after, last.epochs = lane.position, (last.epochs[0], lane.last_epoch)
+        last.after = lane.position
+        last.epochs = last.epochs._replace(after=lane.last_epoch)
     elif lane.acked is not None:
         lane.done = lane.taken
         lane.moved_to(Position(lane.position, max(lane.acked.target, lane.counted)))

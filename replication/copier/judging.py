@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.mending import drop_refused, go_back, jump, without_refused
 from replication.copier.outcomes import Remedy, Trouble
-from replication.model import PartitionState
+from replication.model import OffsetRange, PartitionState
 from replication.policies import STOP, choose
 from replication.state import Loss
 
@@ -71,7 +71,7 @@ class Judge:
 
 def loss_of(lane: Lane, trouble: Trouble) -> Loss:
     """Return the record of what ``trouble`` takes from the copy."""
-    first, after = trouble.lost or (0, 0)
+    first, after = trouble.lost or OffsetRange(0, 0)
     return Loss(
         lane.flow,
         *lane.source,
@@ -85,5 +85,5 @@ def loss_of(lane: Lane, trouble: Trouble) -> Loss:
 
 
 def _count(trouble: Trouble) -> int:
-    first, after = trouble.lost or (0, 0)
+    first, after = trouble.lost or OffsetRange(0, 0)
     return after - first

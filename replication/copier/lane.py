@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.copy_counters import CopyCounters
 from replication.copier.produce_queue import ProduceQueue
-from replication.copier.watched import Watched
+from replication.copier.watched import Watched, leader_epoch_at
 from replication.course import Course
-from replication.model import Mode, PartitionState, TopicPartition
+from replication.model import (
+    NO_RECORDS,
+    Mode,
+    OffsetAndEpoch,
+    PartitionState,
+    RecordsAndBytes,
+    TopicPartition,
+)
 from replication.progress import Position
 from replication.state import Anchor
 
@@ -37,7 +44,7 @@ class Lane(Watched):
     claimed: Anchor  # the last claim; its appenders stand until the position is exact
     own: int = 1  # of these appenders, the last ones, are our own
     skip: int = 0  # records from there on that are on the target already
-    found: tuple[int, int] = (0, 0)  # records and bytes of these, until the position is exact
+    found: RecordsAndBytes = NO_RECORDS  # of these, until the position is exact
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
@@ -49,7 +56,7 @@ class Lane(Watched):
     remark: str = ""  # for people, while it is RUNNING and nothing holds it back
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     source_end: int = 0  # of what the source lets us read, as last heard
-    done: tuple[int, int] = (0, -1)  # as ``taken``, for what is acked
+    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``taken``, for what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
     course: Course = field(init=False)  # of anchors, from which offsets are translated
@@ -100,7 +107,7 @@ class Lane(Watched):
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
         for done in self.queue.acked(piece, base):
-            self.done = done.after, done.epochs[1]
+            self.done = OffsetAndEpoch(done.after, done.epochs.after)
             self.moved_to(Position(done.after, (done.base or 0) + done.count))
             self.counters.add(done)
             done.let_go()
@@ -112,9 +119,9 @@ class Lane(Watched):
         """
         self.acked, self.exact, self.stuck = to, True, None
         self.news.add(self)
-        self.counters.records += self.found[0]
-        self.counters.bytes += self.found[1]
-        self.found = (0, 0)
+        self.counters.records += self.found.records
+        self.counters.bytes += self.found.bytes
+        self.found = NO_RECORDS
 
     def suffer(self, trouble: Trouble) -> None:
         """Note trouble; the worst one is dealt with when no answer is due any more."""
@@ -129,7 +136,7 @@ class Lane(Watched):
         self.trouble, self.retry_at = None, until
         if (first := self.queue.back_off()) is not None:
             self.position = first.before
-            self.taken = first.before, first.epochs[0]
+            self.taken = OffsetAndEpoch(first.before, first.epochs.before)
 
     def forget(self) -> None:
         """Drop what is queued and on the wire. Only when no answer is due."""
@@ -176,7 +183,7 @@ class Lane(Watched):
             mode=self.mode if self.exact else base.mode,
             isolation=base.isolation,
             origins=base.origins,
-            source_epoch=self.done[1] if self.done[0] == self.acked.source else -1,
+            source_epoch=leader_epoch_at(self.done, self.acked.source),
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
             lost=counters.lost,

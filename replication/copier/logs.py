@@ -14,7 +14,17 @@ from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
-from replication.model import TopicPartition
+from replication.model import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    NO_PRODUCER,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    UNKNOWN_OFFSET,
+    OffsetRange,
+    ProducerIdAndEpoch,
+    TopicPartition,
+)
 from replication.records import decode, encode, key_and_value, plain_record
 from replication.state import Stored, parse
 
@@ -50,7 +60,6 @@ _AGAIN = {  # a leader moved, or metadata is on its way
 
 
 KeyValue = tuple[bytes, bytes]
-Span = tuple[int, int]  # first offset, and the one after the last
 
 
 @dataclass(slots=True)
@@ -63,12 +72,12 @@ class StateLog:
 
     network: Network
     topic: str
-    position: int = -1  # next offset to read; -1: not yet known
+    position: int = UNKNOWN_OFFSET  # next offset to read
     read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
-    producer: tuple[int, int] = (-1, -1)  # -1: plain appends that nobody fences
+    producer: ProducerIdAndEpoch = NO_PRODUCER  # as whom it appends; nobody fences plain appends
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
     _deciding: Deciding = field(default_factory=Deciding)
-    _sequences: dict[tuple[int, int], int] = field(default_factory=dict)  # of those who append
+    _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # of those who append
     _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
@@ -80,7 +89,7 @@ class StateLog:
     def partition(self) -> TopicPartition:
         return TopicPartition(self.topic, 0)
 
-    async def own(self, producer: tuple[int, int]) -> None:
+    async def own(self, producer: ProducerIdAndEpoch) -> None:
         """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
         async with self._turn:
             self.producer = producer
@@ -88,14 +97,14 @@ class StateLog:
 
     async def start_near_end(self, back: int) -> None:
         """Begin to read ``back`` offsets before the end, or at the log's start."""
-        end = await self.network.offset_at(self.partition, -1)
-        start = await self.network.offset_at(self.partition, -2)
+        end = await self.network.offset_at(self.partition, LATEST_TIMESTAMP)
+        start = await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
         self.position = max(start, end - back)
 
     async def read_on(self) -> list[Stored]:
         """Return the records that came since the last read, up to the end of the log."""
-        if self.position < 0:
-            self.position = await self.network.offset_at(self.partition, -2)
+        if self.position == UNKNOWN_OFFSET:
+            self.position = await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             records, end = await self._poll(FetchOptions(max_wait_ms=0, min_bytes=0))
@@ -117,12 +126,15 @@ class StateLog:
         What is read meanwhile is kept and returned by the next ``read_on``.
         """
         deadline = time.monotonic() + _PATIENCE_S
-        while any(self.markers.get(each, -1) < epoch for each, epoch in wanted.items()):
+        seen = self.markers
+        while any(seen.get(each, NO_PRODUCER_EPOCH) < epoch for each, epoch in wanted.items()):
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
 
-    async def append(self, records: Sequence[Stored], within: Claimant | None = None) -> list[Span]:
+    async def append(
+        self, records: Sequence[Stored], within: Claimant | None = None
+    ) -> list[OffsetRange]:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
 
         Returns where they stand, as far as the broker says.
@@ -143,20 +155,20 @@ class StateLog:
 
     async def _append_in_turn(
         self, records: Sequence[Stored], within: Claimant | None
-    ) -> list[Span]:
+    ) -> list[OffsetRange]:
         now = int(time.time() * 1000)
-        spans: list[Span] = []
+        spans: list[OffsetRange] = []
         async with self._turn:
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
                 spans += await self._append(encode(listed), within)
         return spans
 
-    async def _append(self, batch: bytearray, within: Claimant | None) -> list[Span]:
+    async def _append(self, batch: bytearray, within: Claimant | None) -> list[OffsetRange]:
         count = next(walk(memoryview(batch), self.topic)).count
         producer = self.producer if within is None else within.producer
         transactional_id = "" if within is None else within.transactional_id
-        sequence = self._sequences.get(producer, 0) if producer[0] >= 0 else -1
+        sequence = NO_SEQUENCE if producer == NO_PRODUCER else self._sequences.get(producer, 0)
         restamp(batch, *producer, sequence, TRANSACTIONAL if within else 0)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
@@ -164,7 +176,7 @@ class StateLog:
             if ack is not None and ack.error in _APPENDED:
                 self._sequences[producer] = next_sequence(sequence, count)
                 # Of a late repeat the broker does not say where it stands.
-                return [(ack.base, ack.base + count)] if ack.base >= 0 else []
+                return [OffsetRange(ack.base, ack.base + count)] if ack.base >= 0 else []
             if (
                 ack is not None
                 and ack.error == ErrorCode.INVALID_TXN_STATE

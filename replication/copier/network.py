@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from replication.copier.fetch_values import Fetched, Leader
     from replication.copier.session import FetchOptions
-    from replication.model import TopicPartition
+    from replication.model import ProducerIdAndEpoch, TopicPartition
 
     FetchAnswer = Callable[[list[Fetched] | None, Exception | None], None]
 
@@ -102,17 +102,20 @@ class Network(Protocol):
         """
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
-        """Return the offset at ``timestamp`` (ms), -1: the log's end, -2: its start."""
+        """Return the offset at ``timestamp``: ms, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP.
 
-    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
-        """Return (producer id, epoch); whoever had the id before has an older epoch.
+        UNKNOWN_OFFSET where no record is as late as that.
+        """
+
+    async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
+        """Return a producer id and its epoch; whoever had the id before has an older epoch.
 
         A transaction of theirs that was open is aborted, one that was decided is completed first.
         Raises NotGranted where the cluster gives no transactional ids.
         """
 
-    async def plain_producer_id(self) -> tuple[int, int]:
-        """Return (producer id, epoch) of a new producer that nobody can fence.
+    async def plain_producer_id(self) -> ProducerIdAndEpoch:
+        """Return a new producer that nobody can fence.
 
         Raises NotGranted.
         """
@@ -120,7 +123,7 @@ class Network(Protocol):
     async def fence(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
         """Begin and abort an empty transaction on ``partitions``: a marker goes into each.
@@ -131,7 +134,7 @@ class Network(Protocol):
     async def add_to_transaction(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
         """Begin a transaction unless one is open, and let ``partitions`` take part.
@@ -140,7 +143,7 @@ class Network(Protocol):
         """
 
     async def end_transaction(
-        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+        self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
     ) -> None:
         """End the open transaction. Once it is decided, asking again gets the same answer."""
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from replication.error_codes import ErrorCode
-from replication.model import PartitionState
+from replication.model import OffsetRange, PartitionState
 
 if TYPE_CHECKING:
     from replication.state import Anchor
@@ -32,7 +32,7 @@ class Trouble:
     remedy: Remedy
     reason: str
     state: PartitionState = PartitionState.WAITING
-    lost: tuple[int, int] | None = None  # source offsets that are missing if it goes on
+    lost: OffsetRange | None = None  # source offsets that are missing if it goes on
     resume: int | None = None  # source offset at which it could go on
 
 
@@ -125,7 +125,7 @@ def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
         Remedy.JUDGE,
         f"the target refuses the record at offset {offset}: {why.reason}",
         PartitionState.REFUSED,
-        lost=(offset, offset + 1),
+        lost=OffsetRange(offset, offset + 1),
         resume=after,
     )
 
@@ -162,12 +162,12 @@ def out_of_range(position: int, log_start: int, end: int) -> Trouble:
     """Return what to make of a position that the source's log does not hold."""
     if position < log_start:
         reason = f"the source no longer has offsets [{position}, {log_start})"
-        lost = (position, log_start)
+        lost = OffsetRange(position, log_start)
         return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
         return Trouble(Remedy.RETRY, "the source's log came back meanwhile")
     reason = f"the source ends at {end}, before our position {position}"
-    lost = (end, position)
+    lost = OffsetRange(end, position)
     return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
 
 
@@ -180,7 +180,8 @@ def diverged(position: int, end: int) -> Trouble:
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
         "them became leader; the target holds records that the source has not"
     )
-    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, (end, position), end)
+    lost = OffsetRange(end, position)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
 
 
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:

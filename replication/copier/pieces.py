@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import walk
 from replication.codecs import CODEC_MASK
 from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, NO_SEQUENCE
 from replication.provenance import BORN_HERE
 from replication.records import coalesce, split
 
@@ -25,6 +26,13 @@ _MOST_MERGED = 64  # small batches that become one
 _CODEC_AT = 22  # the low byte of a batch's attributes
 
 
+class LeaderEpochs(NamedTuple):
+    """Leader epochs of the batches before a piece's ``before`` and before its ``after``."""
+
+    before: int = NO_LEADER_EPOCH
+    after: int = NO_LEADER_EPOCH
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
@@ -37,9 +45,9 @@ class Piece:
     merged: bool = False  # of several of the source's batches
     split: bool = False  # a part of one of the source's batches: it cannot be fetched again alone
     stamped: bool = False
-    sequence: int = -1  # as stamped
+    sequence: int = NO_SEQUENCE  # as stamped
     denied: bool = False  # the target said no: it surely did not land
-    epochs: tuple[int, int] = (-1, -1)  # source leader epochs before ``before`` and ``after``
+    epochs: LeaderEpochs = field(default=LeaderEpochs())  # at the source
     via: Via = BORN_HERE  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
     fetched_ms: int = 0  # when the source sent it, by our clock
@@ -92,7 +100,7 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
         small[-1].frame,  # not for its memory: so that read-ahead stays bounded
         tuple(offset for piece in small for offset in piece.offsets),
         merged=True,
-        epochs=(small[0].epochs[0], small[-1].epochs[1]),
+        epochs=LeaderEpochs(small[0].epochs.before, small[-1].epochs.after),
         via=via,
         fetched_ms=small[-1].fetched_ms,
     )
@@ -119,7 +127,7 @@ def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
     before, epoch = piece.epochs
     sooner = Piece(memoryview(one), second[0], piece.timestamp, None, first, split=True)
     later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
-    sooner.epochs, later.epochs = (before, epoch), (epoch, epoch)
+    sooner.epochs, later.epochs = LeaderEpochs(before, epoch), LeaderEpochs(epoch, epoch)
     sooner.via = later.via = piece.via
     sooner.fetched_ms = later.fetched_ms = piece.fetched_ms
     return sooner, later

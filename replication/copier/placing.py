@@ -17,7 +17,13 @@ from replication.copier.outcomes import target_reset
 from replication.copier.repeating import RepeatingLane
 from replication.copier.transactional import TransactionalLane
 from replication.errors import ReplicationError
-from replication.model import Mode, PartitionState
+from replication.model import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    Mode,
+    OffsetRange,
+    PartitionState,
+)
 from replication.policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.model import PartitionPlan
 
-EARLIEST, LATEST = -2, -1
 FOREIGN = PartitionState.TARGET_FOREIGN
 _PATIENCE_S = 3.0  # for the leader of a partition that has just been made
 _RECREATED = "the source topic was deleted and made anew"
@@ -100,15 +105,15 @@ class Placing:
             told = known.reason if known.state == PartitionState.POSITION_LOST else ""
             _park(lane, PartitionState.POSITION_LOST, told or _NO_ANCHORS)
         else:
-            await self._anew(lane, EARLIEST if choice == RESEED else LATEST)
+            await self._anew(lane, EARLIEST_TIMESTAMP if choice == RESEED else LATEST_TIMESTAMP)
 
     async def _of_another_source_topic(self, lane: Lane) -> None:
         """Go on with all of the new topic; what the old one still held is lost."""
         if self._choice(lane, PartitionState.SOURCE_RECREATED) == STOP:
             _park(lane, PartitionState.SOURCE_RECREATED, _RECREATED)
-        elif (begin := await self._offset(lane, EARLIEST)) is not None:
+        elif (begin := await self._offset(lane, EARLIEST_TIMESTAMP)) is not None:
             at = lane.claimed.source or 0
-            self._note(lane, (at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
+            self._note(lane, OffsetRange(at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
             self.restarts[lane] = begin
 
     async def _reset(self, lane: Lane, why: str, end: int) -> None:
@@ -117,10 +122,10 @@ class Placing:
         if choice == STOP:
             _park(lane, PartitionState.TARGET_RESET, why)
         elif choice == RESEED:
-            await self._anew(lane, EARLIEST)
+            await self._anew(lane, EARLIEST_TIMESTAMP)
         else:
             at = lane.claimed.source or 0
-            self._note(lane, (0, at), PartitionState.TARGET_RESET, why)
+            self._note(lane, OffsetRange(0, at), PartitionState.TARGET_RESET, why)
             lane.claimed = replace(lane.claimed, target=end)
 
     async def _look_at_target_end(self, lane: Lane) -> None:
@@ -141,8 +146,10 @@ class Placing:
         """Begin a partition at ``begin``, or where the flow says that new ones begin."""
         at = self._begin(lane.plan) if begin is None else begin
         source = await self._offset(lane, at)
-        target = None if source is None else await self._offset(lane, LATEST, of_target=True)
-        if source is None or target is None:
+        if source is None:
+            return
+        target = await self._offset(lane, LATEST_TIMESTAMP, of_target=True)
+        if target is None:
             return
         if lane.plan.start is not None and begin is None:
             source = max(source, lane.plan.start)
@@ -167,8 +174,8 @@ class Placing:
         before = (each for each in anchors if each.source is not None)
         copied = any(each.generation < self.spec.generation for each in before)
         if plan.start is not None or plan.born_later or copied or self.spec.start == "earliest":
-            return EARLIEST
-        return LATEST if self.spec.start == "latest" else int(self.spec.start)
+            return EARLIEST_TIMESTAMP
+        return LATEST_TIMESTAMP if self.spec.start == "latest" else int(self.spec.start)
 
     async def _offset(self, lane: Lane, at: int, *, of_target: bool = False) -> int | None:
         """Ask one end of a lane; None, and the lane put off, when it does not answer."""
@@ -177,7 +184,7 @@ class Placing:
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 found = await end.offset_at(partition, at)
-                return found if found >= 0 else await end.offset_at(partition, LATEST)
+                return found if found >= 0 else await end.offset_at(partition, LATEST_TIMESTAMP)
         except (TimeoutError, ReplicationError) as problem:
             _put_off(lane, str(problem) or "the source or target partition has no leader")
             return None
@@ -195,7 +202,7 @@ class Placing:
         decision = lane.plan.decision
         return choose(state, lane.claimed.source, self.spec.policies, decision)
 
-    def _note(self, lane: Lane, lost: tuple[int, int], state: PartitionState, why: str) -> None:
+    def _note(self, lane: Lane, lost: OffsetRange, state: PartitionState, why: str) -> None:
         first, after = lost
         now = int(time.time() * 1000)
         topic_id = lane.claimed.source_topic_id

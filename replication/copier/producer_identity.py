@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from replication.model import ProducerIdAndEpoch
+
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
@@ -15,9 +17,9 @@ class Claimant:
     generation: int
 
     @property
-    def producer(self) -> tuple[int, int]:
-        """What batches carry: producer id and epoch."""
-        return self.producer_id, self.epoch
+    def producer(self) -> ProducerIdAndEpoch:
+        """What batches carry."""
+        return ProducerIdAndEpoch(self.producer_id, self.epoch)
 
     @property
     def fences(self) -> bool:

@@ -17,6 +17,7 @@ from replication.state import PROBE_TOPIC
 
 if TYPE_CHECKING:
     from replication.copier.network import Network
+    from replication.model import ProducerIdAndEpoch
 
 
 async def prove(target: Network, transactional_id: str) -> str:
@@ -58,7 +59,7 @@ async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | Non
     return None
 
 
-async def _marked(log: StateLog, producer: tuple[int, int]) -> bool:
+async def _marked(log: StateLog, producer: ProducerIdAndEpoch) -> bool:
     """Wait for the producer's marker. Where there is none, an append shows that all else works."""
     try:
         await log.wait_for_markers(dict([producer]))

@@ -13,6 +13,7 @@ from replication.copier.pace import Pace
 from replication.copier.session import FetchOptions, FetchSession
 from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
+from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
     from replication.copier.appending import Appending
@@ -102,7 +103,7 @@ class Readers:
     def _leader_epoch(self, lane: Lane) -> int:
         """Return the one that we know of: a stale leader, or a newer one, then says so."""
         leader = self.ends.source.leader(lane.source)
-        return -1 if leader is None else leader.epoch
+        return NO_LEADER_EPOCH if leader is None else leader.epoch
 
     def start(self) -> None:
         """Start the fetchers that lack, end those without lanes, share the memory among them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import LATEST_TIMESTAMP, UNKNOWN_OFFSET
 from replication.provenance import Origins
 from replication.state import PRODUCERS_TOPIC
 
@@ -67,10 +68,10 @@ class SourceRegistry:
         if topic_id is None:
             return  # nobody has ever copied to this cluster
         if topic_id != self._topic_id:  # what we knew of one that was there before stays true (P3)
-            self._log.position, self._topic_id = -1, topic_id
+            self._log.position, self._topic_id = UNKNOWN_OFFSET, topic_id
         # A leader that is new does not say where the log ends before it knows, so not before what
         # was acked is in sight; the answer to a Fetch may lag behind that.
-        end = await self.source.offset_at(self._log.partition, -1)
+        end = await self.source.offset_at(self._log.partition, LATEST_TIMESTAMP)
         while True:
             self.origins.learn(await self._log.read_on())
             if self._log.position >= end:

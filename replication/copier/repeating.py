@@ -18,7 +18,7 @@ from replication.copier.lane import Lane
 from replication.copier.network import NotGranted
 from replication.copier.outcomes import target_reset
 from replication.copier.producer_identity import Claimant
-from replication.model import Mode, PartitionState
+from replication.model import NO_PRODUCER, NO_RECORDS, Mode, PartitionState, ProducerIdAndEpoch
 from replication.progress import Position
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
 
-NO_PRODUCER = (-1, -1)
 _MOST_EPOCHS = 32_000  # of a producer id; the protocol ends at 32,767
 
 
@@ -39,18 +38,18 @@ class RepeatingLane(Lane):
 
     @property
     def sends(self) -> bool:
-        alone = self.queue.writer.producer[0] < 0 and self.queue.on_wire
+        alone = self.queue.writer.producer == NO_PRODUCER and self.queue.on_wire
         return not alone and super().sends
 
 
-async def plain_claimant(target: Network, last: tuple[int, int], generation: int) -> Claimant:
+async def plain_claimant(target: Network, last: ProducerIdAndEpoch, generation: int) -> Claimant:
     """Return who appends without a transactional id.
 
     A new epoch of our ``last`` producer id, so that the registry does not grow with every epoch of
     the driver; else a new id; without a producer id where the target gives not even that.
     """
-    producer = last[0], last[1] + 1
-    if last[0] < 0 or producer[1] > _MOST_EPOCHS:
+    producer = last._replace(epoch=last.epoch + 1)
+    if last == NO_PRODUCER or producer.epoch > _MOST_EPOCHS:
         try:
             producer = await target.plain_producer_id()
         except NotGranted:
@@ -88,7 +87,7 @@ async def back_to_anchors(ends: Mapping[Lane, int], anchors: StateLog) -> None:
     for lane in lanes:
         source = lane.acked.source if lane.acked else 0
         lane.acked, lane.exact = Position(source, ends[lane]), True
-        lane.skip, lane.found = 0, (0, 0)
+        lane.skip, lane.found = 0, NO_RECORDS
         lane.claimed = lane.anchor(now)  # a claim that is written again must not go behind it
     await anchors.append([each.claimed for each in lanes])
     for lane in lanes:

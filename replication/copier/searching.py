@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import producer_ids, walk
-from replication.content import Wanted
+from replication.content import Match, Wanted
 from replication.copier.fetch_values import FetchEntry, Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
 from replication.copier.session import FetchOptions
 from replication.copier.writer import Writer
 from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
-from replication.model import PartitionState
+from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch, PartitionState, ProducerIdAndEpoch
 from replication.progress import Position
 from replication.records import decode
 
@@ -48,7 +48,9 @@ async def without_anchor_range(source: Network, lanes: Sequence[Lane]) -> set[La
     """Return the lanes whose anchors point to what the source no longer holds."""
     try:
         async with asyncio.timeout(_GONE_S):
-            starts = await asyncio.gather(*(source.offset_at(each.source, -2) for each in lanes))
+            starts = await asyncio.gather(
+                *(source.offset_at(each.source, EARLIEST_TIMESTAMP) for each in lanes)
+            )
     except (TimeoutError, ReplicationError):
         return set()  # then it is met when it is fetched
     pairs = zip(lanes, starts, strict=True)
@@ -63,7 +65,7 @@ async def settle(source: Network, lane: Lane, tail: Tail) -> None:
     places = [] if tail.batch is None else await _places(source, lane, tail)
     if len(places) == 1:
         lane.position, lane.skip = places[0], 0
-        lane.taken = lane.done = places[0], -1
+        lane.taken = lane.done = OffsetAndEpoch(places[0])
         lane.moved_to(Position(places[0], lane.counted))
         lane.remark = f"after an unclean end its position, {places[0]}, was found by content"
     elif tail.passed:
@@ -79,19 +81,20 @@ async def _places(source: Network, lane: Lane, tail: Tail) -> list[int]:
     """Return the source offsets behind each place where the batch stands."""
     try:
         (batch,) = walk(memoryview(tail.batch or b""), lane.target)
-        start = max(await source.offset_at(lane.source, -2), lane.claimed.source or 0)
+        start = await source.offset_at(lane.source, EARLIEST_TIMESTAMP)
+        start = max(start, lane.claimed.source or 0)
         search = _Search(source, lane, Wanted(batch, lane.target), tail.most, start)
         found = await search.run()
     except CorruptBatch:
         return []
     hole = start - (lane.claimed.source or 0)  # held that many records at most
-    return [after for after, seen in found if seen >= tail.least - hole]
+    return [each.end for each in found if each.seen >= tail.least - hole]
 
 
 class _Anyone(Writer):
     """Lets a lane take what it would copy, whoever would append it."""
 
-    def producer_for(self, via: Via) -> tuple[int, int] | None:
+    def producer_for(self, via: Via) -> ProducerIdAndEpoch | None:
         return self.producer
 
 
@@ -103,7 +106,7 @@ class _Search:
     most: int
     start: int  # of what the source holds; its first batch may begin before that
 
-    async def run(self) -> list[tuple[int, int]]:
+    async def run(self) -> list[Match]:
         lane = self.lane
         looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed)
         looking.queue.writer = _Anyone()

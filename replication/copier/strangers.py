@@ -83,8 +83,8 @@ class Strangers:
     async def _look(self, lane: Lane, begin: int) -> None:
         found = await self._producers(lane, begin)
         await self.registry.look_up(found)
-        me = lane.queue.writer.producer[0]  # -1 is in no registry
-        ours = {*self.registry.origins.entries, me}
+        own = lane.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
+        ours = {*self.registry.origins.entries, own}
         strangers = {who: offset for who, offset in found.items() if who not in ours}
         if strangers:
             self._tell(lane, strangers)

@@ -26,7 +26,7 @@ from replication.copier.counting import (
 from replication.copier.repeating import back_to_anchors, cannot_count, ends_of
 from replication.copier.searching import settle, without_anchor_range
 from replication.errors import ClusterRejected, FlowTaken
-from replication.model import PartitionState, TopicPartition
+from replication.model import PartitionState, ProducerIdAndEpoch, TopicPartition
 from replication.progress import claim, missing_appenders, outranks
 from replication.provenance import Origins
 from replication.state import Anchor, Claim
@@ -58,7 +58,7 @@ class Takeover:
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
     producers: Origins = field(default_factory=Origins)  # what the registry says
     _has_read: bool = False
-    plain: dict[Via, tuple[int, int]] = field(default_factory=dict)  # last producers without name
+    plain: dict[Via, ProducerIdAndEpoch] = field(default_factory=dict)  # the last unnamed ones
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
     async def read_anchors(self) -> list[Anchor]:
@@ -175,7 +175,7 @@ class Takeover:
 
     async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
-        producers: dict[str, tuple[int, int]] = {}
+        producers: dict[str, ProducerIdAndEpoch] = {}
         fenced: set[tuple[str, Lane]] = set()
         while missing := appenders_of(lanes) - fenced:
             await self._fence(missing, producers, me)
@@ -201,7 +201,7 @@ class Takeover:
     async def _fence(
         self,
         missing: AbstractSet[tuple[str, Lane]],
-        producers: dict[str, tuple[int, int]],
+        producers: dict[str, ProducerIdAndEpoch],
         me: Claimant,
     ) -> None:
         """Bar the producers with these names in these partitions.

@@ -23,6 +23,7 @@ from replication.copier.outcomes import (
 )
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
+from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -152,7 +153,7 @@ class Taking:
         if end < lane.position:
             self.suffer(lane, diverged(lane.position, end))
         else:  # what came after our position is gone; nothing that was copied is
-            lane.taken = (lane.position, epoch)
+            lane.taken = OffsetAndEpoch(lane.position, epoch)
             lane.touch()
 
     def all_wait(self, lanes: Iterable[Lane], reason: str) -> None:
@@ -179,9 +180,9 @@ async def _located(source: Network, lane: Lane) -> Trouble:
     try:
         async with asyncio.timeout(_LOCATE_S):
             end = await believed_end(source, lane.source, lane.position)
-            start = await source.offset_at(lane.source, -2)
+            start = await source.offset_at(lane.source, EARLIEST_TIMESTAMP)
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
         return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
     if start <= lane.position <= end:  # then what it could not find is our leader epoch
-        lane.taken = (lane.position, -1)
+        lane.taken = OffsetAndEpoch(lane.position)
     return out_of_range(lane.position, start, end)

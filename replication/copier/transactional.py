@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from replication.batches import TRANSACTIONAL
 from replication.copier.lane import Lane
 from replication.copier.outcomes import Remedy
-from replication.model import Mode
+from replication.copier.watched import leader_epoch_at
+from replication.model import Mode, OffsetAndEpoch, OffsetRange, ProducerIdAndEpoch, RecordsAndBytes
 
 if TYPE_CHECKING:
     from replication.copier.delays import Delays
-    from replication.copier.logs import Span
     from replication.copier.outcomes import Trouble
     from replication.copier.pieces import Piece
     from replication.model import PartitionState
@@ -27,11 +27,11 @@ class Committed(NamedTuple):
 
     acked: Position | None
     exact: bool
-    found: tuple[int, int]
+    found: RecordsAndBytes
     stuck: tuple[PartitionState, str] | None
     records: int
     bytes: int
-    done: tuple[int, int]
+    done: OffsetAndEpoch
     delays: Delays
 
 
@@ -48,7 +48,7 @@ class TransactionalLane(Lane):
     bits: ClassVar[int] = TRANSACTIONAL
     sending: bool = False  # new pieces; what was sent may be sent again until the end
     committed: Committed | None = None  # while it takes part
-    spans: list[Span] = field(default_factory=list)  # of the target, in the transaction
+    spans: list[OffsetRange] = field(default_factory=list)  # of the target, in the transaction
     failed: bool = False  # the transaction it takes part in must be aborted
     unconfirmed: bool = False  # its last transaction's markers have not been seen
 
@@ -75,7 +75,7 @@ class TransactionalLane(Lane):
         """
         return not self.queue.answers_due and self.queue.all_known
 
-    def join(self, via: Via, producer: tuple[int, int]) -> None:
+    def join(self, via: Via, producer: ProducerIdAndEpoch) -> None:
         """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
         if via != self.queue.writer.via:
             self.queue.writer.switch(via)
@@ -94,7 +94,7 @@ class TransactionalLane(Lane):
         self.sending, self.failed, self.spans = True, False, []
 
     def appended(self, piece: Piece, base: int) -> None:
-        self.spans.append((base, base + piece.count))
+        self.spans.append(OffsetRange(base, base + piece.count))
         super().appended(piece, base)
 
     @property
@@ -127,7 +127,7 @@ class TransactionalLane(Lane):
         counters.records, counters.bytes, counters.delays = was.records, was.bytes, was.delays
         self.committed, self.sending, self.failed = None, False, False
         if self.acked is not None:
-            self.position, self.skip = self.acked.source, self.found[0]
+            self.position, self.skip = self.acked.source, self.found.records
 
     def undo(self, before: Committed) -> None:
         """Go back to ``before`` a transaction that was aborted although we committed it."""
@@ -149,7 +149,7 @@ class TransactionalLane(Lane):
             mode=self.mode if was.exact else base.mode,
             records=was.records,
             bytes=was.bytes,
-            source_epoch=was.done[1] if was.done[0] == self.committed.acked.source else -1,
+            source_epoch=leader_epoch_at(was.done, self.committed.acked.source),
             timed=was.delays.records,
             age_ms=was.delays.age.told(now_ms),
             latency_ms=was.delays.latency.told(now_ms),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.producers import Producers
     from replication.copier.takeover import Takeover
     from replication.copier.transactional import JoinRequests, TransactionalLane
+    from replication.model import ProducerIdAndEpoch
     from replication.provenance import Via
     from replication.state import Anchor
 
@@ -188,7 +189,7 @@ class Transactions:
         self._members.clear()
         await self._confirm()
 
-    async def _require_whole(self, producer: tuple[int, int]) -> None:
+    async def _require_whole(self, producer: ProducerIdAndEpoch) -> None:
         """Raise _Aborted when what came between our appends is an abort of what was before it."""
         gaps = {each.target: gap for each in self._members if (gap := between(each.spans))}
         if gaps and (found := await self._confirming.aborted(producer, gaps)):

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from replication.model import PartitionState
+from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch, PartitionState
 
 if TYPE_CHECKING:
     from replication.copier.outcomes import Trouble
+
+
+def leader_epoch_at(known: OffsetAndEpoch, offset: int) -> int:
+    """Return the leader epoch of the batch before ``offset``, if that is what is ``known``."""
+    return known.epoch if known.offset == offset else NO_LEADER_EPOCH
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -21,7 +26,7 @@ class Watched:
     asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
     news: set[Any] = field(default_factory=set)  # these may need a new anchor
     leaves: bool = False  # another plan has no place for it: what is on the wire is its last
-    taken: tuple[int, int] = (0, -1)  # an offset, and the source's leader epoch of what is before
+    taken: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # the end of what was fetched
     _position: int = 0
     _state: PartitionState = PartitionState.WAITING
     _trouble: Trouble | None = None
@@ -43,8 +48,8 @@ class Watched:
 
     @property
     def last_epoch(self) -> int:
-        """Source leader epoch of what was fetched last; -1 after any jump: it is not known."""
-        return self.taken[1] if self.taken[0] == self._position else -1
+        """Source leader epoch of what was fetched last; after any jump it is not known."""
+        return leader_epoch_at(self.taken, self._position)
 
     @property
     def state(self) -> PartitionState:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import next_sequence, restamp
+from replication.model import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 from replication.provenance import BORN_HERE
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class _Stamp(NamedTuple):
     """Where a producer that rests stands in the target partition."""
 
-    producer: tuple[int, int]
+    producer: ProducerIdAndEpoch
     sequence: int
 
 
@@ -27,37 +28,37 @@ class _Stamp(NamedTuple):
 class Writer:
     """Numbers what a lane appends (A)."""
 
-    producer: tuple[int, int] = (-1, -1)  # id and epoch
+    producer: ProducerIdAndEpoch = NO_PRODUCER
     sequence: int = 0  # of the next record
     proven: bool = False  # the target has acked an append of this producer epoch
     via: Via = BORN_HERE  # of what ``producer`` appends
     _resting: dict[Via, _Stamp] = field(default_factory=dict)
 
-    def begin(self, producer: tuple[int, int]) -> None:
+    def begin(self, producer: ProducerIdAndEpoch) -> None:
         """Append as ``producer`` what was born at the source, and as nobody else."""
         self.via = BORN_HERE
         self._resting.clear()
         self.renew(producer)
 
-    def renew(self, producer: tuple[int, int]) -> None:
+    def renew(self, producer: ProducerIdAndEpoch) -> None:
         """Go on as ``producer``: sequences begin anew with every epoch."""
         self.producer, self.sequence, self.proven = producer, 0, False
 
-    def producer_for(self, via: Via) -> tuple[int, int] | None:
+    def producer_for(self, via: Via) -> ProducerIdAndEpoch | None:
         """Return the producer that appends what came by ``via``; None: there is none yet."""
         if via == self.via:
             return self.producer
         stamp = self._resting.get(via)
         return None if stamp is None else stamp.producer
 
-    def admit(self, via: Via, producer: tuple[int, int]) -> None:
+    def admit(self, via: Via, producer: ProducerIdAndEpoch) -> None:
         """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
         if via != self.via:
             self._resting[via] = _Stamp(producer, 0)
 
     def stamp(self, piece: Piece, bits: int) -> None:
         """Make ``piece`` the next append of the one who may append it; unnumbered without an id."""
-        piece.sequence = self.sequence if self.producer[0] >= 0 else -1
+        piece.sequence = NO_SEQUENCE if self.producer == NO_PRODUCER else self.sequence
         restamp(piece.batch, *self.producer, piece.sequence, bits)
         self.sequence = next_sequence(self.sequence, piece.count)
         piece.stamped = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from replication.model import Mode, PartitionState
+from replication.model import NO_LEADER_EPOCH, Mode, PartitionState
 from replication.state.stored import Record
 
 
@@ -41,7 +41,7 @@ class Anchor(Record):
     at_ms: int = 0  # wall clock of the writer
     mode: str = Mode.APPEND  # how the records up to here were copied
     isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
-    source_epoch: int = -1  # leader epoch of the last copied batch at the source; -1: not known
+    source_epoch: int = NO_LEADER_EPOCH  # of the last copied batch at the source
     lost: int = 0  # source offsets that were passed over, see Loss
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None

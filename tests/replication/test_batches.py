@@ -11,7 +11,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.batches import AbortedFilter, next_sequence, restamp, walk
+from replication.batches import AbortedFilter, AbortedTransaction, next_sequence, restamp, walk
 from replication.errors import CorruptBatch
 from replication.records import decode, reshape
 
@@ -109,6 +109,6 @@ def test_batches_of_an_aborted_transaction_are_dropped_up_to_its_marker(isolated
         + a_marker(2, 1, 0)
         + a_batch(3, [b"b"], (1, 0, 1), transactional=True)
     )
-    kept = AbortedFilter([(1, 0)] if isolated else [])
+    kept = AbortedFilter([AbortedTransaction(1, 0)] if isolated else [])
     bases = [each.base for each in walk(memoryview(data)) if kept.keeps(each)]
     assert bases == ([1, 3] if isolated else [0, 1, 3])

@@ -15,12 +15,13 @@ from replication.copier import confirming
 from replication.copier.confirming import Confirming, Stretch, between
 from replication.copier.session import FetchOptions
 from replication.copier.transactional import TransactionalLane
-from replication.model import TopicPartition
+from replication.model import OffsetRange, ProducerIdAndEpoch, TopicPartition
 from replication.progress import Position
 from replication.provenance import BORN_HERE
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
-US, OTHERS = (7, 3), (8, 0)
+US, OTHERS = ProducerIdAndEpoch(7, 3), ProducerIdAndEpoch(8, 0)
+OLD = ProducerIdAndEpoch(7, 2)
 
 
 def a_target(**logs: list[tuple]) -> MemoryCluster:
@@ -51,7 +52,7 @@ def aborted(cluster: MemoryCluster, **stretches) -> set[TopicPartition]:
         pytest.param(
             [(US, None), (OTHERS, ABORT), (OTHERS, None), (US, COMMIT)], False, id="of others"
         ),
-        pytest.param([(US, None), ((7, 2), ABORT), (US, COMMIT)], False, id="an older epoch"),
+        pytest.param([(US, None), (OLD, ABORT), (US, COMMIT)], False, id="an older epoch"),
     ],
 )
 def test_the_first_marker_of_ours_behind_what_we_appended_says_how_it_ended(entries, is_aborted):
@@ -107,13 +108,13 @@ def test_between_our_appends_no_marker_needs_to_be():
     ],
 )
 def test_what_came_between_our_appends_is_the_rest_of_the_stretch(spans, gap):
-    assert between(spans) == gap
+    assert between([OffsetRange(*each) for each in spans]) == gap
 
 
 def test_a_lane_goes_back_to_before_a_transaction_that_was_aborted_behind_its_back():
     lane = a_lane(a_start(), kind=TransactionalLane)
     lane.exact = True
-    lane.join(BORN_HERE, (OURS, 1))
+    lane.join(BORN_HERE, ProducerIdAndEpoch(OURS, 1))
     before = lane.committed
     fill(lane, 3)
     for base in (0, 1):

@@ -14,7 +14,7 @@ from lanes import LARGE, a_lane, a_start
 from memory_cluster import give
 
 from replication.copier.appending import Appending
-from replication.copier.fetch_values import Fetched, Leader
+from replication.copier.fetch_values import EpochEndOffset, Fetched, Leader
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
 from replication.copier.network import SessionLost
@@ -380,7 +380,7 @@ def test_a_log_that_went_another_way_before_our_position_is_a_truncation():
 
     def turn(source) -> None:
         if lane.position == 3:
-            source.diverging = (4, 1)
+            source.diverging = EpochEndOffset(4, 1)
 
     source = run([lane], steps=100, between=turn)
     assert lane.trouble.state is PartitionState.SOURCE_TRUNCATED
@@ -392,7 +392,8 @@ def test_a_log_that_went_another_way_after_our_position_is_none():
     lane = a_lane(a_start())
 
     def turn(source) -> None:
-        source.diverging = (4, 3) if lane.last_epoch == EPOCH and lane.position == 3 else None
+        at_three = lane.last_epoch == EPOCH and lane.position == 3
+        source.diverging = EpochEndOffset(4, 3) if at_three else None
 
     source = run([lane], steps=100, count=9, between=turn)
     assert lane.trouble is None

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry, fetch, fill
 
-from replication.batches import walk
+from replication.batches import AbortedTransaction, walk
 from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
 from replication.errors import CorruptBatch
-from replication.model import PartitionPlan, PartitionState, TopicPartition
+from replication.model import PartitionPlan, PartitionState, RecordsAndBytes, TopicPartition
 from replication.progress import OwnRecords, Position
 from replication.state import Anchor
 
@@ -44,7 +44,7 @@ def sources(draw):
             offset += size
         elif kind == "aborted":
             log += a_batch(offset, content, (20, 0, 0), transactional=True)
-            aborted.append((20, offset))
+            aborted.append(AbortedTransaction(20, offset))
             log += a_marker(offset + size, 20, 0)
             offset += size + 1
         elif kind == "marker":
@@ -68,7 +68,7 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
         own.add(batch)
     assert own.complete
     lane.skip, lane.counted = own.records, own.next_offset
-    lane.found = own.records, own.bytes
+    lane.found = RecordsAndBytes(own.records, own.bytes)
     if own.records == 0:
         lane.acked, lane.exact = Position(lane.acked.source, own.next_offset), True
     return lane

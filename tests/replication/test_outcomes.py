@@ -13,6 +13,7 @@ from replication.copier.outcomes import (
     refused_record,
     target_reset,
 )
+from replication.error_codes import ErrorCode
 from replication.model import PartitionState
 
 RETRY, SPLIT, TAKE_OVER, JUDGE = Remedy
@@ -60,7 +61,9 @@ def test_every_code_of_kafka_has_a_remedy_and_a_reason(code):
 
 
 def test_what_the_broker_says_besides_is_passed_on():
-    told = append_trouble(87, "Compacted topic cannot accept message without key")
+    told = append_trouble(
+        ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key"
+    )
     assert "Compacted topic cannot accept" in told.reason
     assert "error 4711 (so it is)" in append_trouble(4711, "so it is").reason
 
@@ -98,7 +101,7 @@ def test_a_target_that_ends_before_what_was_acked_there_was_reset():
 
 
 def test_a_single_refused_record_is_named_with_its_offset_and_could_be_skipped():
-    trouble = refused_record(append_trouble(10), 17, 20)
+    trouble = refused_record(append_trouble(ErrorCode.MESSAGE_TOO_LARGE), 17, 20)
     assert (trouble.remedy, trouble.state) == (JUDGE, PartitionState.REFUSED)
     assert "record at offset 17: it is larger than" in trouble.reason
     assert (trouble.lost, trouble.resume) == ((17, 18), 20)

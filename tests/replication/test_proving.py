@@ -12,6 +12,7 @@ from replication.copier import logs
 from replication.copier.network import Fenced, NotGranted
 from replication.copier.proving import prove
 from replication.errors import ClusterRejected
+from replication.model import ProducerIdAndEpoch
 
 
 class WithoutEpochs(MemoryCluster):
@@ -32,7 +33,7 @@ class WithoutMarkers(MemoryCluster):
 class NewIds(MemoryCluster):
     async def init_producer_id(self, transactional_id):
         self.expire(transactional_id)
-        self._producers[transactional_id] = 900 + len(self.events), -1
+        self._producers[transactional_id] = ProducerIdAndEpoch(900 + len(self.events), -1)
         return await super().init_producer_id(transactional_id)
 
 

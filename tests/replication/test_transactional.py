@@ -17,7 +17,7 @@ from replication.copier.keeping import Keeping
 from replication.copier.logs import StateLog
 from replication.copier.producer_identity import Claimant
 from replication.copier.transactional import TransactionalLane
-from replication.model import Mode
+from replication.model import Mode, ProducerIdAndEpoch
 from replication.state import anchors_topic, offsets_topic
 
 BORN, FROM_C = (), ("c",)
@@ -45,23 +45,23 @@ def send(lane: TransactionalLane) -> list[int]:
 
 def test_records_of_another_way_wait_for_another_transaction():
     lane = a_transactional_lane(LOCAL, PASSES, PASSES, LOCAL)
-    lane.join(BORN, (OURS, 1))
+    lane.join(BORN, ProducerIdAndEpoch(OURS, 1))
     assert send(lane) == [OURS]
     assert lane.turns
     assert lane.drained
     lane.commit()
     assert send(lane) == []
-    lane.join(FROM_C, (PASSING_ON, 1))
+    lane.join(FROM_C, ProducerIdAndEpoch(PASSING_ON, 1))
     assert set(send(lane)) == {PASSING_ON}
     lane.commit()
-    lane.join(BORN, (OURS, 1))
+    lane.join(BORN, ProducerIdAndEpoch(OURS, 1))
     assert send(lane) == [OURS]
     assert lane.acked.source == 4
 
 
 def test_a_new_epoch_of_a_producer_that_rested_begins_its_sequences_anew():
     lane = a_transactional_lane(PASSES)
-    lane.join(FROM_C, (PASSING_ON, 5))
+    lane.join(FROM_C, ProducerIdAndEpoch(PASSING_ON, 5))
     piece = lane.queue.next_piece()
     assert (lane.queue.writer.producer, piece.sequence) == ((PASSING_ON, 5), 0)
 
@@ -73,7 +73,7 @@ def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_commit
         takeover = SimpleNamespace(anchors=log)
         keeping = Keeping(1.0, StateLog(target, offsets_topic("A")), takeover, None, None)
         doubted, other = a_transactional_lane(LOCAL), a_transactional_lane(LOCAL)
-        doubted.join(BORN, (OURS, 1))
+        doubted.join(BORN, ProducerIdAndEpoch(OURS, 1))
         keeping.keep([doubted, other])
         await keeping.end_cleanly([doubted, other])
         return len(await StateLog(target, log.topic).read_on())
@@ -83,7 +83,7 @@ def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_commit
 
 def test_delays_count_once_their_records_are_committed():
     lane = a_transactional_lane(LOCAL)
-    lane.join(BORN, (OURS, 1))
+    lane.join(BORN, ProducerIdAndEpoch(OURS, 1))
     piece = lane.queue.next_piece()
     lane.queue.answers_due -= 1
     lane.counters.delays.note(piece, piece.timestamp + 40)

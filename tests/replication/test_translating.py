@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from replication.batches import ABORT, COMMIT, walk
+from replication.batches import ABORT, COMMIT, AbortedTransaction, walk
 from replication.copier.fetch_values import Fetched, Leader
 from replication.course import Course
-from replication.model import Mode, TopicPartition
+from replication.model import Mode, OffsetRange, TopicPartition
 from replication.offsets import marks_of
 from replication.records import decode, key_and_value
 from replication.spans import CountedLog
@@ -103,7 +103,7 @@ class Log:
         view[:] = data
         first = next((b.base for b in walk(view)), 0)
         last = max((b.last for b in walk(view)), default=0)
-        listed = [(p, a) for p, a, z in self.aborted if a <= last and z >= first]
+        listed = [AbortedTransaction(p, a) for p, a, z in self.aborted if a <= last and z >= first]
         return [self._answer(0, b"")._replace(records=view, aborted=listed)]
 
     def _answer(self, error, data):
@@ -118,7 +118,7 @@ class Copy:
     target: Log = field(default_factory=Log)
     deliverable: list[int] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)  # where each record stands
-    refused: list[tuple[int, int]] = field(default_factory=list)
+    refused: list[OffsetRange] = field(default_factory=list)
     points: dict[int, object] = field(default_factory=dict)
     done: int = 0  # deliverables that were dealt with
     me: int = OURS
@@ -167,7 +167,7 @@ class Copy:
         """Leave the next record out, as ``on.refused = skip`` does."""
         if self.done < len(self.deliverable):
             at = self.deliverable[self.done]
-            self.refused.append((at, at + 1))
+            self.refused.append(OffsetRange(at, at + 1))
             self.done += 1
             self._moved(at + 1)
 

@@ -17,7 +17,7 @@ from replication.adapters.wire.lines import COORDINATOR_MOVED, TRY_AGAIN, attemp
 from replication.copier.network import Fenced, NotGranted
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -54,29 +54,29 @@ class Coordination:
         self._call = call
         self._coordinators: dict[str, int] = {}
 
-    async def init(self, transactional_id: str) -> tuple[int, int]:
-        """Return (producer id, new epoch). Raises NotGranted where the target gives none."""
+    async def init(self, transactional_id: str) -> ProducerIdAndEpoch:
+        """Return the producer with a new epoch. Raises NotGranted where the target gives none."""
         request = InitProducerIdRequest(
             transactional_id=transactional_id,
             transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
-            producer_id=-1,
-            producer_epoch=-1,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
         )
         answer = await self._ask(transactional_id, request, 4, lambda each: {each.error_code})
-        return int(answer.producer_id), int(answer.producer_epoch)
+        return _granted(answer)
 
-    async def init_plain(self) -> tuple[int, int]:
+    async def init_plain(self) -> ProducerIdAndEpoch:
         """Return a producer id of nobody's. Raises NotGranted where not even that is given."""
         request = InitProducerIdRequest(
             transactional_id=None,
             transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
-            producer_id=-1,
-            producer_epoch=-1,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
         )
         async for _ in attempts():
             answer = await self._call(None, request, 4)
             if answer.error_code == ErrorCode.NONE:
-                return int(answer.producer_id), int(answer.producer_epoch)
+                return _granted(answer)
             if answer.error_code not in TRY_AGAIN:
                 raise _problem("asking for a producer id", {answer.error_code})
         raise ClusterUnavailable("asking for a producer id: no broker has one")
@@ -84,15 +84,15 @@ class Coordination:
     async def add(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
         """Let partitions take part; return the error codes of those that may not."""
         listed = itertools.groupby(sorted(partitions), key=lambda each: each.topic)
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
-            v3_and_below_producer_id=producer[0],
-            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
             v3_and_below_topics=[
                 _Topic(name=name, partitions=[each.partition for each in group])
                 for name, group in listed
@@ -103,11 +103,13 @@ class Coordination:
         )
         return {partition: code for partition, code in _errors(answer).items() if code}
 
-    async def end(self, transactional_id: str, producer: tuple[int, int], *, commit: bool) -> None:
+    async def end(
+        self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
+    ) -> None:
         request = EndTxnRequest(
             transactional_id=transactional_id,
-            producer_id=producer[0],
-            producer_epoch=producer[1],
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
             committed=commit,
         )
         await self._ask(transactional_id, request, 3, lambda each: {each.error_code})
@@ -166,6 +168,10 @@ class Coordination:
         self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
         self._coordinators[transactional_id] = found.node_id
         return int(found.node_id)
+
+
+def _granted(answer: Any) -> ProducerIdAndEpoch:
+    return ProducerIdAndEpoch(int(answer.producer_id), int(answer.producer_epoch))
 
 
 def _problem(doing: str, errors: set[int]) -> ClusterRejected | ClusterUnavailable:

@@ -9,7 +9,7 @@ import logging
 import socket
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka import errors as kafka_errors
 from kafka.net.connection import KafkaConnection
@@ -34,12 +34,22 @@ _REFUSALS = (
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
+class VersionRange(NamedTuple):
+    """The lowest and the highest version of a request."""
+
+    lowest: int
+    highest: int
+
+
+NO_VERSION = VersionRange(0, -1)  # of a request that a broker does not know
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """An open, authenticated connection to one broker."""
 
     sock: socket.socket
-    versions: Mapping[int, tuple[int, int]]  # api key -> (lowest, highest) that the broker knows
+    versions: Mapping[int, VersionRange]  # that the broker knows, by api key
     expires_at: float | None  # monotonic; the broker ends the SASL session then (KIP-368)
 
 
@@ -134,9 +144,10 @@ def _take_over(connection: KafkaConnection) -> Line:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _notice_silence(sock)
+    versions = connection.broker_version_data.api_versions
     lifetime_ms = connection._reauth.session_lifetime_ms
     return Line(
         sock,
-        dict(connection.broker_version_data.api_versions),
+        {key: VersionRange(*each) for key, each in versions.items()},
         time.monotonic() + lifetime_ms / 1000 if lifetime_ms else None,
     )

@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
+from replication.adapters.wire.dial import NO_VERSION
 from replication.adapters.wire.lines import CALL_S, settle
 from replication.copier.network import SessionLost
 from replication.error_codes import ErrorCode
@@ -49,7 +50,7 @@ class Asked:
         if self.options.session is not self.session:
             self.answer(None, SessionLost(f"fetching from {channel.where}: given up"))
             return
-        version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, (0, 0))[1])
+        version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, NO_VERSION).highest)
         body = framing.fetch_request(self.entries, self.options, version)
         pieces = lines.framed(framing.FETCH, version, [body])
         timeout_s = CALL_S + self.options.max_wait_ms / 1000

@@ -11,7 +11,8 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from replication.copier.fetch_values import Fetched, FetchEntry, Leader
+from replication.batches import AbortedTransaction
+from replication.copier.fetch_values import EpochEndOffset, Fetched, FetchEntry, Leader
 from replication.copier.network import Ack
 
 if TYPE_CHECKING:
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
     from replication.copier.session import FetchOptions
 
 PRODUCE, FETCH = 0, 1
+CONSUMER_REPLICA_ID = -1  # who asks is no broker
+_NO_SESSION_ID, _FINAL_EPOCH = 0, -1  # of a fetch that is part of no session (FetchMetadata.LEGACY)
+_NO_LOG_START = -1  # brokers that follow say theirs
+_ACKS_ALL = -1
 _HEAD = struct.Struct(">hhi")
 _FETCH_HEAD = struct.Struct(">iiibii")
 _ENTRY = struct.Struct(">iiqiqiB")
 _PARTITION = struct.Struct(">ihqqq")
-_ABORTED = struct.Struct(">qqB")
+_ABORTED = struct.Struct(">qqx")  # without its tags
 _PRODUCE_HEAD = struct.Struct(">hi")
 _ACK = struct.Struct(">ihqqq")
 _DIVERGING, _CURRENT_LEADER = 0, 1  # tags of a partition in a Fetch response
@@ -84,15 +89,15 @@ def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version:
     """Return a Fetch body. ``entries`` of a topic stand together."""
     session = options.session
     out = bytearray()
-    if version < 15:  # later versions carry the replica id as a tagged field, -1 by default
-        out += struct.pack(">i", -1)
+    if version < 15:  # later versions carry the replica id as a tagged field
+        out += struct.pack(">i", CONSUMER_REPLICA_ID)
     out += _FETCH_HEAD.pack(
         options.max_wait_ms,
         options.min_bytes,
         options.max_bytes,
         options.isolation,
-        session.id if session else 0,
-        session.epoch if session else -1,
+        session.id if session else _NO_SESSION_ID,
+        session.epoch if session else _FINAL_EPOCH,
     )
     topics = _by_topic(entries)
     out += uvarint(len(topics) + 1)
@@ -100,7 +105,13 @@ def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version:
         out += listed[0].topic_id + uvarint(len(listed) + 1)
         for _, partition, offset, leader_epoch, last_epoch in listed:
             out += _ENTRY.pack(
-                partition, leader_epoch, offset, last_epoch, -1, options.partition_bytes, 0
+                partition,
+                leader_epoch,
+                offset,
+                last_epoch,
+                _NO_LOG_START,
+                options.partition_bytes,
+                0,
             )
         out += _NO_TAGS
     out += _forgotten(session.forgotten if session else ())
@@ -152,7 +163,8 @@ def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]
     partition, error, high, stable, start = _PARTITION.unpack_from(frame, at)
     count, at = read_uvarint(frame, at + _PARTITION.size)
     aborted = [
-        _ABORTED.unpack_from(frame, at + number * _ABORTED.size)[:2] for number in range(count - 1)
+        AbortedTransaction(*_ABORTED.unpack_from(frame, at + number * _ABORTED.size))
+        for number in range(count - 1)
     ]
     at += max(count - 1, 0) * _ABORTED.size
     replica = int.from_bytes(frame[at : at + 4], "big", signed=True)
@@ -164,7 +176,7 @@ def _fetched(frame: memoryview, at: int, topic_id: bytes) -> tuple[Fetched, int]
     leader = tags.get(_CURRENT_LEADER)
     found = Fetched(
         *(topic_id, partition, error, high, stable, start, aborted, replica, records),
-        _EPOCH_AND_END.unpack_from(diverging) if diverging else None,
+        EpochEndOffset(*_EPOCH_AND_END.unpack_from(diverging)) if diverging else None,
         Leader(*_LEADER.unpack_from(leader)) if leader else None,
     )
     return found, at
@@ -194,7 +206,7 @@ def produce_request(
     topics = _by_topic(batches)
     pieces: list[bytes | memoryview] = []
     whose = compact(transactional_id) if transactional_id else _NULL
-    head = bytearray(whose + _PRODUCE_HEAD.pack(-1, timeout_ms) + uvarint(len(topics) + 1))
+    head = bytearray(whose + _PRODUCE_HEAD.pack(_ACKS_ALL, timeout_ms) + uvarint(len(topics) + 1))
     for listed in topics:
         head += compact(listed[0][0]) + uvarint(len(listed) + 1)
         for _, partition, batch in listed:

@@ -9,7 +9,7 @@ from kafka.protocol.consumer import OffsetCommitRequest
 
 from replication.error_codes import ErrorCode
 from replication.groups import UNSETTLED, Committed
-from replication.model import TopicPartition
+from replication.model import NO_LEADER_EPOCH, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def commit_request(action: CommitGroup) -> Any:
                     _Partition(
                         partition_index=where.partition,
                         committed_offset=position.offset,
-                        committed_leader_epoch=-1,
+                        committed_leader_epoch=NO_LEADER_EPOCH,
                         committed_metadata=position.metadata,
                     )
                     for where, position in listed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.dial import dial
+from replication.adapters.wire.dial import NO_VERSION, dial
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -98,7 +98,7 @@ class Lines:
 
     async def call(self, channel: Channel, request: Any, highest: int) -> Any:
         """Send a request of kafka-python's, in the highest version that both sides know."""
-        low, high = channel.line.versions.get(request.API_KEY, (0, -1))
+        low, high = channel.line.versions.get(request.API_KEY, NO_VERSION)
         version = min(highest, high)
         if version < low:
             raise ClusterRejected(f"{channel.where} knows no version of {request.name} that we do")

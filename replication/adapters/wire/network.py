@@ -19,7 +19,7 @@ from replication.adapters.wire.offsets import Offsets
 from replication.copier.fetch_values import Fetched, FetchEntry, Frame, Leader
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -147,29 +147,29 @@ class WireNetwork:
 
     # -- producer ids and transactions -------------------------------------------------------
 
-    async def init_producer_id(self, transactional_id: str) -> tuple[int, int]:
+    async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         return await self._coordination.init(transactional_id)
 
-    async def plain_producer_id(self) -> tuple[int, int]:
+    async def plain_producer_id(self) -> ProducerIdAndEpoch:
         return await self._coordination.init_plain()
 
     async def add_to_transaction(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
         return await self._coordination.add(transactional_id, producer, partitions)
 
     async def end_transaction(
-        self, transactional_id: str, producer: tuple[int, int], *, commit: bool
+        self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
     ) -> None:
         await self._coordination.end(transactional_id, producer, commit=commit)
 
     async def fence(
         self,
         transactional_id: str,
-        producer: tuple[int, int],
+        producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
         refused = await self.add_to_transaction(transactional_id, producer, partitions)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
+from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
 from replication.adapters.wire.lines import TRY_AGAIN, attempts
 from replication.adapters.wire.together import Together
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import NO_LEADER_EPOCH, UNKNOWN_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 
     Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version
 
-_Found = tuple[int, int]  # error code, offset
 _Topic = ListOffsetsRequest.ListOffsetsTopic
+
+
+class _Found(NamedTuple):
+    error: int
+    offset: int
 
 
 class Offsets:
@@ -72,7 +78,7 @@ class Offsets:
 def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
     by_topic = groupby(sorted(partitions), key=lambda each: each.topic)
     return ListOffsetsRequest(
-        replica_id=-1,
+        replica_id=CONSUMER_REPLICA_ID,
         isolation_level=0,
         topics=[
             _Topic(
@@ -80,7 +86,7 @@ def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
                 partitions=[
                     _Topic.ListOffsetsPartition(
                         partition_index=each.partition,
-                        current_leader_epoch=-1,
+                        current_leader_epoch=NO_LEADER_EPOCH,
                         timestamp=timestamp,
                     )
                     for each in listed
@@ -93,11 +99,9 @@ def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
 
 def _found(answer: Any, asked: Sequence[TopicPartition]) -> dict[TopicPartition, _Found]:
     told = {
-        (topic.name, each.partition_index): (int(each.error_code), int(each.offset))
+        (topic.name, each.partition_index): _Found(int(each.error_code), int(each.offset))
         for topic in answer.topics
         for each in topic.partitions
     }
-    return {
-        each: told.get((each.topic, each.partition), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
-        for each in asked
-    }
+    left_out = _Found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_OFFSET)
+    return {each: told.get((each.topic, each.partition), left_out) for each in asked}
