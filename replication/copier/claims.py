@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
-from replication.model import NO_RECORDS, Mode, OffsetAndEpoch, PartitionState
+from replication.model import NO_RECORDS, Mode, PartitionState
 from replication.progress import Position
 from replication.state import Anchor, Claim
 
@@ -30,8 +30,8 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     anchor = lane.claimed
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
-    lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
-    lane.taken = lane.done = OffsetAndEpoch(anchor.source or 0, anchor.source_epoch)
+    lane.go_on_at(anchor.source or 0, anchor.source_epoch)
+    lane.skip, lane.exact, lane.done = 0, exact, lane.fetched_to
     lane.queue.writer.begin(me.producer)
     lane.queue.unsure, lane.own = False, 1
     lane.counted, lane.found = 0, NO_RECORDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.pieces import LeaderEpochs, Piece
+from replication.copier.pieces import Piece
 from replication.errors import CorruptBatch
-from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch
+from replication.model import NO_LEADER_EPOCH
 from replication.progress import Position
 from replication.provenance import BORN_HERE
 from replication.records import reshape
@@ -43,12 +43,12 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
             break  # it is fetched again when there is one
         at, before, epoch = lane.position, lane.last_epoch, batch.leader_epoch
         piece = None if via is None else _piece(lane, batch, frame, via)
-        lane.position = batch.last + 1
-        lane.taken = OffsetAndEpoch(lane.position, epoch)
+        lane.go_on_at(batch.last + 1, epoch)
         if piece is None:
             pass_over(lane)
         else:
-            piece.epochs = LeaderEpochs(before if piece.before == at else NO_LEADER_EPOCH, epoch)
+            piece.epoch_before = before if piece.before == at else NO_LEADER_EPOCH
+            piece.epoch_after = epoch
             piece.fetched_ms = now_ms
             lane.queue.waiting.append(piece)
             queued += len(piece.batch)
@@ -61,10 +61,9 @@ def pass_over(lane: Lane) -> None:
         return  # the anchor stays until counting has been used up
     last = lane.queue.last
     if last is not None:
-        last.after = lane.position
-        last.epochs = last.epochs._replace(after=lane.last_epoch)
+        last.after, last.epoch_after = lane.position, lane.last_epoch
     elif lane.acked is not None:
-        lane.done = lane.taken
+        lane.done = lane.fetched_to
         lane.moved_to(Position(lane.position, max(lane.acked.target, lane.counted)))
 
 

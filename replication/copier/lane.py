@@ -56,7 +56,7 @@ class Lane(Watched):
     remark: str = ""  # for people, while it is RUNNING and nothing holds it back
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     source_end: int = 0  # of what the source lets us read, as last heard
-    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``taken``, for what is acked
+    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``fetched_to``, for what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
     course: Course = field(init=False)  # of anchors, from which offsets are translated
@@ -106,11 +106,14 @@ class Lane(Watched):
 
     def appended(self, piece: Piece, base: int) -> None:
         """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
-        for done in self.queue.acked(piece, base):
-            self.done = OffsetAndEpoch(done.after, done.epochs.after)
-            self.moved_to(Position(done.after, (done.base or 0) + done.count))
-            self.counters.add(done)
-            done.let_go()
+        done = self.queue.acked(piece, base)
+        for each in done:
+            self.counters.add(each)
+            each.let_go()
+        if done:
+            last = done[-1]
+            self.done = OffsetAndEpoch(last.after, last.epoch_after)
+            self.moved_to(Position(last.after, (last.base or 0) + last.count))
 
     def moved_to(self, to: Position) -> None:
         """Take an exact position. What was counted is behind it, and whatever was stuck as well.
@@ -135,8 +138,7 @@ class Lane(Watched):
         """
         self.trouble, self.retry_at = None, until
         if (first := self.queue.back_off()) is not None:
-            self.position = first.before
-            self.taken = OffsetAndEpoch(first.before, first.epochs.before)
+            self.go_on_at(first.before, first.epoch_before)
 
     def forget(self) -> None:
         """Drop what is queued and on the wire. Only when no answer is due."""

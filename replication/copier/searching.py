@@ -20,7 +20,7 @@ from replication.copier.lane import Lane
 from replication.copier.session import FetchOptions
 from replication.copier.writer import Writer
 from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
-from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch, PartitionState, ProducerIdAndEpoch
+from replication.model import EARLIEST_TIMESTAMP, PartitionState, ProducerIdAndEpoch
 from replication.progress import Position
 from replication.records import decode
 
@@ -64,8 +64,8 @@ async def settle(source: Network, lane: Lane, tail: Tail) -> None:
     """
     places = [] if tail.batch is None else await _places(source, lane, tail)
     if len(places) == 1:
-        lane.position, lane.skip = places[0], 0
-        lane.taken = lane.done = OffsetAndEpoch(places[0])
+        lane.go_on_at(places[0])
+        lane.skip, lane.done = 0, lane.fetched_to
         lane.moved_to(Position(places[0], lane.counted))
         lane.remark = f"after an unclean end its position, {places[0]}, was found by content"
     elif tail.passed:

@@ -23,7 +23,7 @@ from replication.copier.outcomes import (
 )
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
-from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch
+from replication.model import EARLIEST_TIMESTAMP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,8 +153,7 @@ class Taking:
         if end < lane.position:
             self.suffer(lane, diverged(lane.position, end))
         else:  # what came after our position is gone; nothing that was copied is
-            lane.taken = OffsetAndEpoch(lane.position, epoch)
-            lane.touch()
+            lane.go_on_at(lane.position, epoch)
 
     def all_wait(self, lanes: Iterable[Lane], reason: str) -> None:
         """Hold ``lanes`` back: the broker did not answer. A replica near us is left for good."""
@@ -184,5 +183,5 @@ async def _located(source: Network, lane: Lane) -> Trouble:
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
         return Trouble(Remedy.RETRY, str(problem) or "the source does not say what it holds")
     if start <= lane.position <= end:  # then what it could not find is our leader epoch
-        lane.taken = OffsetAndEpoch(lane.position)
+        lane.go_on_at(lane.position)
     return out_of_range(lane.position, start, end)
