@@ -14,15 +14,14 @@ log, so of two appenders one sees the other's claim: the later one fences the ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
-
-from replication.model import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from replication.batches import Batch
+    from replication.copier.producer_identity import Claimant
     from replication.state import Anchor
 
 
@@ -31,31 +30,6 @@ class Position(NamedTuple):
 
     source: int
     target: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claimant:
-    """Who wants to append: a unit, its producer, and the driver it works for."""
-
-    transactional_id: str
-    producer_id: int
-    epoch: int
-    generation: int
-
-    @property
-    def producer(self) -> ProducerIdAndEpoch:
-        """What batches carry."""
-        return ProducerIdAndEpoch(self.producer_id, self.epoch)
-
-    @property
-    def fences(self) -> bool:
-        """Whether it can bar former appenders, and be barred: it has a transactional id."""
-        return bool(self.transactional_id)
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Order among claimants of one transactional id: a newer driver, then a newer epoch."""
-        return self.generation, self.epoch
 
 
 def claim(previous: Anchor, me: Claimant) -> Anchor:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
+from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
@@ -17,7 +18,8 @@ from replication.records import decode
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
 
-    from replication.copier.network import Fetched, Network
+    from replication.copier.fetch_values import Fetched
+    from replication.copier.network import Network
     from replication.model import TopicPartition
 
 _LINE = "offsets"  # of the connections to a broker: nobody else waits on it

@@ -7,9 +7,9 @@ from functools import partial
 from batch_bytes import a_batch, a_marker
 
 from replication.batches import walk
+from replication.copier.fetch_values import Fetched, Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import Fetched, Frame
 from replication.copier.outcomes import stuck_as
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.progress import Position
@@ -65,9 +65,9 @@ def a_lane(anchor: Anchor, epoch: int = 1, kind: type[Lane] = Lane) -> Lane:
     lane = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
     lane.position = lane.acked.source
-    lane.writer.producer = (OURS, epoch)
+    lane.queue.writer.producer = (OURS, epoch)
     lane.state = PartitionState.RUNNING
-    lane.records, lane.bytes = anchor.records, anchor.bytes
+    lane.counters.records, lane.counters.bytes = anchor.records, anchor.bytes
     lane.stuck = stuck_as(anchor)
     return lane
 
@@ -78,7 +78,7 @@ def by_registry(lane: Lane, epoch: int = 1) -> Lane:
     origins.learn(REGISTRY)
     lane.passage = partial(origins.passage, rule=Rule("b"))
     lane.name_appender("x~c", PASSING_ON)
-    lane.writer.admit(("c",), (PASSING_ON, epoch))
+    lane.queue.writer.admit(("c",), (PASSING_ON, epoch))
     return lane
 
 

@@ -14,7 +14,8 @@ from functools import partial
 from batch_bytes import a_marker
 
 from replication.batches import ABORT, COMMIT, walk
-from replication.copier.network import Ack, Fenced, Fetched, Leader
+from replication.copier.fetch_values import Fetched, Leader
+from replication.copier.network import Ack, Fenced
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition

@@ -4,27 +4,30 @@
 ``spec``                                      what a unit is told, and what it reports
 ``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
 ``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
+``engine``                                    the parts that copy for a unit, put together
 ``takeover``, ``claims``, ``counting``, ``searching``  fence markers, counting (B, C, F, G, S, T)
-``lane``, ``intake``, ``writer``, ``watched``, ``pieces``
+``lane``, ``intake``, ``writer``, ``watched``, ``pieces``, ``produce_queue``, ``copy_counters``
                                               one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
-``readers``, ``fetching``, ``taking``, ``locating``, ``session``, ``wishes``, ``pace``, ``thrift``,
-``replicas``, ``frames``
+``readers``, ``fetching``, ``taking``, ``wishes``, ``pace``, ``replicas``, ``frames``
                                               what is read, from whom, how fast, into what
 ``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``proving``                                   whether a target fences at all (A, B)
-``tending``, ``judging``, ``letters``, ``strangers``  remedies, policies, losses, who else writes
+``tending``, ``recovery_queue``               leaders, fetchers, and help for who needs it
+``judging``, ``letters``, ``strangers``       policies, losses, who else writes
 ``changing``                                  another plan for a unit that copies on
-``registry``, ``forwarding``, ``claimants``   which batches are copies, who passes them on (P1, P3)
+``registry``, ``producers``, ``claimants``    which batches are copies, who passes them on (P1, P3)
 ``keeping``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
 ``logs``, ``deciding``                        the state topics, over the unit's own connections
-``network``                                   what all this asks of a cluster; see ``adapters.wire``
+``network``, ``session``, ``fetch_values``, ``producer_identity``
+                                              what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 
-Invariants are stated where they are kept: A in ``appending``, B, F, G, T in ``takeover``, C and D
-in ``replication.progress``, H in ``term``, E below.
+Invariants are stated where they are kept: A in ``appending``, B, F, G, R, T in ``takeover``, C and
+D in ``replication.progress``, H in ``term``, P1 to P3 in ``replication.provenance``, S in
+``searching``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a
    marker or aborted, never for what the target holds. A change of isolation or naming begins with

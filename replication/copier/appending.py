@@ -24,11 +24,14 @@ from replication.copier.outcomes import (
 from replication.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from replication.copier.lane import Lane
     from replication.copier.network import Ack, Network
     from replication.copier.pieces import Piece
+    from replication.copier.recovery_queue import RecoveryQueue
+    from replication.copier.strangers import AppendGaps
+    from replication.copier.transactional import JoinRequests
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request
@@ -42,13 +45,13 @@ class Appending:
     """All sending of a unit. ``lead`` says which broker leads each lane's target partition."""
 
     network: Network
-    on_trouble: Callable[[Lane], None] = lambda _: None  # a lane needs help; no answer is due
-    on_held: Callable[[Lane], None] = lambda _: None  # it has something that it may not send yet
+    recoveries: RecoveryQueue
+    gaps: AppendGaps
+    joins: JoinRequests | None = None  # None: records are appended outside transactions
     transactional_id: str = ""  # everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
     acked: int = 0  # bytes since ``much`` was cleared
     much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
-    on_gap: Callable[[Lane, int], None] = lambda _lane, _from: None  # somebody came between
     lead: dict[Lane, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
@@ -60,8 +63,14 @@ class Appending:
         node = self.lead.get(lane)
         if node is not None and lane.sends:
             self._ready[node][lane] = None
-        elif lane.waiting:
-            self.on_held(lane)
+        elif self.joins is not None and lane.queue.waiting:
+            self.joins.ask(lane)
+
+    def offer_all(self, lanes: Iterable[Lane]) -> None:
+        """Send what ``lanes`` have, as far as it may be sent."""
+        for lane in lanes:
+            self.offer(lane)
+        self.pump()
 
     def pump(self) -> None:
         """Send as much as may be open."""
@@ -77,7 +86,7 @@ class Appending:
             del ready[lane]
             if not lane.sends or self.lead.get(lane) != node:
                 continue
-            piece = lane.next_piece()
+            piece = lane.queue.next_piece()
             chosen.append((lane, piece))
             size += len(piece.batch)
             if lane.sends:
@@ -106,7 +115,7 @@ class Appending:
         self._open[node] -= 1
         by_partition = {(each.topic, each.partition): each for each in acks or ()}
         for lane, piece in sent:
-            lane.answers_due -= 1
+            lane.queue.answers_due -= 1
             ack = by_partition.get((lane.target.topic, lane.target.partition))
             if ack is None:
                 lane.suffer(
@@ -126,10 +135,10 @@ class Appending:
             return
         self._failures.pop(lane, None)
         expected = lane.acked.target if lane.acked and lane.exact else base
-        if base > expected and lane.on_wire[0] is piece:
-            self.on_gap(lane, expected)
+        if base > expected and lane.queue.on_wire[0] is piece:
+            self.gaps.note(lane, expected)
         self.acked += len(piece.batch)
-        lane.delays.note(piece, int(time.time() * 1000))
+        lane.counters.delays.note(piece, int(time.time() * 1000))
         if self.acked >= _MUCH:
             self.much.set()
         lane.appended(piece, base)
@@ -137,13 +146,13 @@ class Appending:
 
     def _refused(self, lane: Lane, piece: Piece, ack: Ack) -> None:
         trouble = append_trouble(ack.error, ack.message)
-        held_up = lane.trouble is not None and lane.on_wire[0] is not piece
+        held_up = lane.trouble is not None and lane.queue.on_wire[0] is not piece
         says_no = trouble.remedy in {Remedy.SPLIT, Remedy.JUDGE}
         piece.denied = says_no or (held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         if held_up and piece.denied:
             return  # the batch before it is dealt with first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
-            lane.largest = len(piece.batch) - 1
+            lane.queue.largest = len(piece.batch) - 1
         if trouble.remedy is Remedy.SPLIT and piece.count == 1:
             trouble = refused_record(trouble, piece.before, piece.after)
         lane.suffer(trouble)
@@ -152,7 +161,7 @@ class Appending:
         """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
         if lane.trouble is None:
             self.offer(lane)
-        elif lane.answers_due == 0:
+        elif lane.queue.answers_due == 0:
             if lane.trouble.remedy is Remedy.SPLIT and split_refused(lane):
                 self.offer(lane)
                 return
@@ -161,4 +170,4 @@ class Appending:
                 self._failures[lane] += 1
                 pause = min(_BACK_OFF_S * 2 ** (self._failures[lane] - 1), _BACK_OFF_MOST_S)
                 lane.back_off(time.monotonic() + pause)
-            self.on_trouble(lane)
+            self.recoveries.add(lane)

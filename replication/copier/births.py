@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
 from replication.copier.registry import SourceRegistry
+from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP

@@ -18,8 +18,10 @@ from replication.model import Mode, PartitionState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replication.copier.ends import Clusters
     from replication.copier.keeping import Keeping
     from replication.copier.lane import Lane
+    from replication.copier.producers import Producers
     from replication.copier.spec import UnitSpec
     from replication.copier.tending import Tending
     from replication.model import PartitionPlan
@@ -56,6 +58,8 @@ def _is_as_planned(lane: Lane) -> bool:
 class Changing:
     """Carries changes out for one unit."""
 
+    ends: Clusters
+    producers: Producers
     tending: Tending
     keeping: Keeping
 
@@ -63,7 +67,7 @@ class Changing:
         """Copy ``lanes`` no more, and say so in their anchors."""
         self.tending.let_go(lanes)
         await self.keeping.drain(lanes)  # before what waits is dropped, for it may be on the wire
-        if any(each.answers_due for each in lanes):
+        if any(each.queue.answers_due for each in lanes):
             # What is on the wire lies in buffers that others would fill: all begin anew instead.
             raise ClusterUnavailable("the target does not answer requests in flight")
         for lane in lanes:
@@ -76,17 +80,17 @@ class Changing:
 
         Raises ClusterUnavailable when they would have to be copied in another way than the others.
         """
-        ends, spec = self.tending.ends, replace(spec, partitions=tuple(plans))
+        ends, spec = self.ends, replace(spec, partitions=tuple(plans))
         await learn(spec, ends)
-        await ends.takeover.heed(self.tending.lanes, self.tending.me)  # reads on as well
+        await self.producers.read_new_claims()
         for each in plans:
             known = ends.takeover.seen.get(each.source)
             if known is not None and is_bound(known) and known.isolation != spec.copying.isolation:
                 raise ClusterUnavailable(f"{each.source}: must be counted as {known.isolation}")
-        await self.tending.renew()
-        if self.tending.me.fences is (spec.copying.delivery == Mode.AT_LEAST_ONCE):
+        await self.producers.renew()
+        if self.producers.me.fences is (spec.copying.delivery == Mode.AT_LEAST_ONCE):
             raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants different ACLs")
-        lanes, counted = await take_lanes(spec, ends, self.tending.me)
+        lanes, counted = await take_lanes(spec, ends, self.producers.me)
         self.tending.takeovers += counted
         return lanes
 

@@ -10,10 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 from replication.copier.network import NotGranted
+from replication.copier.producer_identity import Claimant
 from replication.copier.repeating import plain_claimant
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER, Mode
-from replication.progress import Claimant
 from replication.provenance import BORN_HERE, onward
 from replication.state import ProducerEntry
 

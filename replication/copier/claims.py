@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.copier.delays import Delays
 from replication.copier.outcomes import Remedy, Trouble, stuck_as
 from replication.course import Course
-from replication.model import NO_RECORDS, Mode, OffsetAndEpoch, PartitionState
-from replication.progress import Claimant, Position
+from replication.model import NO_RECORDS, Mode, PartitionState
+from replication.progress import Position
 from replication.state import Anchor, Claim
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
 
 _COUNTING = Trouble(Remedy.TAKE_OVER, "counting the copies on the target")
 _POSITION = (
@@ -30,13 +30,12 @@ def begin(lane: Lane, me: Claimant, *, exact: bool) -> None:
     anchor = lane.claimed
     lane.forget()
     lane.acked = Position(anchor.source or 0, anchor.target or 0)
-    lane.position, lane.skip, lane.exact = anchor.source or 0, 0, exact
-    lane.taken = lane.done = OffsetAndEpoch(anchor.source or 0, anchor.source_epoch)
-    lane.writer.begin(me.producer)
-    lane.unsure, lane.own = False, 1
+    lane.go_on_at(anchor.source or 0, anchor.source_epoch)
+    lane.skip, lane.exact, lane.done = 0, exact, lane.fetched_to
+    lane.queue.writer.begin(me.producer)
+    lane.queue.unsure, lane.own = False, 1
     lane.counted, lane.found = 0, NO_RECORDS
-    lane.records, lane.bytes, lane.lost = anchor.records, anchor.bytes, anchor.lost
-    lane.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
+    lane.counters.go_on_from(anchor)
     lane.state, lane.reason = PartitionState.RUNNING, ""
     lane.stuck = stuck_as(anchor)
     lane.course = Course.of(anchor)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.fetch_values import FetchEntry, Frame
+from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.markers import find_marker
@@ -24,8 +25,9 @@ from replication.model import OffsetRange
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from replication.copier.fetch_values import Fetched, FetchKey
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchKey, Network
+    from replication.copier.network import Network
     from replication.copier.transactional import Committed, TransactionalLane
     from replication.model import ProducerIdAndEpoch, TopicPartition
     from replication.state import Anchor

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.copier.disbelief import believed_end
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.fetch_values import FetchEntry, Frame
 from replication.copier.repeating import cannot_count
 from replication.copier.searching import Tail
+from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 from replication.model import (

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.locating import locate
 from replication.copier.network import SessionLost
-from replication.copier.taking import Taking
-from replication.copier.thrift import Thrift
-from replication.error_codes import ErrorCode
+from replication.copier.pace import Thrift
+from replication.copier.taking import Taking, locate
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replication.copier.fetch_values import Fetched, Frame
+    from replication.copier.intake import News
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchOptions, Frame
-    from replication.copier.taking import News, Shared
+    from replication.copier.session import FetchOptions
+    from replication.copier.taking import Shared
     from replication.copier.wishes import Wishes
 
 _SMALL_FETCH = 64 << 10  # below this the source is not behind
@@ -132,7 +132,7 @@ class Fetching:
             return
         try:
             news = self._news(found)
-            if self.shared.ready(news):
+            if self.shared.producers.ready(news):
                 self._take_all(found, news, frame)
             else:
                 stopped.set_result(_Stop((frame, found)))
@@ -145,7 +145,7 @@ class Fetching:
         A lane that only now wants its part was not asked for: its part comes again (P1).
         """
         news = self._news(found)
-        await self.shared.prepare(news)
+        await self.shared.producers.prepare(news)
         asked = {lane for lane, _ in news}
         return [(lane, each) for lane, each in self._news(found) if lane in asked]
 
@@ -156,22 +156,22 @@ class Fetching:
         """
         now = time.monotonic()
         self.shared.pace.spend(sum(len(each.records) for each in found), now)
-        size = sum(self._taking.take(lane, each, frame) for lane, each in news)
-        queued = [lane for lane, each in news if each.records]
-        for lane in queued:
-            self.wishes.served(lane)
-        outside = [
-            lane
-            for lane, each in news
-            if each.error == ErrorCode.OFFSET_OUT_OF_RANGE and lane in self.wishes.lanes
-        ]
+        size, queued, outside = 0, [], []
+        for lane, each in news:
+            taken, is_outside = self._taking.take(lane, each, frame)
+            size += taken
+            if each.records:
+                queued.append(lane)
+                self.wishes.served(lane)
+            if is_outside and lane in self.wishes.lanes:
+                outside.append(lane)
         self._frame = None
         try:
             if size >= _SMALL_FETCH and not outside:
                 under_way = self._follow()
-                self.shared.on_queued(queued)
+                self.shared.sender.offer_all(queued)
             else:
-                self.shared.on_queued(queued)
+                self.shared.sender.offer_all(queued)
                 under_way = not outside and (self._rests(size, now) or self._follow())
         finally:
             frame.release()

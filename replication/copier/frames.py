@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
-from replication.copier.network import Frame
+from replication.copier.fetch_values import Frame
 
 _LARGEST_FETCH = 8 << 20
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.batches import AbortedFilter, Batch, walk
-from replication.copier.pieces import LeaderEpochs, Piece
+from replication.copier.pieces import Piece
 from replication.errors import CorruptBatch
-from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch
+from replication.model import NO_LEADER_EPOCH
 from replication.progress import Position
 from replication.provenance import BORN_HERE
 from replication.records import reshape
 
 if TYPE_CHECKING:
+    from replication.copier.fetch_values import Fetched, Frame
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, Frame
     from replication.provenance import Via
+
+    News = tuple[Lane, Fetched]  # what a broker answered for a partition that still wants it
 
 
 def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
@@ -37,18 +39,18 @@ def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
                 f"in a log that ends at {fetched.high_watermark}"
             )
         via = _via(lane, batch) if aborted.keeps(batch) and batch.count else None
-        if via and lane.writer.producer_for(via) is None:
+        if via and lane.queue.writer.producer_for(via) is None:
             break  # it is fetched again when there is one
         at, before, epoch = lane.position, lane.last_epoch, batch.leader_epoch
         piece = None if via is None else _piece(lane, batch, frame, via)
-        lane.position = batch.last + 1
-        lane.taken = OffsetAndEpoch(lane.position, epoch)
+        lane.go_on_at(batch.last + 1, epoch)
         if piece is None:
             pass_over(lane)
         else:
-            piece.epochs = LeaderEpochs(before if piece.before == at else NO_LEADER_EPOCH, epoch)
+            piece.epoch_before = before if piece.before == at else NO_LEADER_EPOCH
+            piece.epoch_after = epoch
             piece.fetched_ms = now_ms
-            lane.waiting.append(piece)
+            lane.queue.waiting.append(piece)
             queued += len(piece.batch)
     return queued
 
@@ -57,12 +59,11 @@ def pass_over(lane: Lane) -> None:
     """Note that what was fetched last needs no append: markers, aborted, already there."""
     if lane.skip:
         return  # the anchor stays until counting has been used up
-    last = lane.waiting[-1] if lane.waiting else lane.on_wire[-1] if lane.on_wire else None
+    last = lane.queue.last
     if last is not None:
-        last.after = lane.position
-        last.epochs = last.epochs._replace(after=lane.last_epoch)
+        last.after, last.epoch_after = lane.position, lane.last_epoch
     elif lane.acked is not None:
-        lane.done = lane.taken
+        lane.done = lane.fetched_to
         lane.moved_to(Position(lane.position, max(lane.acked.target, lane.counted)))
 
 

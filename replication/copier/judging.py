@@ -42,14 +42,14 @@ class Judge:
         if choice == STOP or trouble.resume is None or trouble.lost is None:
             lane.park(trouble.state, trouble.reason)
             return
-        if not lane.settled:
+        if not lane.queue.settled:
             lane.trouble = Trouble(Remedy.TAKE_OVER, trouble.reason)
             return
         if trouble.state is PartitionState.REFUSED:
             await self._skip(lane, trouble)
         else:
             await self.anchors.append([loss_of(lane, trouble)])
-            lane.lost += _count(trouble)
+            lane.counters.lost += _count(trouble)
             forward = trouble.resume >= lane.position
             (jump if forward else go_back)(lane, trouble.resume)
         lane.trouble = None
@@ -60,13 +60,13 @@ class Judge:
         The anchor is past it before anything else is appended: a later takeover counts records
         that are on the target, and this one is not (C).
         """
-        to, lost = without_refused(lane), lane.lost + _count(trouble)
+        to, lost = without_refused(lane), lane.counters.lost + _count(trouble)
         await self.letters.send(lane, trouble.reason)
         now = int(time.time() * 1000)
         anchor = replace(lane.anchor(now), source=to.source, target=to.target, lost=lost)
         await self.anchors.append([loss_of(lane, trouble), anchor])
         drop_refused(lane)
-        lane.lost = lost
+        lane.counters.lost = lost
 
 
 def loss_of(lane: Lane, trouble: Trouble) -> Loss:

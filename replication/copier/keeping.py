@@ -8,16 +8,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.logs import StateLog
 from replication.copier.network import Fenced
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.state import offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from replication.copier.appending import Appending
     from replication.copier.lane import Lane
-    from replication.copier.tending import Tending
+    from replication.copier.logs import StateLog
+    from replication.copier.producers import Producers
+    from replication.copier.takeover import Takeover
     from replication.state import Anchor
 
 _DRAIN_S = 5.0  # how long a clean end waits for the last answers
@@ -28,16 +29,18 @@ _FEW = 100  # lanes
 
 @dataclass(slots=True)
 class Keeping:
-    """Writes the anchors of the lanes that ``tending`` looks after."""
+    """Writes anchors every ``every_s`` seconds, or when a takeover would have much to count.
 
-    tending: Tending
+    ``points`` is the log of offset points, from which offsets are translated.
+    """
+
+    every_s: float
+    points: StateLog
+    takeover: Takeover
+    producers: Producers
+    sender: Appending
     news: set[Lane] = field(default_factory=set)  # lanes whose anchors may be out of date
     _written: dict[Lane, Anchor] = field(default_factory=dict)
-    _points: StateLog = field(init=False)
-
-    def __post_init__(self) -> None:
-        topic = offsets_topic(self.tending.spec.source_alias)
-        self._points = StateLog(self.tending.ends.target, topic)
 
     def keep(self, lanes: Collection[Lane]) -> None:
         """Write the anchors of ``lanes`` too from now on."""
@@ -58,16 +61,16 @@ class Keeping:
 
     async def run(self) -> None:
         """Write anchors of lanes that moved, about every second (D)."""
-        turn, appending = self.tending.ends.takeover.turn, self.tending.appending
+        turn = self.takeover.turn
         while True:
-            appending.acked = 0
-            appending.much.clear()
+            self.sender.acked = 0
+            self.sender.much.clear()
             try:
                 async with turn:
                     await self._write(list(self.news))
             except Fenced:  # by a sister unit that took over what was ours before, or by a driver
                 async with turn:
-                    await self.tending.renew()
+                    await self.producers.renew()
             await self._pause()
 
     async def _pause(self) -> None:
@@ -75,10 +78,9 @@ class Keeping:
 
         Not sooner when there are many of them, for then it is little of each partition.
         """
-        every_s = self.tending.spec.anchor_every_s
-        due = time.monotonic() + every_s
+        due = time.monotonic() + self.every_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.tending.appending.much.wait(), every_s)
+            await asyncio.wait_for(self.sender.much.wait(), self.every_s)
         if len(self.news) > _FEW:
             await asyncio.sleep(due - time.monotonic())
 
@@ -99,7 +101,7 @@ class Keeping:
         }
         try:
             await self._write_points(looked)
-            await self.tending.ends.takeover.anchors.append(list(moved.values()))
+            await self.takeover.anchors.append(list(moved.values()))
         except BaseException as problem:
             self.news.update(looked)
             if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
@@ -111,7 +113,7 @@ class Keeping:
     async def _write_points(self, lanes: Iterable[Lane]) -> None:
         """Write where offsets leave the straight, before anchors that count on it."""
         courses = [each.course for each in lanes if each.course.pending]
-        await self._points.append([point for each in courses for point in each.pending])
+        await self.points.append([point for each in courses for point in each.pending])
         for each in courses:
             each.pending.clear()
 
@@ -119,7 +121,7 @@ class Keeping:
         """Wait for the answers that are due, but not for ever."""
         deadline = time.monotonic() + _DRAIN_S
         while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.answers_due for each in lanes) and time.monotonic() < deadline
+            any(each.queue.answers_due for each in lanes) and time.monotonic() < deadline
         ):
             await asyncio.sleep(_LOOK_S)
 
@@ -135,7 +137,7 @@ class Keeping:
                 try:
                     await self._write(lanes, clean=True)
                 except Fenced:
-                    await self.tending.renew()
+                    await self.producers.renew()
                     await self._write(lanes, clean=True)
 
 

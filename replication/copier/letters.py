@@ -27,7 +27,7 @@ class DeadLetters:
         """Write the refused record in front of ``lane``. Raises as StateLog.append_batch."""
         if self.log is None:
             return
-        piece = lane.on_wire[0]
+        piece = lane.queue.on_wire[0]
         (record,) = decode(next(walk(piece.batch, lane.source)), lane.source)
         await self.log.append_batch(encode([letter(record, lane, reason)]))
 
@@ -38,7 +38,7 @@ def letter(record: Record, lane: Lane, reason: str) -> Record:
         ("isthmus.flow", lane.flow.encode()),
         ("isthmus.topic", lane.source.topic.encode()),
         ("isthmus.partition", b"%d" % lane.source.partition),
-        ("isthmus.offset", b"%d" % lane.on_wire[0].before),
+        ("isthmus.offset", b"%d" % lane.queue.on_wire[0].before),
         ("isthmus.reason", reason.encode()),
     ]
     return replace(record, rest=with_headers(record.rest, told))

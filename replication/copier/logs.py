@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from replication.batches import TRANSACTIONAL, Batch, next_sequence, restamp, walk
 from replication.copier.deciding import Deciding, Found
-from replication.copier.network import Fenced, FetchOptions, NotGranted, Reading
+from replication.copier.network import Fenced, NotGranted, Reading
+from replication.copier.session import FetchOptions
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.markers import is_commit
@@ -30,8 +31,9 @@ from replication.state import Stored, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from replication.copier.network import Ack, Fetched, Network
-    from replication.progress import Claimant
+    from replication.copier.fetch_values import Fetched
+    from replication.copier.network import Ack, Network
+    from replication.copier.producer_identity import Claimant
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered

@@ -23,38 +23,28 @@ def split_refused(lane: Lane) -> bool:
 
     Only when no answer is due.
     """
-    refused = lane.on_wire[0]
-    if not lane.settled or not refused.denied or refused.count == 1:
+    refused = lane.queue.on_wire[0]
+    if not lane.queue.settled or not refused.denied or refused.count == 1:
         reason = lane.trouble.reason if lane.trouble else ""
         lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
         return False
-    take_back(lane)
-    lane.waiting.extendleft(reversed(halves(lane.waiting.popleft(), lane.source)))
+    lane.queue.take_back()
+    lane.queue.waiting.extendleft(reversed(halves(lane.queue.waiting.popleft(), lane.source)))
     lane.trouble = None
     return True
-
-
-def take_back(lane: Lane) -> None:
-    """Move what is on the wire back to what waits. Only when it surely did not land."""
-    if lane.on_wire:
-        lane.writer.sequence = lane.on_wire[0].sequence
-    lane.waiting.extendleft(reversed(lane.on_wire))
-    lane.on_wire.clear()
-    for piece in lane.waiting:
-        piece.stamped = piece.denied = False
 
 
 def without_refused(lane: Lane) -> Position:
     """Return the position behind the refused record in front; nothing is changed."""
     at = lane.acked or Position(0, 0)
-    return Position(lane.on_wire[0].after, max(at.target, lane.counted))
+    return Position(lane.queue.on_wire[0].after, max(at.target, lane.counted))
 
 
 def drop_refused(lane: Lane) -> None:
     """Leave the refused record in front out; what follows is sent next."""
     to = without_refused(lane)
-    take_back(lane)
-    lane.waiting.popleft().let_go()
+    lane.queue.take_back()
+    lane.queue.waiting.popleft().let_go()
     lane.moved_to(to)
 
 

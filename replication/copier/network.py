@@ -1,22 +1,21 @@
-"""What the append engine asks of a cluster. ``replication.adapters.wire`` implements it."""
+"""What the core asks of a cluster's brokers. ``replication.adapters.wire`` implements it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from replication.batches import refuse_legacy
+from replication.copier.fetch_values import FetchEntry, Frame
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import NO_LEADER_EPOCH, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.batches import AbortedTransaction, LegacyFormats
-    from replication.copier.session import FetchSession
-    from replication.model import TopicPartition
+    from replication.copier.fetch_values import Fetched, Leader
+    from replication.copier.session import FetchOptions
+    from replication.model import ProducerIdAndEpoch, TopicPartition
 
-    FetchAnswer = Callable[[list["Fetched"] | None, Exception | None], None]
+    FetchAnswer = Callable[[list[Fetched] | None, Exception | None], None]
 
 
 class Fenced(ClusterRejected):
@@ -31,64 +30,6 @@ class SessionLost(ClusterUnavailable):
     """The broker has no such fetch session any more: begin a new one."""
 
 
-FetchKey = tuple[bytes, int]  # topic id and number of a partition
-
-
-class FetchEntry(NamedTuple):
-    """One partition to fetch from, by topic id, so that a re-created topic is no match."""
-
-    topic_id: bytes  # 16 bytes
-    partition: int
-    offset: int
-    leader_epoch: int = NO_LEADER_EPOCH  # that we know of
-    last_epoch: int = NO_LEADER_EPOCH  # of the batch before ``offset``
-
-
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
-    """How to ask for data; see Kafka's FetchRequest."""
-
-    max_wait_ms: int = 500
-    min_bytes: int = 1
-    max_bytes: int = 16 << 20  # of the response; its first batch may be larger
-    partition_bytes: int = 4 << 20
-    isolation: int = 0  # 1: read_committed
-    rack: str = ""
-    session: FetchSession | None = None  # None: the request stands alone
-    line: str = "fetch"  # name of its connection: what may not wait for a long poll has another
-
-
-class Leader(NamedTuple):
-    """Who leads a partition, and since which leader epoch."""
-
-    node: int
-    epoch: int
-
-
-class EpochEndOffset(NamedTuple):
-    """A leader epoch, and the offset after the last batch of it."""
-
-    epoch: int
-    end_offset: int
-
-
-class Fetched(NamedTuple):
-    """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
-
-    topic_id: bytes
-    partition: int
-    error: int
-    high_watermark: int
-    stable: int  # last stable offset
-    log_start: int
-    aborted: list[AbortedTransaction]
-    preferred_replica: int
-    records: memoryview
-    diverging: EpochEndOffset | None = None  # what the log has instead of our last epoch
-    leader: Leader | None = None  # when the broker that was asked is it no more
-    legacy: LegacyFormats = refuse_legacy  # reads what older brokers left in ``records``
-
-
 class Ack(NamedTuple):
     """The broker's answer to one appended batch; ``base`` is its first offset."""
 
@@ -97,29 +38,6 @@ class Ack(NamedTuple):
     error: int
     base: int
     message: str
-
-
-@dataclass(slots=True)
-class Frame:
-    """A buffer with one fetch response in it, free again when nobody holds it."""
-
-    memory: bytearray = field(default_factory=bytearray)
-    holders: int = 0
-    on_free: Callable[[Frame], None] | None = None
-
-    def view(self, size: int) -> memoryview:
-        """Return ``size`` bytes to receive into; grows, never shrinks."""
-        if size > len(self.memory):
-            self.memory = bytearray(size + size // 4)
-        return memoryview(self.memory)[:size]
-
-    def hold(self) -> None:
-        self.holders += 1
-
-    def release(self) -> None:
-        self.holders -= 1
-        if self.holders == 0 and self.on_free is not None:
-            self.on_free(self)
 
 
 class Network(Protocol):

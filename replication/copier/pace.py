@@ -1,4 +1,4 @@
-"""How fast a unit fetches: its byte budget, and what must not wait behind what. Pure."""
+"""How fast a unit fetches: its byte budget, its small answers, and what goes before what. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
-    from replication.copier.network import FetchOptions
+    from replication.copier.session import FetchOptions
 
 _BURST_S = 0.1  # what an idle time saves up, in seconds of the rate
 _LEAST_FETCH = 64 << 10
 _SHARE_EVERY_S = 1.0
 _SHARE = 1 << 20
+_ANSWER_EVERY_S = 1 / 1000  # more small answers cost more CPU time than the waiting is worth
+_SAVED_S = 0.05  # what a quiet time saves up, in small answers of that rate
 
 
 @dataclass(slots=True)
@@ -77,3 +79,18 @@ class Pace:
         gained = (now - self._at) * self.rate
         self._saved = min(self._saved + gained, self.rate * _BURST_S)
         self._at = now
+
+
+@dataclass(slots=True)
+class Thrift:
+    """Counts the small answers of one fetcher; beyond 1,000 a second each is followed by a rest.
+
+    So a record that comes alone is sent on at once, and what many of them cost is bounded.
+    """
+
+    _paid_until: float = 0.0
+
+    def rests(self, now: float) -> bool:
+        """Note a small answer at ``now``, in seconds; say whether to rest after it."""
+        self._paid_until = max(self._paid_until, now - _SAVED_S) + _ANSWER_EVERY_S
+        return self._paid_until > now

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from replication.batches import walk
 from replication.codecs import CODEC_MASK
@@ -17,20 +17,13 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Sequence
 
-    from replication.copier.network import Frame
+    from replication.copier.fetch_values import Frame
     from replication.model import TopicPartition
     from replication.provenance import Via
 
 _SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
 _MOST_MERGED = 64  # small batches that become one
 _CODEC_AT = 22  # the low byte of a batch's attributes
-
-
-class LeaderEpochs(NamedTuple):
-    """Leader epochs of the batches before a piece's ``before`` and before its ``after``."""
-
-    before: int = NO_LEADER_EPOCH
-    after: int = NO_LEADER_EPOCH
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +40,8 @@ class Piece:
     stamped: bool = False
     sequence: int = NO_SEQUENCE  # as stamped
     denied: bool = False  # the target said no: it surely did not land
-    epochs: LeaderEpochs = field(default=LeaderEpochs())  # at the source
+    epoch_before: int = NO_LEADER_EPOCH  # of the source's batch before ``before``
+    epoch_after: int = NO_LEADER_EPOCH  # and of the one before ``after``
     via: Via = BORN_HERE  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
     fetched_ms: int = 0  # when the source sent it, by our clock
@@ -100,7 +94,8 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
         small[-1].frame,  # not for its memory: so that read-ahead stays bounded
         tuple(offset for piece in small for offset in piece.offsets),
         merged=True,
-        epochs=LeaderEpochs(small[0].epochs.before, small[-1].epochs.after),
+        epoch_before=small[0].epoch_before,
+        epoch_after=small[-1].epoch_after,
         via=via,
         fetched_ms=small[-1].fetched_ms,
     )
@@ -124,10 +119,10 @@ def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
     half, frame = len(piece.offsets) // 2, piece.frame
     piece.frame = None  # the second half holds it, so that read-ahead stays bounded
     first, second = piece.offsets[:half], piece.offsets[half:]
-    before, epoch = piece.epochs
     sooner = Piece(memoryview(one), second[0], piece.timestamp, None, first, split=True)
     later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
-    sooner.epochs, later.epochs = LeaderEpochs(before, epoch), LeaderEpochs(epoch, epoch)
+    sooner.epoch_before = piece.epoch_before
+    sooner.epoch_after = later.epoch_before = later.epoch_after = piece.epoch_after
     sooner.via = later.via = piece.via
     sooner.fetched_ms = later.fetched_ms = piece.fetched_ms
     return sooner, later

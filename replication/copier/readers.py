@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
-from replication.copier.network import FetchOptions
 from replication.copier.pace import Pace
-from replication.copier.session import FetchSession
+from replication.copier.session import FetchOptions, FetchSession
 from replication.copier.taking import Shared
 from replication.copier.wishes import Wishes
 from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
+    from replication.copier.appending import Appending
     from replication.copier.ends import Clusters
-    from replication.copier.forwarding import Forwarding
     from replication.copier.lane import Lane
+    from replication.copier.producers import Producers
+    from replication.copier.recovery_queue import RecoveryQueue
     from replication.copier.spec import UnitSpec
 
 _MOST_FETCHED = 4 << 20  # of one partition in one answer
@@ -50,15 +49,29 @@ class Readers:
 
     spec: UnitSpec
     ends: Clusters
-    on_queued: Callable[[Sequence[Lane]], None]  # lanes have something to send
-    settle: Callable[[Lane], None]  # a lane has trouble
-    on_ended: Callable[[asyncio.Task[None]], None]  # a fetcher has
-    forwarding: Forwarding
-    pace: Pace = field(default_factory=Pace)
-    _shared: Shared | None = None
+    sender: Appending
+    producers: Producers
+    recoveries: RecoveryQueue
+    _pace: Pace = field(init=False)
+    _shared: Shared = field(init=False)
     _wishes: dict[Place, Wishes] = field(default_factory=dict)
     _readers: dict[Place, _Reader] = field(default_factory=dict)
     _places: dict[Lane, Place] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ends = self.ends
+        ends.replicas.rack = self.spec.copying.client_rack
+        self._pace = Pace(self.spec.copying.bytes_per_second)
+        self._shared = Shared(
+            ends.source,
+            self._committed,
+            Frames(),
+            self._pace,
+            ends.replicas,
+            self.sender,
+            self.producers,
+            self._on_moved,
+        )
 
     def read(self, lane: Lane) -> None:
         """Let the right fetcher have the lane: of its leader, or of a replica near us."""
@@ -78,14 +91,14 @@ class Readers:
             self._wishes[place] = Wishes(session, self._leader_epoch)
         self._wishes[place].join(lane)
         if lane.plan.first and former is None:
-            self.pace.behind.add(lane)  # until its first answer says how far it is
+            self._pace.behind.add(lane)  # until its first answer says how far it is
 
     def leave(self, lane: Lane) -> None:
         """Read the lane no more."""
         place = self._places.pop(lane, None)
         if place is not None:
             self._wishes[place].leave(lane)
-            self.pace.behind.discard(lane)
+            self._pace.behind.discard(lane)
 
     def _leader_epoch(self, lane: Lane) -> int:
         """Return the one that we know of: a stale leader, or a newer one, then says so."""
@@ -99,14 +112,12 @@ class Readers:
             if (idle := self._readers.pop(place, None)) is not None:
                 idle.task.cancel()
         count, most = frames_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
-        if self._shared is None:
-            self._shared = self._tools()
         self._shared.frames.resize(count, most)
         for place, wishes in self._wishes.items():
             if place not in self._readers:
                 fetching = Fetching(*place, wishes, self._shared, FetchOptions())
                 task = asyncio.create_task(fetching.run())
-                task.add_done_callback(self.on_ended)
+                task.add_done_callback(self._on_ended)
                 self._readers[place] = _Reader(fetching, task)
             options = self._options(place, wishes.session, most)
             self._readers[place].fetching.options = options
@@ -116,23 +127,6 @@ class Readers:
         """Whether records of transactions that are not committed stay behind."""
         return self.spec.copying.isolation == "read_committed"
 
-    def _tools(self) -> Shared:
-        ends = self.ends
-        ends.replicas.rack = self.spec.copying.client_rack
-        self.pace.rate = self.spec.copying.bytes_per_second
-        return Shared(
-            ends.source,
-            self._committed,
-            Frames(),
-            self.pace,
-            ends.replicas,
-            self.on_queued,
-            self.settle,
-            self._on_moved,
-            self.forwarding.ready,
-            self.forwarding.prepare,
-        )
-
     def _options(self, place: Place, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
@@ -141,11 +135,15 @@ class Readers:
             session=session,
             line=place.line,
         )
-        return self.pace.limited(options)
+        return self._pace.limited(options)
 
     def _on_moved(self, lane: Lane) -> None:
         self.read(lane)
         asyncio.get_running_loop().call_soon(self.start)
+
+    def _on_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self.recoveries.fail(failure)
 
     async def stop(self) -> None:
         """Stop all fetching, and close the connections on which an answer is still awaited."""

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.copier.logs import StateLog
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import BY_ID, LATEST_TIMESTAMP, UNKNOWN_OFFSET
-from replication.provenance import Origins, rule_of
-from replication.stamps import Birthplace, Recast
+from replication.model import LATEST_TIMESTAMP, UNKNOWN_OFFSET
+from replication.provenance import Origins
 from replication.state import PRODUCERS_TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
-    from replication.copier.ends import Clusters
-    from replication.copier.lane import Lane
     from replication.copier.network import Network
-    from replication.copier.spec import UnitSpec
 
 _LOOKS = 4  # for a topic without which copies would come home
 _PAUSE_S = 0.3
@@ -81,16 +76,3 @@ class SourceRegistry:
             self.origins.learn(await self._log.read_on())
             if self._log.position >= end:
                 return
-
-
-def give_passages(lanes: Iterable[Lane], ends: Clusters, spec: UnitSpec) -> None:
-    """Let each lane copy by the rule in its claim."""
-    passage, source_id = ends.registry.origins.passage, ends.source.cluster_id
-    stamp = Birthplace(source_id, spec.source_alias) if spec.stamps else None
-    for lane in lanes:
-        rule = rule_of(lane.claimed.origins, ends.target.cluster_id)
-        by_id = rule is not None and rule.by == BY_ID
-        lane.passage = partial(passage, rule=rule) if rule is not None and by_id else None
-        lane.look_up = partial(ends.registry.look_up, needed=spec.copies_come)
-        shown = None if by_id else rule
-        lane.recast = Recast(lane.source, shown, stamp) if shown or stamp else None

@@ -17,8 +17,9 @@ from replication.copier.disbelief import believed_end
 from replication.copier.lane import Lane
 from replication.copier.network import NotGranted
 from replication.copier.outcomes import target_reset
+from replication.copier.producer_identity import Claimant
 from replication.model import NO_PRODUCER, NO_RECORDS, Mode, PartitionState, ProducerIdAndEpoch
-from replication.progress import Claimant, Position
+from replication.progress import Position
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ class RepeatingLane(Lane):
 
     @property
     def sends(self) -> bool:
-        alone = self.writer.producer == NO_PRODUCER and self.on_wire
+        alone = self.queue.writer.producer == NO_PRODUCER and self.queue.on_wire
         return not alone and super().sends
 
 

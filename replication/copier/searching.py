@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.batches import producer_ids, walk
 from replication.content import Match, Wanted
+from replication.copier.fetch_values import FetchEntry, Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import FetchEntry, FetchOptions, Frame
+from replication.copier.session import FetchOptions
 from replication.copier.writer import Writer
 from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
-from replication.model import EARLIEST_TIMESTAMP, OffsetAndEpoch, PartitionState, ProducerIdAndEpoch
+from replication.model import EARLIEST_TIMESTAMP, PartitionState, ProducerIdAndEpoch
 from replication.progress import Position
 from replication.records import decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.copier.network import Fetched, Network
+    from replication.copier.fetch_values import Fetched
+    from replication.copier.network import Network
     from replication.provenance import Via
 
 _PATIENCE_S = 30.0  # without any progress
@@ -62,8 +64,8 @@ async def settle(source: Network, lane: Lane, tail: Tail) -> None:
     """
     places = [] if tail.batch is None else await _places(source, lane, tail)
     if len(places) == 1:
-        lane.position, lane.skip = places[0], 0
-        lane.taken = lane.done = OffsetAndEpoch(places[0])
+        lane.go_on_at(places[0])
+        lane.skip, lane.done = 0, lane.fetched_to
         lane.moved_to(Position(places[0], lane.counted))
         lane.remark = f"after an unclean shutdown the position {places[0]} was found by content"
     elif tail.passed:
@@ -106,7 +108,8 @@ class _Search:
 
     async def run(self) -> list[Match]:
         lane = self.lane
-        looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed, writer=_Anyone())
+        looking = Lane(lane.flow, lane.plan, lane.topic_id, lane.claimed)
+        looking.queue.writer = _Anyone()
         looking.passage, looking.recast = lane.passage, lane.recast
         looking.position = lane.claimed.source or 0
         committed = lane.claimed.isolation != "read_uncommitted"
@@ -128,11 +131,11 @@ class _Search:
 
     def _take(self, looking: Lane, found: Fetched, frame: Frame) -> None:
         take(looking, found, frame)
-        for piece in looking.waiting:
+        for piece in looking.queue.waiting:
             (batch,) = walk(piece.batch, looking.source)
             self.wanted.look_at(decode(batch, looking.source), piece.offsets)
             piece.let_go()
-        looking.waiting.clear()
+        looking.queue.waiting.clear()
 
     async def _fetch(self, looking: Lane, options: FetchOptions, into: Frame) -> Fetched | None:
         """Fetch once; None: there is no answer yet."""

@@ -1,4 +1,4 @@
-"""What a broker remembers of our Fetch, so that each one names and answers only news (KIP-227)."""
+"""How to ask a broker for data, and what it remembers of that: fetch sessions (KIP-227)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.copier.network import FetchEntry, FetchKey
+    from replication.copier.fetch_values import FetchEntry, FetchKey
 
 _LAST_EPOCH = (1 << 31) - 1
 
@@ -53,3 +53,17 @@ class FetchSession:
         """Note that the broker does not know the session, or expected another request of it."""
         self.id = 0
         self.restart()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """How to ask for data; see Kafka's FetchRequest."""
+
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 16 << 20  # of the response; its first batch may be larger
+    partition_bytes: int = 4 << 20
+    isolation: int = 0  # 1: read_committed
+    rack: str = ""
+    session: FetchSession | None = None  # None: the request stands alone
+    line: str = "fetch"  # name of its connection: what may not wait for a long poll has another

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 -- the annotations are evaluated
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +12,10 @@ from replication.model import Mode, PartitionPlan
 from replication.policies import Policies
 
 if TYPE_CHECKING:
-    from replication.progress import Claimant
+    from collections.abc import Mapping
+
+    from replication.copier.producer_identity import Claimant
+    from replication.model import PartitionPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.copier.claimants import claimant, entry_of
 from replication.copier.network import Fenced
 from replication.copier.placing import Placing, settle_isolation
-from replication.copier.registry import give_passages
+from replication.model import BY_ID
 from replication.progress import Position
+from replication.provenance import rule_of
+from replication.stamps import Birthplace, Recast
 from replication.state import PRODUCERS_TOPIC, flow_topics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
     from replication.copier.network import Network
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.progress import Claimant
 
 _TRIES = 10
 _PARTITION_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
@@ -78,11 +81,24 @@ async def take_lanes(spec: UnitSpec, ends: Clusters, me: Claimant) -> tuple[list
     await ends.takeover.register(entry_of(spec, ends, me))
     lanes = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(lanes, spec.copying.isolation)
-    give_passages(lanes, ends, spec)
+    _give_passages(lanes, ends, spec)
     await ends.takeover.anchors.append(placing.losses)
     counted = await ends.takeover.take([each for each in lanes if each.topic_id], me)
     await _begin_again(placing.restarts, ends)
     return lanes, counted
+
+
+def _give_passages(lanes: Iterable[Lane], ends: Clusters, spec: UnitSpec) -> None:
+    """Let each lane copy by the rule in its claim."""
+    passage, source_id = ends.registry.origins.passage, ends.source.cluster_id
+    stamp = Birthplace(source_id, spec.source_alias) if spec.stamps else None
+    for lane in lanes:
+        rule = rule_of(lane.claimed.origins, ends.target.cluster_id)
+        by_id = rule is not None and rule.by == BY_ID
+        lane.passage = partial(passage, rule=rule) if rule is not None and by_id else None
+        lane.look_up = partial(ends.registry.look_up, needed=spec.copies_come)
+        shown = None if by_id else rule
+        lane.recast = Recast(lane.source, shown, stamp) if shown or stamp else None
 
 
 def _copied_before(spec: UnitSpec, ends: Clusters) -> bool:

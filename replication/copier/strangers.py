@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import walk
-from replication.copier.network import FetchOptions, Reading
+from replication.copier.network import Reading
 from replication.copier.outcomes import Remedy, Trouble
+from replication.copier.session import FetchOptions
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 from replication.policies import STOP, choose
@@ -34,42 +35,55 @@ _MOST_READ = 256 << 10  # bytes of one look
 
 
 @dataclass(slots=True)
+class AppendGaps:
+    """Where an append landed further on than our last one ended: somebody came between.
+
+    ``expected``: another flow reads the target beside us, so records that are born there are no
+    surprise.
+    """
+
+    expected: bool = False
+    starts: dict[Lane, int] = field(default_factory=dict)  # target offset of the gap
+    _looked: dict[Lane, float] = field(default_factory=dict)
+
+    def note(self, lane: Lane, start: int) -> None:
+        """Have somebody look at target offset ``start``, unless that was done lately."""
+        if self.expected:
+            return
+        looked = self._looked.get(lane)
+        if looked is None or time.monotonic() - looked >= _AGAIN_S:
+            self.starts.setdefault(lane, start)
+
+    def looked_at(self, lane: Lane) -> None:
+        """Note that somebody has looked at the lane's gap."""
+        del self.starts[lane]
+        self._looked[lane] = time.monotonic()
+
+
+@dataclass(slots=True)
 class Strangers:
-    """Looks for foreign records in the target partitions of one unit."""
+    """Looks for foreign records in the gaps between a unit's appends."""
 
     spec: UnitSpec
     target: Network
     registry: SourceRegistry  # of the target
-    settle: Callable[[Lane], None]
-    _gaps: dict[Lane, int] = field(default_factory=dict)  # where the gap begins
-    _looked: dict[Lane, float] = field(default_factory=dict)
-
-    def note(self, lane: Lane, gap_from: int) -> None:
-        """Say that something stands at ``gap_from`` of the target that is not the lane's.
-
-        Where another flow reads the target beside us, records that are born there are no surprise.
-        """
-        if self.spec.origins_matter:
-            return
-        looked = self._looked.get(lane)
-        if looked is None or time.monotonic() - looked >= _AGAIN_S:
-            self._gaps.setdefault(lane, gap_from)
+    gaps: AppendGaps
+    settle: Callable[[Lane], None]  # a lane has trouble
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
             await asyncio.sleep(_EVERY_S)
             with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
-                while self._gaps:
-                    lane = next(iter(self._gaps))
-                    await self._look(lane, self._gaps[lane])
-                    del self._gaps[lane]
-                    self._looked[lane] = time.monotonic()
+                while self.gaps.starts:
+                    lane, start = next(iter(self.gaps.starts.items()))
+                    await self._look(lane, start)
+                    self.gaps.looked_at(lane)
 
     async def _look(self, lane: Lane, begin: int) -> None:
         found = await self._producers(lane, begin)
         await self.registry.look_up(found)
-        own = lane.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
+        own = lane.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
         ours = {*self.registry.origins.entries, own}
         strangers = {who: offset for who, offset in found.items() if who not in ours}
         if strangers:

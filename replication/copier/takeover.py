@@ -27,12 +27,7 @@ from replication.copier.repeating import back_to_anchors, cannot_count, ends_of
 from replication.copier.searching import settle, without_anchor_range
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import PartitionState, ProducerIdAndEpoch, TopicPartition
-from replication.progress import (
-    Claimant,
-    claim,
-    missing_appenders,
-    outranks,
-)
+from replication.progress import claim, missing_appenders, outranks
 from replication.provenance import Origins
 from replication.state import Anchor, Claim
 
@@ -43,6 +38,7 @@ if TYPE_CHECKING:
     from replication.copier.lane import Lane
     from replication.copier.logs import StateLog
     from replication.copier.network import Network
+    from replication.copier.producer_identity import Claimant
     from replication.provenance import Via
     from replication.state import ProducerEntry
 

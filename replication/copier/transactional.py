@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -53,13 +54,14 @@ class TransactionalLane(Lane):
 
     @property
     def sends(self) -> bool:
-        again = self.committed is not None and bool(self.waiting) and self.waiting[0].stamped
+        waiting = self.queue.waiting
+        again = self.committed is not None and bool(waiting) and waiting[0].stamped
         return (self.sending or again) and not self.turns and super().sends
 
     @property
     def turns(self) -> bool:
         """Whether what it sends next is another producer's, so part of another transaction."""
-        return bool(self.waiting) and self.waiting[0].via != self.writer.via
+        return bool(self.queue.waiting) and self.queue.next_via != self.queue.writer.via
 
     @property
     def in_doubt(self) -> bool:
@@ -71,24 +73,23 @@ class TransactionalLane(Lane):
 
         A refused batch is not: what was acked before it is committed, then the lane is judged.
         """
-        pieces = (*self.on_wire, *self.waiting)
-        return not self.answers_due and all(each.denied or not each.stamped for each in pieces)
+        return not self.queue.answers_due and self.queue.all_known
 
     def join(self, via: Via, producer: ProducerIdAndEpoch) -> None:
         """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
-        if via != self.writer.via:
-            self.writer.switch(via)
-        if self.writer.producer != producer:
-            self.writer.renew(producer)
+        if via != self.queue.writer.via:
+            self.queue.writer.switch(via)
+        if self.queue.writer.producer != producer:
+            self.queue.writer.renew(producer)
         self.committed = Committed(
             self.acked,
             self.exact,
             self.found,
             self.stuck,
-            self.records,
-            self.bytes,
+            self.counters.records,
+            self.counters.bytes,
             self.done,
-            self.delays.as_now(),
+            self.counters.delays.as_now(),
         )
         self.sending, self.failed, self.spans = True, False, []
 
@@ -119,11 +120,11 @@ class TransactionalLane(Lane):
         super().forget()
         if self.committed is None:
             return
-        self.unsure = True  # somebody has to see that it is aborted
-        (
-            self.acked, self.exact, self.found, self.stuck, self.records, self.bytes, self.done,
-            self.delays,
-        ) = self.committed  # fmt: skip
+        self.queue.unsure = True  # somebody has to see that it is aborted
+        was, counters = self.committed, self.counters
+        self.acked, self.exact, self.found = was.acked, was.exact, was.found
+        self.stuck, self.done = was.stuck, was.done
+        counters.records, counters.bytes, counters.delays = was.records, was.bytes, was.delays
         self.committed, self.sending, self.failed = None, False, False
         if self.acked is not None:
             self.position, self.skip = self.acked.source, self.found.records
@@ -132,7 +133,7 @@ class TransactionalLane(Lane):
         """Go back to ``before`` a transaction that was aborted although we committed it."""
         self.committed = before
         self.forget()
-        self.unsure = self.unconfirmed = False
+        self.queue.unsure = self.unconfirmed = False
         self.news.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
@@ -157,3 +158,20 @@ class TransactionalLane(Lane):
     def anchor_to_commit(self, now_ms: int) -> Anchor:
         """Return the anchor that belongs into the transaction."""
         return super().anchor(now_ms)
+
+
+@dataclass(slots=True)
+class JoinRequests:
+    """Partitions that ask to take part in a transaction, in the order in which they asked."""
+
+    asking: dict[TransactionalLane, None] = field(default_factory=dict)
+    added: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ask(self, lane: Lane) -> None:
+        """Let ``lane`` join: it has something that it may not send yet."""
+        if not isinstance(lane, TransactionalLane) or not lane.fetches:
+            return
+        if lane.committed is None:
+            self.asking[lane] = None
+        if lane.committed is None or lane.turns:
+            self.added.set()

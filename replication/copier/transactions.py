@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 
 from replication.copier.confirming import Confirming, Decided, between
 from replication.copier.outcomes import Remedy, Trouble, join_trouble
-from replication.copier.transactional import TransactionalLane
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.provenance import BORN_HERE
 
@@ -33,11 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from replication.copier.appending import Appending
-    from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
-    from replication.copier.tending import Tending
+    from replication.copier.producer_identity import Claimant
+    from replication.copier.producers import Producers
+    from replication.copier.takeover import Takeover
+    from replication.copier.transactional import JoinRequests, TransactionalLane
     from replication.model import ProducerIdAndEpoch
-    from replication.progress import Claimant
     from replication.provenance import Via
     from replication.state import Anchor
 
@@ -57,40 +57,30 @@ class _Aborted(ClusterRejected):
 class Transactions:
     """Opens, fills and commits the transactions of one unit."""
 
-    ends: Clusters
-    tending: Tending
-    appending: Appending
+    takeover: Takeover
+    producers: Producers
+    sender: Appending
+    joins: JoinRequests
     on_written: Callable[[Mapping[Lane, Anchor]], None]  # anchors that were committed
-    _asking: dict[TransactionalLane, None] = field(default_factory=dict)
     _members: dict[TransactionalLane, None] = field(default_factory=dict)
     _decided: Decided | None = None
     _confirming: Confirming = field(init=False)
-    _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _producer: Claimant | None = None  # whose transaction it is
     _via: Via = BORN_HERE  # the way that its records came by
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._confirming = Confirming(self.ends.target)
-
-    def ask(self, lane: Lane) -> None:
-        """Let ``lane`` join: it has something to send."""
-        if not isinstance(lane, TransactionalLane) or not lane.fetches:
-            return
-        if lane.committed is None:
-            self._asking[lane] = None
-        if lane.committed is None or lane.turns:
-            self._wake.set()
+        self._confirming = Confirming(self.takeover.target)
 
     async def run(self) -> None:
         """Copy in transactions until ``end``. Raises FlowTaken when another driver is at work."""
         try:
             while not self._closing:
-                await self._wake.wait()
-                self._wake.clear()
-                while (self._asking or self._decided) and not self._closing:
-                    async with self.ends.takeover.turn:
+                await self.joins.added.wait()
+                self.joins.added.clear()
+                while (self.joins.asking or self._decided) and not self._closing:
+                    async with self.takeover.turn:
                         await self._transact()
         finally:
             self._idle.set()
@@ -99,7 +89,7 @@ class Transactions:
     async def end(self) -> None:
         """Commit what is open and open nothing more."""
         self._closing = True
-        self._wake.set()
+        self.joins.added.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_S):
                 await self._idle.wait()
@@ -115,8 +105,8 @@ class Transactions:
             raise
         except (ClusterRejected, ClusterUnavailable) as problem:
             await self._abort(str(problem))
-        for lane in list(self.tending.lanes):
-            self.appending.offer(lane)
+        for lane in list(self.producers.lanes):
+            self.sender.offer(lane)
 
     async def _gather(self) -> None:
         """Let whoever asks join and send, until it is time to commit."""
@@ -124,8 +114,8 @@ class Transactions:
         await self._join()
         while self._members and not self._closing and (left := until - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), left)
-            self._wake.clear()
+                await asyncio.wait_for(self.joins.added.wait(), left)
+            self.joins.added.clear()
             await self._join()
             if any(e.failed for e in self._members) or all(e.turns for e in self._members):
                 return
@@ -134,13 +124,13 @@ class Transactions:
         lanes = self._who_may_join()
         if not lanes:
             return
-        who = self._producer = await self.tending.producer(self._via, lanes)
-        anchors = self.ends.takeover.anchors.partition
+        who = self._producer = await self.producers.producer(self._via, lanes)
+        anchors = self.takeover.anchors.partition
         partitions = [anchors, *(each.target for each in lanes)]
-        refused = await self.ends.target.add_to_transaction(
+        refused = await self.takeover.target.add_to_transaction(
             who.transactional_id, who.producer, partitions
         )
-        self.appending.transactional_id = who.transactional_id
+        self.sender.transactional_id = who.transactional_id
         if anchors in refused and not any(each.target in refused for each in lanes):
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
         for lane in lanes:
@@ -149,17 +139,17 @@ class Transactions:
                 self._members[lane] = None
             elif (trouble := join_trouble(refused.get(lane.target, 0))) is not None:
                 lane.suffer(trouble)
-                self.appending.settle(lane)
-            self.appending.offer(lane)  # one that was left out for another's sake asks again
-        self.appending.pump()
+                self.sender.settle(lane)
+            self.sender.offer(lane)  # one that was left out for another's sake asks again
+        self.sender.pump()
 
     def _who_may_join(self) -> list[TransactionalLane]:
         """Return who asks and has records of the transaction's way; others wait for another one."""
-        asking = [each for each in self._asking if each.fetches and each.waiting]
+        asking = [each for each in self.joins.asking if each.fetches and each.queue.waiting]
         if asking and not self._members:
-            self._via = asking[0].waiting[0].via
-        lanes = [each for each in asking if each.waiting[0].via == self._via]
-        self._asking = {each: None for each in asking if each.waiting[0].via != self._via}
+            self._via = asking[0].queue.next_via
+        lanes = [each for each in asking if each.queue.next_via == self._via]
+        self.joins.asking = {each: None for each in asking if each.queue.next_via != self._via}
         return lanes
 
     async def _drain(self) -> None:
@@ -168,7 +158,7 @@ class Transactions:
             lane.sending = False
         deadline = time.monotonic() + _RETRY_S
         while True:
-            self.appending.answered.clear()
+            self.sender.answered.clear()
             bad = [each for each in self._members if each.failed or each.committed is None]
             if bad:
                 trouble = bad[0].trouble
@@ -180,7 +170,7 @@ class Transactions:
                     "the target did not acknowledge every batch of a transaction in time"
                 )
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.appending.answered.wait(), _LOOK_S)
+                await asyncio.wait_for(self.sender.answered.wait(), _LOOK_S)
 
     async def _commit(self) -> None:
         who, now = self._producer, int(time.time() * 1000)
@@ -190,10 +180,10 @@ class Transactions:
         anchors: dict[Lane, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
-        log = self.ends.takeover.anchors
+        log = self.takeover.anchors
         spans = {each.target: each.spans for each in self._members}
         spans[log.partition] = await log.append(list(anchors.values()), who)
-        await self.ends.target.end_transaction(who.transactional_id, who.producer, commit=True)
+        await self.takeover.target.end_transaction(who.transactional_id, who.producer, commit=True)
         before = {each: was for each in self._members if (was := each.committed) is not None}
         self._decided = Decided(who.producer, before, spans, anchors)
         for lane in self._members:
@@ -214,7 +204,7 @@ class Transactions:
         """
         if (decided := self._decided) is None:
             return
-        log, now = self.ends.takeover.anchors, int(time.time() * 1000)
+        log, now = self.takeover.anchors, int(time.time() * 1000)
         aborted = await self._confirming.aborted(decided.producer, decided.ends)
         again = dict(decided.anchors) if log.partition in aborted else {}
         for lane, before in decided.before.items():
@@ -240,10 +230,10 @@ class Transactions:
             lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
         while True:
             try:
-                await self.tending.renew()
-                await self.tending.producer(self._via, ())
+                await self.producers.renew()
+                await self.producers.producer(self._via, ())
                 break
             except (ClusterRejected, ClusterUnavailable):
                 await asyncio.sleep(_RENEW_PAUSE_S)
         for lane in members:
-            self.appending.settle(lane)
+            self.sender.settle(lane)

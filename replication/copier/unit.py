@@ -6,27 +6,19 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.appending import Appending
-from replication.copier.changing import Change, Changing, change_of
-from replication.copier.judging import Judge
-from replication.copier.keeping import Keeping
-from replication.copier.letters import DeadLetters
-from replication.copier.logs import StateLog
-from replication.copier.registry import SourceRegistry
+from replication.copier.changing import Change, change_of
+from replication.copier.engine import Engine
 from replication.copier.starting import start
-from replication.copier.strangers import Strangers
-from replication.copier.tending import Tending
 from replication.copier.term import Term
-from replication.copier.transactions import Transactions
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Mode, PartitionState
-from replication.state import letters_topic, status_topic
+from replication.state import status_topic
 
 if TYPE_CHECKING:
     from replication.copier.ends import Clusters
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.progress import Claimant
 
 _START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
 _START_PAUSES_S = (0.2, 1.0)
@@ -54,10 +46,9 @@ class Unit:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     _spec: UnitSpec = field(init=False)  # as it can be done
     _taken_over: int = 0  # at the start
-    _tending: Tending | None = None
+    _engine: Engine | None = None  # while it copies, and afterwards for its figures
     _told: Figures = field(default_factory=Figures)
     _unheard: Figures = field(default_factory=Figures)  # of lanes that were replaced
-    _changing: Changing | None = None
     _change: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
@@ -103,8 +94,8 @@ class Unit:
             if problem is not None:
                 raise problem
         for lane in self.lanes:
-            if not lane.on_wire:
-                lane.writer.proven = False  # a broker forgets a producer that was idle for long
+            if not lane.queue.on_wire:  # a broker forgets a producer that was idle for long
+                lane.queue.writer.proven = False
         self.given = spec
         return True
 
@@ -112,7 +103,7 @@ class Unit:
         other = replace(spec, epoch=self.given.epoch, partitions=self.given.partitions)
         mine, theirs = self._spec.copying, spec.copying
         return (
-            self._changing is not None
+            self._engine is not None
             and not self.term.ended.is_set()
             and other == self.given
             and bool(self.lanes and spec.partitions)
@@ -122,8 +113,9 @@ class Unit:
 
     async def _follow(self, change: Change) -> None:
         """Let lanes go and others come. Where that fails the unit is as a new start may find it."""
-        if (changing := self._changing) is None:
+        if self._engine is None:
             return
+        changing = self._engine.changing
         async with self.ends.takeover.turn:
             await changing.let_go(change.leave)
             self._replace_lanes([each for each in self.lanes if not each.leaves])
@@ -162,22 +154,8 @@ class Unit:
     async def _copy(self, me: Claimant, watching: asyncio.Task[None]) -> None:
         self._told = self._figures()._replace(takeovers=0)
         self._spec = self._as_taken(me)
-        appending = Appending(self.ends.target)
-        judge = Judge(self._spec, self.ends.takeover.anchors, DeadLetters(self._letters()))
-        tending = Tending(self._spec, self.ends, self.lanes, me, appending, judge)
-        self._tending = tending
-        keeping = Keeping(tending)
-        self._changing = Changing(tending, keeping)
-        keeping.keep(self.lanes)
-        appending.on_trouble = tending.on_trouble
-        registry = SourceRegistry(self.ends.target, there=True)
-        strangers = Strangers(self._spec, self.ends.target, registry, appending.settle)
-        appending.on_gap = strangers.note
-        work = [tending.run(), keeping.run(), strangers.run(), self.term.ended.wait()]
-        transactions = Transactions(self.ends, tending, appending, keeping.wrote)
-        if self._spec.is_transactional:
-            appending.on_held = transactions.ask
-            work.append(transactions.run())
+        engine = self._engine = Engine.of(self._spec, self.ends, self.lanes, me)
+        work = [*engine.work(), self.term.ended.wait()]
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in work]
         self.begun.set()
         try:
@@ -188,14 +166,8 @@ class Unit:
             if self._change is not None:
                 self._change.cancel()
                 await asyncio.gather(self._change, return_exceptions=True)
-            if self._spec.is_transactional:
-                await transactions.end()
-            appending.stopped = True
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await tending.stop()
-        await keeping.end_cleanly(self.lanes)
+            await engine.stop(tasks)
+        await engine.end_cleanly()
 
     def _as_taken(self, me: Claimant) -> UnitSpec:
         """Return the spec as it can be done now; a crash may have left another isolation (E)."""
@@ -204,11 +176,6 @@ class Unit:
         if not taken:
             return spec
         return replace(spec, copying=replace(spec.copying, isolation=taken[0]))
-
-    def _letters(self) -> StateLog | None:
-        if not self.given.policies.dead_letters:
-            return None
-        return StateLog(self.ends.target, letters_topic(self.given.source_alias))
 
     async def _begin(self) -> tuple[Claimant, list[Lane], int]:
         """Start; what is out of reach for a moment shall not cost the epoch."""
@@ -238,7 +205,7 @@ class Unit:
 
     def _figures(self) -> Figures:
         return Figures(
-            sum(each.records for each in self.lanes),
-            sum(each.bytes for each in self.lanes),
-            self._taken_over + (self._tending.takeovers if self._tending else 0),
+            sum(each.counters.records for each in self.lanes),
+            sum(each.counters.bytes for each in self.lanes),
+            self._taken_over + (self._engine.tending.takeovers if self._engine else 0),
         )

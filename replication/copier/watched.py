@@ -26,8 +26,9 @@ class Watched:
     asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
     news: set[Any] = field(default_factory=set)  # these may need a new anchor
     leaves: bool = False  # another plan has no place for it: what is on the wire is its last
-    taken: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # the end of what was fetched
     _position: int = 0
+    _fetched_to: int = 0  # offset
+    _fetched_epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before that
     _state: PartitionState = PartitionState.WAITING
     _trouble: Trouble | None = None
     _retry_at: float | None = None
@@ -49,7 +50,19 @@ class Watched:
     @property
     def last_epoch(self) -> int:
         """Source leader epoch of what was fetched last; after any jump it is not known."""
-        return leader_epoch_at(self.taken, self._position)
+        known = self._fetched_to == self._position
+        return self._fetched_epoch if known else NO_LEADER_EPOCH
+
+    @property
+    def fetched_to(self) -> OffsetAndEpoch:
+        """The end of what was fetched."""
+        return OffsetAndEpoch(self._fetched_to, self._fetched_epoch)
+
+    def go_on_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
+        """Fetch from ``offset`` on; the batch before it is of the source's leader ``epoch``."""
+        self._position = self._fetched_to = offset
+        self._fetched_epoch = epoch
+        self.touch()
 
     @property
     def state(self) -> PartitionState:

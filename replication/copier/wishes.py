@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.network import FetchEntry
+from replication.copier.fetch_values import FetchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from replication.copier.fetch_values import Fetched, FetchKey
     from replication.copier.lane import Lane
-    from replication.copier.network import Fetched, FetchKey
     from replication.copier.session import FetchSession
 
 

@@ -13,7 +13,7 @@ import support
 from confluent_kafka import Producer
 from copying import Flow, copy
 
-from replication.copier import held
+from replication.copier import taking
 from replication.state import FlowStatus, status_topic
 
 pytestmark = pytest.mark.integration
@@ -172,7 +172,7 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
 
 def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
     """BL-069."""
-    monkeypatch.setattr(held, "HELD_S", 0.5)
+    monkeypatch.setattr(taking, "HELD_S", 0.5)
     one = flow(2)
     (topic,) = one.topics
     sender = Producer({"bootstrap.servers": one.here, "transactional.id": topic, **support.QUIET})

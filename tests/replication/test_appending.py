@@ -11,13 +11,27 @@ from lanes import a_lane, a_start, fill
 from memory_cluster import Log
 
 from replication.copier.appending import Appending
-from replication.copier.lane import MOST_ON_THE_WIRE
 from replication.copier.network import Ack
 from replication.copier.outcomes import Remedy
+from replication.copier.produce_queue import MOST_ON_THE_WIRE
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.strangers import AppendGaps
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 
 OUT_OF_ORDER, TOO_LARGE, FENCED, TIMED_OUT = 45, 10, 47, 7
+
+
+class NotedQueue(RecoveryQueue):
+    """Notes each time that a lane asks for recovery."""
+
+    def __init__(self, noted: list) -> None:
+        super().__init__()
+        self.noted = noted
+
+    def add(self, lane) -> None:
+        self.noted.append(lane)
+        super().add(lane)
 
 
 class Wire:
@@ -26,9 +40,9 @@ class Wire:
     def __init__(self, *lanes, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
         self.troubled: list = []
-        self.appending = Appending(self, self.troubled.append)
+        self.appending = Appending(self, NotedQueue(self.troubled), AppendGaps())
         for lane in lanes:
-            lane.writer.proven = proven
+            lane.queue.writer.proven = proven
             self.appending.lead[lane] = 0
             self.appending.offer(lane)
         self.appending.pump()
@@ -149,7 +163,7 @@ def test_a_refused_lane_is_to_be_parked_and_the_others_go_on():
         wire.answer(0, base=base)
     assert good.acked.source == 7
     bad.park(bad.trouble.state, bad.trouble.reason)
-    assert bad.settled  # it surely did not land
+    assert bad.queue.settled  # it surely did not land
 
 
 def test_a_target_that_begins_anew_is_noticed_and_nothing_more_is_sent():
@@ -188,8 +202,8 @@ def test_nothing_is_sent_after_it_was_stopped():
     wire.appending.stopped = True
     while wire.open:
         wire.answer(0)
-    assert lane.answers_due == 0
-    assert len(lane.waiting) == 4
+    assert lane.queue.answers_due == 0
+    assert len(lane.queue.waiting) == 4
 
 
 @given(st.data())

@@ -13,7 +13,7 @@ from memory_cluster import MemoryCluster
 from replication.batches import ABORT, COMMIT
 from replication.copier import confirming
 from replication.copier.confirming import Confirming, Stretch, between
-from replication.copier.network import FetchOptions
+from replication.copier.session import FetchOptions
 from replication.copier.transactional import TransactionalLane
 from replication.model import OffsetRange, ProducerIdAndEpoch, TopicPartition
 from replication.progress import Position
@@ -118,12 +118,12 @@ def test_a_lane_goes_back_to_before_a_transaction_that_was_aborted_behind_its_ba
     before = lane.committed
     fill(lane, 3)
     for base in (0, 1):
-        lane.appended(lane.next_piece(), base)
-        lane.answers_due -= 1
-    assert (lane.acked, lane.records, lane.spans) == (Position(2, 2), 2, [(0, 1), (1, 2)])
+        lane.appended(lane.queue.next_piece(), base)
+        lane.queue.answers_due -= 1
+    assert (lane.acked, lane.counters.records, lane.spans) == (Position(2, 2), 2, [(0, 1), (1, 2)])
     lane.commit()
     lane.undo(before)
-    assert (lane.acked, lane.records, lane.position) == (Position(0, 0), 0, 0)
+    assert (lane.acked, lane.counters.records, lane.position) == (Position(0, 0), 0, 0)
     assert (lane.anchor(0).source, lane.anchor(0).records) == (0, 0)
-    assert lane.settled
-    assert not lane.waiting
+    assert lane.queue.settled
+    assert not lane.queue.waiting

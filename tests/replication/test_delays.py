@@ -8,8 +8,11 @@ from lanes import a_lane, a_start, fetch
 
 from replication.copier.appending import Appending
 from replication.copier.delays import Delay, Delays
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
-from replication.copier.network import Ack, Frame
+from replication.copier.network import Ack
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.strangers import AppendGaps
 from replication.state import parse
 
 BEGIN = 1_000_000
@@ -48,7 +51,7 @@ def copied(made_ms: int):
     lane = a_lane(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
     take(lane, fetch(log, [], 0, 1), Frame(), made_ms + 10)
-    appending = Appending(AtOnce(), lead={lane: 0})
+    appending = Appending(AtOnce(), RecoveryQueue(), AppendGaps(), lead={lane: 0})
     appending.offer(lane)
     appending.pump()
     return lane
@@ -64,4 +67,4 @@ def test_an_acked_batch_is_measured_and_the_anchor_tells_it(monkeypatch):
 
 
 def test_a_record_without_a_timestamp_is_not_measured():
-    assert copied(-1).delays.records == 0
+    assert copied(-1).counters.delays.records == 0

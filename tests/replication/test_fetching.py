@@ -13,15 +13,18 @@ from hypothesis import strategies as st
 from lanes import LARGE, a_lane, a_start
 from memory_cluster import give
 
+from replication.copier.appending import Appending
+from replication.copier.fetch_values import EpochEndOffset, Fetched, Leader
 from replication.copier.fetching import Fetching
 from replication.copier.frames import Frames, frames_for
-from replication.copier.locating import locate
-from replication.copier.network import EpochEndOffset, Fetched, FetchOptions, Leader, SessionLost
+from replication.copier.network import SessionLost
 from replication.copier.outcomes import Remedy
 from replication.copier.pace import Pace
+from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.replicas import Replicas
-from replication.copier.session import FetchSession
-from replication.copier.taking import Shared
+from replication.copier.session import FetchOptions, FetchSession
+from replication.copier.strangers import AppendGaps
+from replication.copier.taking import Shared, locate
 from replication.copier.wishes import Wishes
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
@@ -70,7 +73,8 @@ class Source:
         return Leader(0, 10 + partition.partition)
 
     def begin_fetch(self, node, entries, options, into, answer) -> None:
-        held = {id(p.frame) for lane in self.lanes for p in (*lane.waiting, *lane.on_wire)}
+        queues = [lane.queue for lane in self.lanes]
+        held = {id(p.frame) for each in queues for p in (*each.waiting, *each.on_wire)}
         assert id(into) not in held, "a buffer with batches in it is written over"
         assert into.holders == 1
         self.asked.append(list(entries))
@@ -115,6 +119,28 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
+class Sender(Appending):
+    """Has nowhere to send to; notes which lanes were offered, and which had trouble."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, RecoveryQueue(), AppendGaps())
+        self.source = source
+        self.queued: list = []
+
+    def settle(self, lane) -> None:
+        self.source.settled.append(lane)
+
+    def offer_all(self, lanes) -> None:
+        self.queued += lanes
+
+
+class KnownProducers:
+    """Knows the producer id of every batch."""
+
+    def ready(self, _news) -> bool:
+        return True
+
+
 def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
     wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
     for lane in source.lanes:
@@ -126,11 +152,9 @@ def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
         frames,
         source.pace,
         source.replicas,
-        lambda _: None,
-        source.settled.append,
+        Sender(source),
+        KnownProducers(),
         source.moved.append,
-        lambda _: True,
-        None,
     )
     shared = replace(shared, **other)
     return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
@@ -165,15 +189,15 @@ def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=
 def test_read_ahead_ends_when_all_buffers_hold_batches_that_are_not_acked():
     lane = a_lane(a_start())
     source = run([lane], steps=200, count=4)
-    assert len(source.asked) == len(lane.waiting) == 4
+    assert len(source.asked) == len(lane.queue.waiting) == 4
 
 
 def test_an_acked_batch_gives_its_buffer_back():
     lane = a_lane(a_start())
 
     def ack(source) -> None:
-        if len(source.asked) == 4 and not lane.records:
-            lane.appended(lane.next_piece(), 0)
+        if len(source.asked) == 4 and not lane.counters.records:
+            lane.appended(lane.queue.next_piece(), 0)
 
     assert len(run([lane], steps=200, between=ack).asked) == 5
 
@@ -188,10 +212,10 @@ def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
         lane = data.draw(st.sampled_from(lanes))
         what = data.draw(st.sampled_from(["send", "send", "ack", "nothing"]))
         if what == "send" and lane.sends:
-            lane.next_piece()
-        if what == "ack" and lane.on_wire:
-            copied[lane].append(bytes(lane.on_wire[0].batch[70:90]))  # as it lies there now
-            lane.appended(lane.on_wire[0], len(copied[lane]))
+            lane.queue.next_piece()
+        if what == "ack" and lane.queue.on_wire:
+            copied[lane].append(bytes(lane.queue.on_wire[0].batch[70:90]))  # as it lies there now
+            lane.appended(lane.queue.on_wire[0], len(copied[lane]))
 
     run(lanes, steps=60, count=data.draw(st.integers(2, 5)), between=act)  # Source.fetch asserts
     for found in copied.values():
@@ -299,7 +323,7 @@ def test_a_stale_leader_asks_for_new_metadata(error, remedy):
     source = run([lane], steps=20, prepare=lambda source: setattr(source, "error", error))
     assert lane.trouble.remedy is remedy
     assert source.settled == [lane]
-    assert not lane.waiting
+    assert not lane.queue.waiting
     assert len(source.asked) == 1
 
 
@@ -404,7 +428,7 @@ def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():
 
     def ack(_source) -> None:
         while lane.sends:
-            lane.appended(lane.next_piece(), lane.acked.target)
+            lane.appended(lane.queue.next_piece(), lane.acked.target)
 
     source = run([lane], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3))
     assert lane.acked == (3, 3)
@@ -420,7 +444,7 @@ def test_an_answer_to_a_former_position_is_dropped():
             lane.position = 7
 
     run([lane], steps=4, between=move)
-    assert [piece.before for piece in lane.waiting][:1] in ([], [7])
+    assert [piece.before for piece in lane.queue.waiting][:1] in ([], [7])
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 20))
@@ -482,12 +506,13 @@ def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
 def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logged():
     lane = a_lane(a_start())
 
-    def break_down(_piece) -> None:
-        raise ZeroDivisionError
+    class Broken(Sender):
+        def offer_all(self, _lanes) -> None:
+            raise ZeroDivisionError
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4), on_queued=break_down)
+        each = fetching(source, Frames(4), sender=Broken(source))
         await run_for(each, 60)
 
     with pytest.raises(ZeroDivisionError):
@@ -497,20 +522,24 @@ def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logge
 def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
     lane, asked = a_lane(a_start()), []
 
-    async def prepare(news) -> None:
-        asked.append([found.records.nbytes for _, found in news])
-        await asyncio.sleep(0)
+    class Asked:
+        def ready(self, _news) -> bool:
+            return len(asked) % 2 == 1
+
+        async def prepare(self, news) -> None:
+            asked.append([found.records.nbytes for _, found in news])
+            await asyncio.sleep(0)
 
     async def all_of_it():
         source = Source(lane)
-        each = fetching(source, Frames(4), ready=lambda _: len(asked) % 2, prepare=prepare)
+        each = fetching(source, Frames(4), producers=Asked())
         await run_for(each, 200)
         return source
 
     source = asyncio.run(all_of_it())
     assert len(asked) == 1
-    assert len(source.asked) == len(lane.waiting) == 4
-    assert [piece.before for piece in lane.waiting] == [0, 1, 2, 3]
+    assert len(source.asked) == len(lane.queue.waiting) == 4
+    assert [piece.before for piece in lane.queue.waiting] == [0, 1, 2, 3]
 
 
 def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
@@ -518,13 +547,17 @@ def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
     late, lane = a_lane(a_start(0)), a_lane(a_start(1))
     prepared: list = []
 
-    async def prepare(news) -> None:
-        late.retry_at = None
-        prepared.append([each for each, _ in news])
+    class Prepared:
+        def ready(self, _news) -> bool:
+            return bool(prepared)
+
+        async def prepare(self, news) -> None:
+            late.retry_at = None
+            prepared.append([each for each, _ in news])
 
     async def all_of_it():
         source = Source(late, lane)
-        each = fetching(source, Frames(4), ready=lambda _: bool(prepared), prepare=prepare)
+        each = fetching(source, Frames(4), producers=Prepared())
 
         def hold_back() -> None:
             if not prepared and len(source.asked) == 1:
@@ -536,7 +569,7 @@ def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
         await run_for(each, 60)
 
     asyncio.run(all_of_it())
-    assert [piece.before for piece in late.waiting][:2] == [0, 1], "it came again"
+    assert [piece.before for piece in late.queue.waiting][:2] == [0, 1], "it came again"
 
 
 def test_bytes_that_nobody_takes_are_paid_for_too():
@@ -554,26 +587,27 @@ def test_bytes_that_nobody_takes_are_paid_for_too():
 
     pace = asyncio.run(all_of_it())
     assert pace.pause_s(pace._at, 0.0, first=True) > len(LARGE)
-    assert not lane.waiting
+    assert not lane.queue.waiting
 
 
 def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():
     lost, lane = a_lane(a_start(0)), a_lane(a_start(1))
-    queued: list = []
 
     async def all_of_it():
         source = Source(lost, lane)
         source.outside = {0}
-        each = fetching(source, Frames(4), on_queued=queued.extend)
+        sender = Sender(source)
+        each = fetching(source, Frames(4), sender=sender)
 
         async def slowly(_partition, _moment) -> int:
-            assert lane in queued
+            assert lane in sender.queued
             return 5
 
         source.offset_at = slowly
         await run_for(each, 30)
+        return sender.queued
 
-    asyncio.run(all_of_it())
+    queued = asyncio.run(all_of_it())
     assert lost.trouble.state is PartitionState.LOST_RANGE
     assert len(queued) > 1
 

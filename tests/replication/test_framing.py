@@ -13,8 +13,9 @@ from kafka.protocol.consumer import FetchRequest, FetchResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from replication.adapters.wire import framing
-from replication.copier.network import Ack, FetchEntry, FetchOptions
-from replication.copier.session import FetchSession
+from replication.copier.fetch_values import FetchEntry
+from replication.copier.network import Ack
+from replication.copier.session import FetchOptions, FetchSession
 
 FETCH_VERSIONS, PRODUCE_VERSIONS = [13, 14, 15, 16], [9, 10, 11, 12]
 int16, int32 = st.integers(-(2**15), 2**15 - 1), st.integers(-(2**31), 2**31 - 1)

@@ -31,8 +31,8 @@ def losses(cluster: MemoryCluster) -> int:
 
 def a_lane_with_one_on_the_wire():
     lane = fill(a_lane(a_start()), 2)
-    lane.next_piece()
-    lane.answers_due = 0
+    lane.queue.next_piece()
+    lane.queue.answers_due = 0
     return lane
 
 
@@ -45,7 +45,7 @@ def test_a_hole_is_passed_with_its_loss_written_or_parks_the_lane(choice):
         assert (lane.state, losses(cluster)) == (PartitionState.LOST_RANGE, 0)
     else:
         assert (lane.state, lane.position, losses(cluster)) == (PartitionState.RUNNING, 5, 1)
-        assert len(lane.waiting) == 2
+        assert len(lane.queue.waiting) == 2
 
 
 def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():

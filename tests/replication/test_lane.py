@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lanes import COMES_HOME, OURS, PASSES, Target, a_lane, a_start, by_registry, fetch, fill
 
 from replication.batches import AbortedTransaction, walk
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.lane import Lane
-from replication.copier.network import Frame
 from replication.errors import CorruptBatch
 from replication.model import PartitionPlan, PartitionState, RecordsAndBytes, TopicPartition
 from replication.progress import OwnRecords, Position
@@ -84,16 +84,16 @@ def run(lane: Lane, target: Target, source, data, *, to_the_end: bool) -> Anchor
         if act in {"fetch", "all"}:
             take(lane, fetch(log, aborted, lane.position, 3), Frame())
         if act in {"append", "all"} and lane.sends:
-            piece = lane.next_piece()
-            lane.answers_due -= 1
+            piece = lane.queue.next_piece()
+            lane.queue.answers_due -= 1
             lane.appended(piece, target.append(piece.batch, piece.count))
         if act == "unanswered" and lane.sends:
-            piece = lane.next_piece()
-            lane.answers_due -= 1
+            piece = lane.queue.next_piece()
+            lane.queue.answers_due -= 1
             if data.draw(st.booleans()):
                 target.append(piece.batch, piece.count)
             return data.draw(st.sampled_from([anchor, lane.anchor(0)]))  # and the unit dies
-        if act == "back off" and not lane.on_wire:
+        if act == "back off" and not lane.queue.on_wire:
             lane.back_off(0.0)
             lane.retry_at = None
         if act == "foreign":
@@ -116,7 +116,7 @@ def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_ord
     last = take_over(anchor, target, 99)
     run(last, target, source, data, to_the_end=True)
     assert target.ours() == source[2]
-    assert last.records == len(source[2])  # nor is anything counted twice
+    assert last.counters.records == len(source[2])  # nor is anything counted twice
 
 
 @settings(max_examples=100, deadline=None)
@@ -139,7 +139,7 @@ def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(sou
     for _ in range(60):
         take(lane, fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
         while lane.sends:
-            piece = lane.next_piece()
+            piece = lane.queue.next_piece()
             lane.appended(piece, target.append(piece.batch, piece.count))
         if lane.position >= max((b.last for b in walk(memoryview(log))), default=-1) + 1:
             break
@@ -155,7 +155,7 @@ def a_running_lane(batches: int = 4) -> Lane:
 
 def test_the_first_append_of_an_epoch_goes_alone():
     lane = a_running_lane()
-    piece = lane.next_piece()
+    piece = lane.queue.next_piece()
     assert not lane.sends
     lane.appended(piece, 0)
     assert lane.sends
@@ -163,23 +163,23 @@ def test_the_first_append_of_an_epoch_goes_alone():
 
 def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
     lane = a_running_lane(6)
-    lane.writer.proven = True
-    sent = [lane.next_piece() for _ in range(3)]
+    lane.queue.writer.proven = True
+    sent = [lane.queue.next_piece() for _ in range(3)]
     before = [bytes(each.batch) for each in sent]
-    lane.answers_due = 0
+    lane.queue.answers_due = 0
     lane.back_off(0.0)
     assert lane.position == 6
     assert not lane.anchor(0, clean=True).clean
     lane.retry_at = None
-    again = [lane.next_piece() for _ in range(3)]
+    again = [lane.queue.next_piece() for _ in range(3)]
     assert [bytes(each.batch) for each in again] == before
 
 
 def test_a_lane_that_dropped_what_may_have_landed_does_not_end_cleanly():
     lane = a_running_lane()
     lane.exact = True
-    lane.next_piece()
-    lane.answers_due = 0
+    lane.queue.next_piece()
+    lane.queue.answers_due = 0
     lane.park(PartitionState.LOST_RANGE, "gone")
     assert not lane.anchor(0, clean=True).clean
 
@@ -187,8 +187,8 @@ def test_a_lane_that_dropped_what_may_have_landed_does_not_end_cleanly():
 def test_a_lane_whose_append_was_refused_ends_cleanly():
     lane = a_running_lane()
     lane.exact = True
-    lane.next_piece().denied = True
-    lane.answers_due = 0
+    lane.queue.next_piece().denied = True
+    lane.queue.answers_due = 0
     lane.park(PartitionState.REFUSED, "too large")
     assert lane.anchor(0, clean=True).clean
 
@@ -212,7 +212,7 @@ def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state)
     assert again.fetches  # it tries
     assert (told.state, told.reason) == (state, "because")
     take(again, fetch(a_batch(0, [b"a"]), [], 0, 1), Frame())
-    again.appended(again.next_piece(), 0)
+    again.appended(again.queue.next_piece(), 0)
     assert (again.anchor(0).state, again.anchor(0).reason) == (PartitionState.RUNNING, "")
 
 
@@ -225,8 +225,8 @@ def test_a_state_that_passes_by_itself_is_not_kept():
 @given(st.permutations(range(4)), st.integers(0, 4))
 def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, answered):
     lane = fill(a_lane(a_start()), 4)
-    lane.writer.proven = True
-    sent = [lane.next_piece() for _ in range(4)]
+    lane.queue.writer.proven = True
+    sent = [lane.queue.next_piece() for _ in range(4)]
     for number in order[:answered]:
         lane.appended(sent[number], 100 + number)
         told = lane.anchor(0)
@@ -245,7 +245,7 @@ def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_qu
     lane = a_lane(a_start())
     with pytest.raises(CorruptBatch, match=r"t-0 at offset 9: a batch up to 9 in a log .* at 9"):
         take(lane, answer._replace(high_watermark=9), Frame())
-    assert len(lane.waiting) == 1
+    assert len(lane.queue.waiting) == 1
     assert lane.position == 1
     take(lane, fetch(a_batch(1, [b"b"]), [], 0, 1)._replace(high_watermark=1), Frame())
     assert lane.position == 2  # it came while the answer was made

@@ -10,9 +10,9 @@ from memory_cluster import Log
 from test_appending import Wire
 
 from replication.batches import walk
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.mending import drop_refused, go_back, jump
-from replication.copier.network import Frame
 from replication.copier.outcomes import Remedy
 from replication.records import decode, key_and_value
 
@@ -103,7 +103,7 @@ def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     lane = a_lane(a_start())
     take(lane, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
     go_back(lane, 1)
-    assert (lane.position, lane.acked, list(lane.waiting)) == (0, (0, 0), [])
+    assert (lane.position, lane.acked, list(lane.queue.waiting)) == (0, (0, 0), [])
     lane.moved_to(lane.acked._replace(source=7, target=9))
     lane.position = 7
     go_back(lane, 5)

@@ -1,4 +1,7 @@
-"""The byte budget of a unit, and who waits for whom. No clock: moments are given."""
+"""The byte budget of a unit, who waits for whom, how fast small answers follow each other.
+
+No clock: moments are given.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanes import a_lane, a_start
 
-from replication.copier.network import FetchOptions
-from replication.copier.pace import Pace
+from replication.copier.pace import Pace, Thrift
 from replication.copier.replicas import Replicas
+from replication.copier.session import FetchOptions
 from replication.model import TopicPartition
 
 KB, MB = 1 << 10, 1 << 20
@@ -110,3 +113,26 @@ def test_after_a_replica_failed_no_rack_is_named_for_a_while():
     replicas.give_up(here, 101.0)
     assert replicas.of(here, 101.0) is None
     assert (replicas.rack_at(130.0), replicas.rack_at(131.0)) == ("", "r")
+
+
+@given(st.floats(0, 1e6), st.floats(0.001001, 10), st.integers(1, 500))
+def test_up_to_a_thousand_a_second_none_waits(begin, apart, count):
+    thrift = Thrift()
+    assert not any(thrift.rests(begin + number * apart) for number in range(1, count))
+
+
+@given(st.lists(st.floats(0, 0.002), min_size=1, max_size=2000))
+def test_whatever_comes_no_more_than_a_thousand_a_second_follow_at_once(pauses):
+    """Over any stretch from the start: what a quiet time saved up is the only excess."""
+    thrift, now, at_once = Thrift(), 1000.0, 0
+    for pause in pauses:
+        now += pause
+        at_once += not thrift.rests(now)
+        assert at_once <= 50 + (now - 1000.0) * 1000 + 1
+
+
+def test_a_burst_after_a_quiet_time_is_not_held_up():
+    thrift = Thrift()
+    assert not any(thrift.rests(5.0) for _ in range(49))
+    assert thrift.rests(5.0)
+    assert not thrift.rests(5.1)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lanes import Target, a_lane, a_start, fetch
 
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
-from replication.copier.network import Frame
 
 if TYPE_CHECKING:
     from replication.copier.lane import Lane
@@ -41,10 +41,10 @@ def codec_of(piece) -> int:
 @given(smalls)
 def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_kept(kinds):
     lane, spans = a_queue(kinds)
-    lane.writer.proven = True
+    lane.queue.writer.proven = True
     target, covered, merged = Target(), [], []
     while lane.sends:
-        piece = lane.next_piece()
+        piece = lane.queue.next_piece()
         covered.append((piece.before, piece.after))
         merged.append((piece.merged, piece.count, codec_of(piece)))
         lane.appended(piece, target.append(piece.batch, piece.count))
@@ -61,14 +61,14 @@ def test_small_batches_that_queue_up_are_merged_with_content_order_and_offsets_k
 
 def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
     lane, _ = a_queue([(PLAIN, 1)] * 6)
-    lane.largest, lane.writer.proven = 1 << 20, True
-    sent = [bytes(lane.next_piece().batch) for _ in range(2)]
-    lane.answers_due = 0
+    lane.queue.largest, lane.queue.writer.proven = 1 << 20, True
+    sent = [bytes(lane.queue.next_piece().batch) for _ in range(2)]
+    lane.queue.answers_due = 0
     lane.back_off(0.0)
-    lane.largest = lane.retry_at = None
+    lane.queue.largest = lane.retry_at = None
     log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))
     take(lane, fetch(log, [], lane.position, 9), Frame())
-    again = [lane.next_piece() for _ in range(3)]
+    again = [lane.queue.next_piece() for _ in range(3)]
     assert [bytes(each.batch) for each in again[:2]] == sent
     assert (again[2].before, again[2].after, again[2].count) == (2, 6, 4)
 
@@ -81,7 +81,7 @@ def test_merging_gives_back_the_buffers_of_all_but_the_last():
         take(lane, fetch(log, [], 2 * number, 2), frame)
         frame.release()
     assert [each.holders for each in frames] == [2, 2, 2]
-    piece = lane.next_piece()
+    piece = lane.queue.next_piece()
     assert [each.holders for each in frames] == [0, 0, 1]
     lane.appended(piece, 0)
     assert [each.holders for each in frames] == [0, 0, 0]

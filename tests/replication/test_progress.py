@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.batches import walk
-from replication.progress import Claimant, OwnRecords, claim, missing_appenders, outranks
+from replication.copier.producer_identity import Claimant
+from replication.progress import OwnRecords, claim, missing_appenders, outranks
 from replication.state import Anchor
 
 OURS, FORMER, FOREIGN = 7, 8, 9

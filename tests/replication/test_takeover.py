@@ -14,9 +14,10 @@ from memory_cluster import MemoryCluster
 from replication.batches import walk
 from replication.copier import takeover
 from replication.copier.logs import StateLog
+from replication.copier.producer_identity import Claimant
 from replication.copier.takeover import Takeover
 from replication.errors import ClusterRejected, FlowTaken
-from replication.progress import Claimant, claim
+from replication.progress import claim
 from replication.state import Anchor, anchors_topic
 
 CLEAN = Anchor("f", "t", 0, "t", 5, 6, clean=True)

@@ -11,14 +11,14 @@ from lanes import LOCAL, OURS, PASSES, PASSING_ON, a_lane, a_start, by_registry,
 from memory_cluster import MemoryCluster
 
 from replication.copier.claims import begin_at
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.keeping import Keeping
 from replication.copier.logs import StateLog
-from replication.copier.network import Frame
+from replication.copier.producer_identity import Claimant
 from replication.copier.transactional import TransactionalLane
 from replication.model import Mode, ProducerIdAndEpoch
-from replication.progress import Claimant
-from replication.state import anchors_topic
+from replication.state import anchors_topic, offsets_topic
 
 BORN, FROM_C = (), ("c",)
 
@@ -36,9 +36,9 @@ def send(lane: TransactionalLane) -> list[int]:
     """Send all that may be sent, each piece acked; return the producer ids."""
     sent = []
     while lane.sends:
-        piece = lane.next_piece()
-        sent.append(lane.writer.producer[0])
-        lane.answers_due -= 1
+        piece = lane.queue.next_piece()
+        sent.append(lane.queue.writer.producer[0])
+        lane.queue.answers_due -= 1
         lane.appended(piece, lane.acked.target)
     return sent
 
@@ -62,17 +62,16 @@ def test_records_of_another_way_wait_for_another_transaction():
 def test_a_new_epoch_of_a_producer_that_rested_begins_its_sequences_anew():
     lane = a_transactional_lane(PASSES)
     lane.join(FROM_C, ProducerIdAndEpoch(PASSING_ON, 5))
-    piece = lane.next_piece()
-    assert (lane.writer.producer, piece.sequence) == ((PASSING_ON, 5), 0)
+    piece = lane.queue.next_piece()
+    assert (lane.queue.writer.producer, piece.sequence) == ((PASSING_ON, 5), 0)
 
 
 def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_committed():
     async def written():
         target = MemoryCluster()
         log = StateLog(target, anchors_topic("A"))
-        spec = SimpleNamespace(source_alias="A")
-        ends = SimpleNamespace(target=target, takeover=SimpleNamespace(anchors=log))
-        keeping = Keeping(SimpleNamespace(spec=spec, ends=ends))
+        takeover = SimpleNamespace(anchors=log)
+        keeping = Keeping(1.0, StateLog(target, offsets_topic("A")), takeover, None, None)
         doubted, other = a_transactional_lane(LOCAL), a_transactional_lane(LOCAL)
         doubted.join(BORN, ProducerIdAndEpoch(OURS, 1))
         keeping.keep([doubted, other])
@@ -85,9 +84,9 @@ def test_no_anchor_is_written_of_a_lane_of_which_it_is_not_known_what_was_commit
 def test_delays_count_once_their_records_are_committed():
     lane = a_transactional_lane(LOCAL)
     lane.join(BORN, ProducerIdAndEpoch(OURS, 1))
-    piece = lane.next_piece()
-    lane.answers_due -= 1
-    lane.delays.note(piece, piece.timestamp + 40)
+    piece = lane.queue.next_piece()
+    lane.queue.answers_due -= 1
+    lane.counters.delays.note(piece, piece.timestamp + 40)
     lane.appended(piece, 0)
     assert lane.anchor(50).timed == 0, "on its own"
     assert lane.anchor_to_commit(50).timed == 1
@@ -108,4 +107,5 @@ def test_delays_go_on_from_the_anchor_that_was_committed_last():
     )
     begin_at(lane, committed, Claimant("x", OURS, 2, 1))
     assert lane.acked == (7, 9)
-    assert (lane.delays.records, lane.delays.age.total, lane.delays.latency.total) == (7, 30, 60)
+    delays = lane.counters.delays
+    assert (delays.records, delays.age.total, delays.latency.total) == (7, 30, 60)

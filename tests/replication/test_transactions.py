@@ -13,13 +13,17 @@ from replication.copier.appending import Appending
 from replication.copier.confirming import Confirming
 from replication.copier.ends import Clusters, clusters
 from replication.copier.logs import StateLog
+from replication.copier.producer_identity import Claimant
+from replication.copier.producers import Producers
+from replication.copier.readers import Readers
+from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
+from replication.copier.strangers import AppendGaps
 from replication.copier.tending import Tending
-from replication.copier.transactional import TransactionalLane
+from replication.copier.transactional import JoinRequests, TransactionalLane
 from replication.copier.transactions import Transactions
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
-from replication.progress import Claimant
 from replication.state import anchors_topic
 
 ANCHORS = TopicPartition(anchors_topic("A"), 0)
@@ -52,16 +56,18 @@ class Stage:
         """Let one transaction begin and end."""
         await self.ends.takeover.anchors.own((OURS, 1))
         spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
-        appending = Appending(self.target, transactional_id=ME.transactional_id)
-        tending = Tending(spec, self.ends, self.lanes, ME, appending, judge=None)
+        recoveries, joins = RecoveryQueue(), JoinRequests()
+        sender = Appending(self.target, recoveries, AppendGaps(), joins, ME.transactional_id)
+        producers = Producers(spec, self.ends, self.lanes, ME, sender)
+        readers = Readers(spec, self.ends, sender, producers, recoveries)
+        tending = Tending(self.ends, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        transactions = Transactions(self.ends, tending, appending, ended.append)
-        appending.on_held = transactions.ask
-        appending.on_trouble = tending.on_trouble
+        takeover = self.ends.takeover
+        transactions = Transactions(takeover, producers, sender, joins, ended.append)
         running = [asyncio.create_task(each.run()) for each in (transactions, tending)]
         for lane in self.lanes:
-            appending.lead[lane] = 0
-            appending.offer(lane)
+            sender.lead[lane] = 0
+            sender.offer(lane)
         deadline = time.monotonic() + 10
         while not ended:
             assert time.monotonic() < deadline
@@ -87,7 +93,7 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 0}
     assert [each.position for each in stage.lanes] == [3, 0]
-    assert [each.records for each in stage.lanes] == [3, 0]
+    assert [each.counters.records for each in stage.lanes] == [3, 0]
     assert "our transaction was aborted by another client" in stage.lanes[1].shown[1]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from replication.batches import ABORT, COMMIT, AbortedTransaction, walk
-from replication.copier.network import Fetched, Leader
+from replication.copier.fetch_values import Fetched, Leader
 from replication.course import Course
 from replication.model import Mode, OffsetRange, TopicPartition
 from replication.offsets import marks_of

@@ -12,8 +12,9 @@ import pytest
 from replication.adapters.wire import connect
 from replication.adapters.wire import lines as module
 from replication.adapters.wire.dial import Line
-from replication.copier.network import FetchOptions, Frame, SessionLost
-from replication.copier.session import FetchSession
+from replication.copier.fetch_values import Frame
+from replication.copier.network import SessionLost
+from replication.copier.session import FetchOptions, FetchSession
 from replication.errors import ClusterUnavailable
 
 NUMBER = 77  # of the session at the broker

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replication.adapters.wire import framing
 from replication.adapters.wire.dial import NO_VERSION
 from replication.adapters.wire.lines import CALL_S, settle
-from replication.copier.network import Fetched, FetchEntry, FetchOptions, SessionLost
+from replication.copier.network import SessionLost
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterUnavailable
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.channel import Channel
     from replication.adapters.wire.lines import Lines
-    from replication.copier.network import FetchAnswer, Frame
-    from replication.copier.session import FetchSession
+    from replication.copier.fetch_values import Fetched, FetchEntry, Frame
+    from replication.copier.network import FetchAnswer
+    from replication.copier.session import FetchOptions, FetchSession
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {

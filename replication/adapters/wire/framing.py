@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.legacy_records import to_format_2
 from replication.batches import AbortedTransaction
-from replication.copier.network import (
-    Ack,
-    EpochEndOffset,
-    Fetched,
-    FetchEntry,
-    FetchOptions,
-    Leader,
-)
+from replication.copier.fetch_values import EpochEndOffset, Fetched, FetchEntry, Leader
+from replication.copier.network import Ack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from replication.copier.session import FetchOptions
 
 PRODUCE, FETCH = 0, 1
 CONSUMER_REPLICA_ID = -1  # who asks is no broker

@@ -16,14 +16,7 @@ from replication.adapters.wire.groups import Groups
 from replication.adapters.wire.lines import CALL_S, Lines
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
-from replication.copier.network import (
-    Ack,
-    Fetched,
-    FetchEntry,
-    FetchOptions,
-    Frame,
-    Leader,
-)
+from replication.copier.fetch_values import Fetched, FetchEntry, Frame, Leader
 from replication.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
@@ -31,7 +24,8 @@ from replication.model import ProducerIdAndEpoch, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.network import FetchAnswer
+    from replication.copier.network import Ack, FetchAnswer
+    from replication.copier.session import FetchOptions
 
 
 _PRODUCE_VERSION = 9

@@ -17,7 +17,7 @@ from replication.model import NO_LEADER_EPOCH, UNKNOWN_OFFSET
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.network import Leader
+    from replication.copier.fetch_values import Leader
     from replication.model import TopicPartition
 
     Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version

@@ -16,8 +16,8 @@ from lanes import a_lane, a_start, by_registry
 from replication import codecs
 from replication.adapters.legacy_records import to_format_2
 from replication.batches import producer_ids, walk
+from replication.copier.fetch_values import Fetched, Frame
 from replication.copier.intake import take
-from replication.copier.network import Fetched, Frame
 from replication.errors import CorruptBatch
 from replication.records import decode, key_and_value, reshape
 
@@ -138,7 +138,7 @@ def test_a_lane_takes_old_and_new_batches_for_records_that_were_born_there(name)
     fetched = Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, records, legacy=to_format_2)
     take(lane, fetched, Frame())
     wanted = [n for n, *_ in content(data) if n >= 1]
-    assert [n for piece in lane.waiting for n in piece.offsets] == wanted
+    assert [n for piece in lane.queue.waiting for n in piece.offsets] == wanted
     assert lane.position == wanted[-1] + 1
 
 

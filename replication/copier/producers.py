@@ -1,4 +1,4 @@
-"""Passing copies on: a producer for each way that records came by, so that the next flow can tell.
+"""The producers of a unit: its own, and one for each way of records that it passes on (P3).
 
 Nothing is taken from a Fetch answer before each of its producer ids is known (P1), and before
 there is a producer for each way of records that are to be passed on.
@@ -13,30 +13,73 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.batches import producer_ids
-from replication.copier.claimants import entry_of, forwarder
+from replication.copier.claimants import claimant, entry_of, forwarder
 from replication.copier.outcomes import Remedy, Trouble
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.provenance import BORN_HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from replication.copier.appending import Appending
     from replication.copier.ends import Clusters
+    from replication.copier.intake import News
     from replication.copier.lane import Lane
+    from replication.copier.producer_identity import Claimant
     from replication.copier.spec import UnitSpec
-    from replication.copier.taking import News
-    from replication.progress import Claimant
     from replication.provenance import Via
 
 
 @dataclass(slots=True)
-class Forwarding:
-    """Makes what was fetched ready to be taken in, for one unit."""
+class Producers:
+    """As whom one unit appends."""
 
     spec: UnitSpec
     ends: Clusters
-    settle: Callable[[Lane], None]  # a lane has trouble
-    _producers: dict[Via, Claimant] = field(default_factory=dict)
+    lanes: Sequence[Lane]  # all of the unit
+    me: Claimant  # the producer of records that were born at the source
+    sender: Appending
+    _forwarders: dict[Via, Claimant] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def read_new_claims(self) -> None:
+        """Read the anchors to their end. Raises FlowTaken when somebody of a higher rank claims."""
+        await self.ends.takeover.heed(self.lanes, self.me)
+
+    async def renew(self) -> None:
+        """Get a new epoch of our producer id, unless somebody of a higher rank is at work.
+
+        Raises FlowTaken. Partitions without our new marker go on under the epoch they have.
+        """
+        await self.read_new_claims()
+        self.me = await claimant(self.spec, self.ends)
+        self._forwarders.clear()  # a takeover fences partitions against new epochs of these, too
+        # A transactional id that nobody has used for days gets another producer id (F).
+        takeover = self.ends.takeover
+        await takeover.register(entry_of(self.spec, self.ends, self.me))
+        await takeover.anchors.own(self.me.producer)
+
+    async def producer(self, via: Via, lanes: Iterable[Lane]) -> Claimant:
+        """Return the present producer for ``via``; ``lanes`` have it, claimed, afterwards.
+
+        It is registered before (F). The caller has the turn of the takeover.
+        """
+        if via == BORN_HERE:
+            return self.me
+        takeover = self.ends.takeover
+        if via not in self._forwarders:
+            found = await forwarder(self.spec, self.ends, via)
+            await takeover.register(entry_of(self.spec, self.ends, found, via))
+            self._forwarders[via] = found
+        producer = self._forwarders[via]
+        new = [each for each in lanes if each.queue.writer.producer_for(via) != producer.producer]
+        for lane in new:
+            lane.name_appender(producer.transactional_id, producer.producer_id)
+        now = int(time.time() * 1000)
+        await takeover.anchors.append([each.anchor(now) for each in new])
+        for lane in new:
+            lane.queue.writer.admit(via, producer.producer)
+        return producer
 
     def ready(self, news: Sequence[News]) -> bool:
         """Say whether all that was fetched can be taken in as it is."""
@@ -58,33 +101,10 @@ class Forwarding:
         except (ClusterUnavailable, ClusterRejected) as problem:
             for lane in ids:
                 lane.suffer(Trouble(Remedy.RETRY, str(problem)))
-                self.settle(lane)
+                self.sender.settle(lane)
 
     def _unknown(self, ids: Mapping[Lane, set[int]]) -> set[int]:
         return self.ends.registry.origins.unknown({each for some in ids.values() for each in some})
-
-    def forget(self) -> None:
-        """Ask for new epochs of the producers: a takeover fences partitions against these."""
-        self._producers.clear()
-
-    async def producer(self, via: Via, lanes: Iterable[Lane]) -> Claimant:
-        """Return the present producer for ``via``; ``lanes`` have it, claimed, afterwards.
-
-        It is registered before (F). The caller has the turn of the takeover.
-        """
-        if via not in self._producers:
-            found = await forwarder(self.spec, self.ends, via)
-            await self.ends.takeover.register(entry_of(self.spec, self.ends, found, via))
-            self._producers[via] = found
-        producer = self._producers[via]
-        new = [each for each in lanes if each.writer.producer_for(via) != producer.producer]
-        for lane in new:
-            lane.name_appender(producer.transactional_id, producer.producer_id)
-        now = int(time.time() * 1000)
-        await self.ends.takeover.anchors.append([each.anchor(now) for each in new])
-        for lane in new:
-            lane.writer.admit(via, producer.producer)
-        return producer
 
     async def _admit_all(self, ids: Mapping[Lane, set[int]]) -> None:
         lacking: dict[Via, list[Lane]] = defaultdict(list)
@@ -111,4 +131,4 @@ def _lacking(lane: Lane, ids: Iterable[int]) -> set[Via]:
     if passage is None:
         return set()
     found = {passage(each) for each in ids}
-    return {via for via in found if via and lane.writer.producer_for(via) is None}
+    return {via for via in found if via and lane.queue.writer.producer_for(via) is None}

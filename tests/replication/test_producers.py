@@ -12,13 +12,17 @@ from memory_cluster import MemoryCluster
 from unit_specs import changed
 
 from replication.batches import walk
+from replication.copier.appending import Appending
 from replication.copier.ends import clusters
-from replication.copier.forwarding import Forwarding
+from replication.copier.fetch_values import Frame
 from replication.copier.intake import take
 from replication.copier.logs import StateLog
-from replication.copier.network import Frame, NotGranted
+from replication.copier.network import NotGranted
+from replication.copier.producers import Producers
+from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
 from replication.copier.starting import start
+from replication.copier.strangers import AppendGaps
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic
 
@@ -46,9 +50,10 @@ async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
     batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (PASSES, 0, 0))
     ends = clusters(spec.flow, source, target, spec.source_alias)
     me, (lane,), _ = await start(spec, ends)
-    forwarding = Forwarding(spec.for_claimant(me), ends, lambda _: None)
+    sender = Appending(target, RecoveryQueue(), AppendGaps())
+    producers = Producers(spec.for_claimant(me), ends, [lane], me, sender)
     found = fetch(batches, [], 0, 9)
-    await forwarding.prepare([(lane, found)])
+    await producers.prepare([(lane, found)])
     take(lane, found, Frame())
     return lane
 
@@ -81,7 +86,7 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
         entry = ProducerEntry(old[0], "A->B", "c", "isthmus.A->B.0~c", via=("c", "former"))
         await StateLog(target, PRODUCERS_TOPIC).append([entry])
         lane = await begun("one", target)
-        return entry, lane.writer.producer_for(FROM_C)[0], await told(target)
+        return entry, lane.queue.writer.producer_for(FROM_C)[0], await told(target)
 
     entry, present, entries = asyncio.run(upgraded())
     assert entry in entries
@@ -97,10 +102,10 @@ def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(s
         return lane, anchors[-1].appenders, [each.producer_id for each in await told(target)]
 
     lane, appenders, registered = asyncio.run(claimed())
-    theirs = lane.writer.producer_for(FROM_C)[0]
-    assert [number for _, number in appenders] == [theirs, lane.writer.producer[0]]
-    assert registered == [lane.writer.producer[0], theirs]
-    assert [each.via for each in lane.waiting] == [(), FROM_C]
+    theirs = lane.queue.writer.producer_for(FROM_C)[0]
+    assert [number for _, number in appenders] == [theirs, lane.queue.writer.producer[0]]
+    assert registered == [lane.queue.writer.producer[0], theirs]
+    assert [each.via for each in lane.queue.waiting] == [(), FROM_C]
 
 
 def test_a_unit_without_any_producer_id_passes_on_unnumbered():
@@ -111,10 +116,10 @@ def test_a_unit_without_any_producer_id_passes_on_unnumbered():
     lane = asyncio.run(begun("one", NoIds(), WEAK))
     sent = []
     for offset in (0, 1):
-        piece = lane.next_piece()
+        piece = lane.queue.next_piece()
         (batch,) = walk(piece.batch)
         sent.append((batch.producer_id, batch.sequence))
-        lane.answers_due -= 1
+        lane.queue.answers_due -= 1
         lane.appended(piece, offset)
     assert sent == [(-1, -1), (-1, -1)]
     assert lane.acked.source == 2

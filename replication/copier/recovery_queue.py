@@ -1,0 +1,34 @@
+"""Partitions that cannot go on until something is done about them, and fetchers that failed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from replication.copier.lane import Lane
+
+
+@dataclass(slots=True)
+class RecoveryQueue:
+    """Filled by whoever sees an error; emptied by the upkeep of the unit's partitions."""
+
+    partitions: set[Lane] = field(default_factory=set)
+    failure: BaseException | None = None  # what ended a fetcher; the unit ends with it
+    added: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, lane: Lane) -> None:
+        """Ask for the recovery of a partition of which no answer is due."""
+        if not lane.leaves:
+            self.partitions.add(lane)
+            self.added.set()
+
+    def discard(self, lane: Lane) -> None:
+        """Withdraw the request, if there is one."""
+        self.partitions.discard(lane)
+
+    def fail(self, failure: BaseException) -> None:
+        """Let the unit end with ``failure``."""
+        self.failure = failure
+        self.added.set()
