@@ -48,7 +48,7 @@ fix: $(READY) ## let the formatter and the linter mend what they can
 	@$(BIN)/ruff format --quiet .
 
 docs: $(READY) ## renew the tables of settings in docs/configuration.md
-	@$(BIN)/python -m replication.config.docs_table
+	@$(BIN)/python -m replication.config.keys.docs_table
 
 lock: ## renew requirements.lock from pyproject.toml; needs uv
 	uv pip compile pyproject.toml --extra dev --generate-hashes --no-emit-index-url --no-header --no-strip-extras \

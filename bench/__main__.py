@@ -22,7 +22,7 @@ from bench.rounds import QUICK, Amounts, floor, visit
 from bench.running import PARTITIONS
 from bench.takeover import takeover
 from bench.tools import ISTHMUS, MM2, Tool
-from replication.adapters import processes
+from replication.adapters.local import processes
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:

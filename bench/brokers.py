@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from bench.tools import SOURCE, TARGET
 from chaos.proxy import Proxy
-from replication.adapters.local_kafka import LocalCluster
-from replication.adapters.local_network import free_ports
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.local_network import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

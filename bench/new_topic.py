@@ -19,7 +19,7 @@ from bench.brokers import running
 from bench.figures import percentile
 from bench.running import await_copying, copy_of, started
 from bench.tools import ISTHMUS
-from replication.adapters.kafka_admin import KafkaAdmin
+from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from bench.figures import Copy
 from bench.gate import BenchFailed, Dataset, closed_gate
 from bench.tools import SOURCE, Tool, command
 from bench.usage import end, usage
-from replication.adapters import processes
+from replication.adapters.local import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bench.figures import Figures
     from bench.tools import Tool
 
-_WORKER = "spark_jobs.daemon"
+_WORKER = "spark_jobs.source.worker_daemon"
 _BEFORE = 0.25  # of the records are copied before the kill
 _STANDS_S = 0.05  # without a new offset: what the brokers had received already is appended
 _MORE_THAN_MARKERS = 1000  # offsets: the fence markers of a takeover are a few

@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.adapters.broker_config import LOG4J2, as_properties
-from replication.adapters.jars import DEFAULT_VERSION, kafka_jars
-from replication.adapters.java import java
+from replication.adapters.local.broker_config import LOG4J2, as_properties
+from replication.adapters.local.java import java
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

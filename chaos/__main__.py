@@ -16,7 +16,7 @@ import typer
 from chaos.run import Run
 from chaos.schedule import draw
 from chaos.stage import Stage
-from replication.adapters import processes
+from replication.adapters.local import processes
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.adapters.process_tree import below
-from spark_jobs.appdir import AppDir, read_json
+from replication.adapters.local.process_tree import below
+from spark_jobs.process.appdir import AppDir, read_json
 from spark_jobs.watch import kill_session
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SOURCE, TARGET = "A", "B"
 FLOW = f"{SOURCE}->{TARGET}"
-_WORKER = "spark_jobs.daemon"
+_WORKER = "spark_jobs.source.worker_daemon"
 _STOP_S = 45.0
 _CONFIG = """\
 clusters = {source}, {target}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chaos.application import FLOW, SOURCE
 from chaos.schedule import Side
-from replication.adapters.state_tail import Tail
+from replication.adapters.topics.state_tail import Tail
 from replication.errors import ReplicationError
 from replication.model import FlowState, PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus, anchors_topic, status_topic

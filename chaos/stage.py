@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from chaos.application import Application
 from chaos.proxy import Proxy
 from chaos.schedule import Side
-from replication.adapters.kafka_admin import KafkaAdmin
-from replication.adapters.local_kafka import LocalCluster
-from replication.adapters.local_network import free_ports
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.local_network import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

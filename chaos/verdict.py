@@ -7,16 +7,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from chaos.topics import Promise
-from orchestration.comparison import TopicPair, compare_topics
-from replication.adapters.record_reader import RecordReader
-from replication.compare import Kind, fingerprint
+from orchestration.flows.comparison import TopicPair, compare_topics
+from replication.adapters.topics.record_reader import RecordReader
 from replication.model import TopicPartition
+from replication.records.comparison_result import Kind, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chaos.topics import Topic
-    from orchestration.comparison import Result
+    from orchestration.flows.comparison import Result
 
 
 class Seen(NamedTuple):

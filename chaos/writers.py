@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from chaos.topics import Writing
-from replication.adapters.record_writer import RecordWriter
+from replication.adapters.topics.record_writer import RecordWriter
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:

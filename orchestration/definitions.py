@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestration import jobs, schedules
-from orchestration.alarms import alert_on_checks, alert_on_failed_runs
-from orchestration.assets import build_assets
-from orchestration.checks import build_flow_checks
-from orchestration.clusters import read_config
-from orchestration.duties import build_duties
-from orchestration.duty_list import duties
-from orchestration.group_offsets import build_fresh_check
-from orchestration.home import config_file, home
-from orchestration.resources import Plant
-from orchestration.sensors import supervisor
+from orchestration.dagster import jobs, schedules
+from orchestration.dagster.alert_sensors import alert_on_checks, alert_on_failed_runs
+from orchestration.dagster.assets import build_assets
+from orchestration.dagster.checks import build_flow_checks
+from orchestration.dagster.group_offset_assets import build_fresh_check
+from orchestration.dagster.resources import Plant
+from orchestration.dagster.sensors import supervisor
+from orchestration.dagster.task_assets import build_duties
+from orchestration.dagster.task_list import duties
+from orchestration.flows.clusters import read_config
+from orchestration.services.home import config_file, home
 
 
 @dg.definitions

@@ -19,14 +19,14 @@ import structlog
 
 from replication.config.load import load_config
 from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
-from spark_jobs.appdir import AppDir, Locked
-from spark_jobs.jvm import DIED, launch
-from spark_jobs.session import spark_conf
+from spark_jobs.process.appdir import AppDir, Locked
+from spark_jobs.process.jvm import DIED, launch
+from spark_jobs.process.spark_session import spark_conf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.config.model import Config, Flow
+    from replication.settings.sections import Config, Flow
 
 TAKEN = 75
 MISCONFIGURED = 78
@@ -74,7 +74,7 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
             conf = {"spark.local.dir": str(_scratch(directory)), **_conf(config, flows)}
             jvm = launch(conf, directory.root / "log4j2.properties")
             try:
-                from spark_jobs.driver import Driver  # noqa: PLC0415 - while the JVM starts
+                from spark_jobs.driver.driver_loop import Driver  # noqa: PLC0415 - while the JVM starts
 
                 Driver(config, flows, directory, lock).run(jvm, conf)
                 jvm.stop()

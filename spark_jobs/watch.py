@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from spark_jobs.appdir import AppDir, write_json
+from spark_jobs.process.appdir import AppDir, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

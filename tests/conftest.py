@@ -8,9 +8,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from guards import Guarded
+from support.secured_broker import Guarded
 
-from replication.adapters.local_kafka import LocalCluster
+from replication.adapters.local.local_kafka import LocalCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

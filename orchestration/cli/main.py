@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from orchestration.cli.pipes import guard_pipes
+from orchestration.cli.screen.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
 
 
@@ -28,36 +28,48 @@ class Verb(NamedTuple):
 
 VERBS = {
     "demo": Verb(
-        "demo", "demo", "Start Kafka clusters here, write to them, copy, and show the flows."
+        "local.demo", "demo", "Start Kafka clusters here, write to them, copy, and show the flows."
     ),
-    "run": Verb("run", "run", "Start Dagster and the flows of a file, and show the flows."),
+    "run": Verb("local.run", "run", "Start Dagster and the flows of a file, and show the flows."),
     "check": Verb(
-        "check", "check", "Check a file: its flows, where settings come from, its errors."
+        "configuration.check",
+        "check",
+        "Check a file: its flows, where settings come from, its errors.",
     ),
-    "plan": Verb("plan", "plan", "Show the changes that `apply` would make, with reasons."),
-    "apply": Verb("plan", "apply", "Make these changes: topics, partitions, configs, ACLs."),
+    "plan": Verb(
+        "configuration.plan", "plan", "Show the changes that `apply` would make, with reasons."
+    ),
+    "apply": Verb(
+        "configuration.plan", "apply", "Make these changes: topics, partitions, configs, ACLs."
+    ),
     "topology": Verb(
-        "topology", "topology", "Draw the flows of a file and the target topic names."
+        "configuration.topology", "topology", "Draw the flows of a file and the target topic names."
     ),
-    "acls": Verb("acls", "app", "Print the ACLs that Isthmus needs on each cluster."),
-    "status": Verb("status", "status", "Show state, lag and throughput of every flow."),
-    "pause": Verb("intents", "pause", "Pause flows; their Spark application keeps running."),
-    "resume": Verb("intents", "resume", "Resume paused or stopped flows."),
-    "stop": Verb("intents", "stop", "Stop flows, and a Spark application with its last flow."),
-    "resolve": Verb("resolve", "resolve", "List halted partitions, or set how they continue."),
-    "losses": Verb("resolve", "losses", "List offsets that were not copied, with reasons."),
+    "acls": Verb("configuration.acls", "app", "Print the ACLs that Isthmus needs on each cluster."),
+    "status": Verb("flows.status", "status", "Show state, lag and throughput of every flow."),
+    "pause": Verb("flows.intents", "pause", "Pause flows; their Spark application keeps running."),
+    "resume": Verb("flows.intents", "resume", "Resume paused or stopped flows."),
+    "stop": Verb(
+        "flows.intents", "stop", "Stop flows, and a Spark application with its last flow."
+    ),
+    "resolve": Verb(
+        "flows.resolve", "resolve", "List halted partitions, or set how they continue."
+    ),
+    "losses": Verb("flows.resolve", "losses", "List offsets that were not copied, with reasons."),
     "takeover": Verb(
-        "handover", "takeover", "Take flows over from MirrorMaker 2, where it stopped."
+        "positions.handover", "takeover", "Take flows over from MirrorMaker 2, where it stopped."
     ),
     "handback": Verb(
-        "handover", "handback", "Hand flows back to MirrorMaker 2, where they stopped."
+        "positions.handover", "handback", "Hand flows back to MirrorMaker 2, where they stopped."
     ),
-    "heartbeats": Verb("heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
-    "offsets": Verb("offsets", "app", "Translate offsets; compare and set those of groups."),
-    "smoke": Verb("smoke", "smoke", "Copy under kill -9, then compare every record."),
-    "down": Verb("run", "down", "Stop everything that `run` or `demo` started here."),
-    "compare": Verb("compare", "compare", "Compare every record of source and target."),
-    "dev": Verb("dev", "app", "Start and stop Kafka clusters on this machine."),
+    "heartbeats": Verb("flows.heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
+    "offsets": Verb(
+        "positions.offsets", "app", "Translate offsets; compare and set those of groups."
+    ),
+    "smoke": Verb("local.smoke", "smoke", "Copy under kill -9, then compare every record."),
+    "down": Verb("local.run", "down", "Stop everything that `run` or `demo` started here."),
+    "compare": Verb("flows.compare", "compare", "Compare every record of source and target."),
+    "dev": Verb("local.dev", "app", "Start and stop Kafka clusters on this machine."),
 }
 
 
@@ -145,7 +157,7 @@ def say_error(error: ReplicationError) -> None:
     """Print the message of ``error`` on stderr."""
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    from orchestration.cli.console import console  # noqa: PLC0415 - 60 ms that only a failure should pay
+    from orchestration.cli.screen.console import console  # noqa: PLC0415 - 60 ms that only a failure should pay
 
     message = Text.assemble(("error: ", "bold red"), str(error))
     console(stderr=True).print(message)

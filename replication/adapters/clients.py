@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.adapters.client_config import to_librdkafka
-from replication.adapters.planned_cluster import PlannedCluster
-from replication.adapters.state_store import StateStore
+from replication.adapters.admin.planned_cluster import PlannedCluster
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.topics.state_store import StateStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.config.model import Flow
+    from replication.settings.sections import Flow
 
     Properties = tuple[tuple[str, str], ...]
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.adapters.client_config import to_librdkafka
-from replication.adapters.internal_topics import InternalTopics
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.topics.internal_topics import InternalTopics
 from replication.mm2.checkpoints import Recorder, Stand
+from replication.mm2.compacted_topic import KeptTopic
 from replication.mm2.heartbeats import Pulse
-from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.syncs import Emitter
-from replication.policy import policy_for
+from replication.naming.policy import policy_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.adapters.offset_reader import GroupSyncs
-    from replication.config.model import Flow
-    from replication.group_round import Moved
+    from replication.offsets.sync_round import Moved
+    from replication.settings.sections import Flow
 
 
 def pulse(flow: Flow) -> Pulse:

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from replication.adapters.wire import connect
-from replication.copier.logs import StateLog
-from replication.flow_offsets import FlowOffsets, Known
-from replication.group_sync import GroupSync
+from replication.client.state_log import StateLog
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
-from replication.provenance import Origins
+from replication.offsets.flow_offsets import FlowOffsets, Known
+from replication.offsets.group_sync import GroupSync
+from replication.provenance.origins import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from replication.adapters.wire.network import WireNetwork
-    from replication.config.model import Config, Flow
-    from replication.flow_offsets import Answers
-    from replication.groups import CommitGroup, Group, Positions
     from replication.model import TopicPartition
+    from replication.offsets.consumer_groups import CommitGroup, Group, Positions
+    from replication.offsets.flow_offsets import Answers
+    from replication.settings.sections import Config, Flow
     from replication.state import Stored
 
     Found = TypeVar("Found")

@@ -6,12 +6,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.config.client_keys import CONNECTION, HONOURED
-from replication.config.clients import cluster_client, flow_clients
-from replication.config.duty_settings import read_acls, read_configs, read_groups
-from replication.config.mm2_keys import CONNECTOR, TOPIC_CREATION
-from replication.config.mm2_settings import read_mm2
-from replication.config.model import (
+from replication.config.file.properties import Value
+from replication.config.flow_graph import check_topology
+from replication.config.keys.client_keys import CONNECTION, HONOURED
+from replication.config.keys.mm2_keys import CONNECTOR, TOPIC_CREATION
+from replication.config.keys.own_keys import FLOW
+from replication.config.keys.precedence import (
+    cluster_properties,
+    connector_properties,
+    worker_properties,
+)
+from replication.config.keys.section_keys import field_of
+from replication.config.keys.verify import ParsedFile, absolute_files
+from replication.config.sections.clients import cluster_client, flow_clients
+from replication.config.sections.flow_sections import read_copying, read_selection
+from replication.config.sections.mm2_settings import read_mm2
+from replication.config.sections.naming import read_naming
+from replication.config.sections.reading import Reader, Setting
+from replication.config.sections.task_settings import read_acls, read_configs, read_groups
+from replication.config.sections.top_settings import read_alerts, read_spark
+from replication.config.security import check_security
+from replication.naming.topology import drawn
+from replication.settings.sections import (
     Cluster,
     Config,
     Flow,
@@ -20,28 +36,12 @@ from replication.config.model import (
     Mm2,
     TopicCreation,
 )
-from replication.config.naming import read_naming
-from replication.config.own_keys import FLOW
-from replication.config.precedence import (
-    cluster_properties,
-    connector_properties,
-    worker_properties,
-)
-from replication.config.properties import Value
-from replication.config.reading import Reader, Setting
-from replication.config.section_keys import field_of
-from replication.config.security import check_security
-from replication.config.settings import read_copying, read_selection
-from replication.config.top_settings import read_alerts, read_spark
-from replication.config.topology import check_topology
-from replication.config.verify import ParsedFile, absolute_files
-from replication.policies import Policies
-from replication.setting_key import Level
-from replication.topology import drawn
+from replication.settings.setting_key import Level
+from replication.settings.state_policies import Policies
 
 if TYPE_CHECKING:
-    from replication.config.findings import Notes
-    from replication.config.flows import Pair, Plan
+    from replication.config.file.findings import Notes
+    from replication.config.sections.flows import Pair, Plan
 
 _DECLARED = CONNECTOR.keys() | CONNECTION | FLOW.keys() | TOPIC_CREATION.keys()
 

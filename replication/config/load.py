@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.config import values
 from replication.config.build import build_config
-from replication.config.findings import Finding, Notes, errors
-from replication.config.flows import declared_targets, plan_flows
-from replication.config.keys import judge
-from replication.config.normalise import from_entries, normalise, plain_text
-from replication.config.properties import (
+from replication.config.file import values
+from replication.config.file.findings import Finding, Notes, errors
+from replication.config.file.properties import (
     Entry,
     MalformedEscape,
     Value,
     decode,
     parse_properties,
 )
-from replication.config.scopes import Scoped, split_key
-from replication.config.verify import ParsedFile, parse_values, placeholders
+from replication.config.keys.judge import judge
+from replication.config.keys.scopes import Scoped, split_key
+from replication.config.keys.verify import ParsedFile, parse_values, placeholders
+from replication.config.normalise import from_entries, normalise, plain_text
+from replication.config.sections.flows import declared_targets, plan_flows
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from replication.config.model import Config
-    from replication.config.reading import Setting
+    from replication.config.sections.reading import Setting
+    from replication.settings.sections import Config
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.config import client_keys, dialect, mm2_keys, own_keys
-from replication.config.keys import client_name, lookup
-from replication.config.properties import Entry, Value
-from replication.config.scopes import Scoped, split_key
+from replication.config.file import dialect
+from replication.config.file.properties import Entry, Value
+from replication.config.keys import client_keys, mm2_keys, own_keys
+from replication.config.keys.judge import client_name, lookup
+from replication.config.keys.scopes import Scoped, split_key
 from replication.durations import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from replication.config.findings import Notes
+    from replication.config.file.findings import Notes
 
 _LISTS = ("list", "patterns")
 _BRACKETS = frozenset(".*+?()[]{}|^$dDwWsSbB-\\")

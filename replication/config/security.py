@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.config.jaas import parse_jaas
-from replication.config.properties import Value
-from replication.config.providers import has_placeholder
-from replication.config.verify import FILES, ParsedFile, located
+from replication.config.file.jaas import parse_jaas
+from replication.config.file.properties import Value
+from replication.config.file.providers import has_placeholder
+from replication.config.keys.verify import FILES, ParsedFile, located
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.config.findings import Notes
+    from replication.config.file.findings import Notes
 
 _MODULES = {
     "PlainLoginModule": ("PLAIN",),

@@ -26,7 +26,7 @@
 ============================================  =====================================================
 
 Invariants are stated where they are kept: A in ``appending``, B, F, G, R, T in ``takeover``, C and
-D in ``replication.progress``, H in ``term``, P1 to P3 in ``replication.provenance``, S in
+D in ``replication.copier.partition.position``, H in ``term``, P1 to P3 in ``replication.provenance.origins``, S in
 ``searching``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a

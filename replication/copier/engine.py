@@ -6,29 +6,29 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from replication.copier.appending import Appending
-from replication.copier.changing import Changing
-from replication.copier.judging import Judge
-from replication.copier.keeping import Keeping
-from replication.copier.letters import DeadLetters
-from replication.copier.logs import StateLog
-from replication.copier.producers import Producers
-from replication.copier.readers import Readers
+from replication.client.state_log import StateLog
+from replication.copier.anchor_writer import Keeping
+from replication.copier.dead_letters import DeadLetters
+from replication.copier.error_policy import Judge
+from replication.copier.fetch.fetcher_manager import Readers
+from replication.copier.foreign_writers import AppendGaps, Strangers
+from replication.copier.partition.transactional_copy import JoinRequests
+from replication.copier.partition_upkeep import Tending
+from replication.copier.produce.producers import Producers
+from replication.copier.produce.sender import Appending
+from replication.copier.produce.transactions import Transactions
 from replication.copier.recovery_queue import RecoveryQueue
-from replication.copier.registry import SourceRegistry
-from replication.copier.strangers import AppendGaps, Strangers
-from replication.copier.tending import Tending
-from replication.copier.transactional import JoinRequests
-from replication.copier.transactions import Transactions
+from replication.copier.replan import Changing
+from replication.provenance.producer_registry import SourceRegistry
 from replication.state import letters_topic, offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from replication.copier.ends import Clusters
-    from replication.copier.lane import Lane
-    from replication.copier.producer_identity import Claimant
+    from replication.client.producer_identity import Claimant
+    from replication.copier.partition.partition_copy import Lane
     from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Clusters
 
 
 @dataclass(frozen=True, slots=True)

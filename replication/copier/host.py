@@ -12,16 +12,16 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from replication.copier.ends import Pool
 from replication.copier.spec import UnitReport
-from replication.copier.stay import Stay
+from replication.copier.takeover.connections import Pool
 from replication.copier.unit import Figures
+from replication.copier.unit_groups import Stay
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.copier.ends import Connect
     from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Connect
 
     Attend = Callable[[UnitSpec, int], Awaitable[UnitReport | None]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.copier.lane import Lane
+    from replication.copier.partition.partition_copy import Lane
 
 
 @dataclass(slots=True)

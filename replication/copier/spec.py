@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from replication.copy_settings import CopySettings
 from replication.model import Mode, PartitionPlan
-from replication.policies import Policies
+from replication.settings.copy_settings import CopySettings
+from replication.settings.state_policies import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.copier.producer_identity import Claimant
+    from replication.client.producer_identity import Claimant
     from replication.model import PartitionPlan
 
 

@@ -6,19 +6,19 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.changing import Change, change_of
 from replication.copier.engine import Engine
-from replication.copier.starting import start
-from replication.copier.term import Term
+from replication.copier.epoch import Term
+from replication.copier.replan import Change, change_of
+from replication.copier.start import start
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Mode, PartitionState
 from replication.state import status_topic
 
 if TYPE_CHECKING:
-    from replication.copier.ends import Clusters
-    from replication.copier.lane import Lane
-    from replication.copier.producer_identity import Claimant
+    from replication.client.producer_identity import Claimant
+    from replication.copier.partition.partition_copy import Lane
     from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Clusters
 
 _START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
 _START_PAUSES_S = (0.2, 1.0)

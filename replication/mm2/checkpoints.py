@@ -19,7 +19,7 @@ from replication.mm2.wire import Checkpoint, parse_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.kept_topic import KeptTopic
+    from replication.mm2.compacted_topic import KeptTopic
     from replication.model import TopicPartition
 
 

@@ -17,7 +17,7 @@ from replication.mm2.wire import Heartbeat, parse_all
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.mm2.kept_topic import KeptTopic
+    from replication.mm2.compacted_topic import KeptTopic
 
 
 @dataclass(frozen=True, slots=True)

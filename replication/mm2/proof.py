@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.compare import Print
+    from replication.records.comparison_result import Print
 
 _CONTEXT = 500  # records before a place that are compared where several places fit
 _MOST_PLACES = 200

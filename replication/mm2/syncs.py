@@ -24,7 +24,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.kept_topic import KeptTopic
+    from replication.mm2.compacted_topic import KeptTopic
     from replication.state import Anchor
 
 

@@ -15,8 +15,8 @@ from replication.state import Anchor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.compare import Print
     from replication.mm2.proof import Proof
+    from replication.records.comparison_result import Print
 
 HANDED_BACK = "handed back to MirrorMaker 2"
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, get_args
 
-from replication.state.copying import Anchor, Claim, Loss, OffsetPoint, ProducerEntry
-from replication.state.flows import (
+from replication.state.anchors import Anchor, Claim, Loss, OffsetPoint, ProducerEntry
+from replication.state.flow_status import (
     Applied,
     Control,
     Decision,
@@ -34,7 +34,7 @@ from replication.state.flows import (
     NewName,
     OwnRights,
 )
-from replication.state.stored import VERSION, UnknownVersion
+from replication.state.record import VERSION, UnknownVersion
 from replication.state.topics import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from chaos.topics import Promise
 from chaos.verdict import Seen, Verdict
-from orchestration.comparison import Result, Work
-from replication.compare import Print
-from replication.compare_walk import compare
+from orchestration.flows.comparison import Result, Work
 from replication.model import TopicPartition
+from replication.records.compare import compare
+from replication.records.comparison_result import Print
 
 AT = TopicPartition("A.t", 0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replication.metrics.catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, Kind
+from replication.supervision.metric_catalogue import ALL, DRIVER, OF_FLOWS, OF_RECORDS, Kind
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "metrics.md").read_text()

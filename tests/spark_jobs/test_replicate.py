@@ -9,7 +9,7 @@ import pytest
 
 from replication.errors import ClusterRejected, ConfigError, FlowTaken
 from spark_jobs import replicate
-from spark_jobs.jvm import DIED
+from spark_jobs.process.jvm import DIED
 
 FILE = """
 clusters = A, B

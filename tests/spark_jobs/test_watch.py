@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spark_jobs.appdir import AppDir, Locked
+from spark_jobs.process.appdir import AppDir, Locked
 from spark_jobs.watch import Watcher, kill_session, next_pause
 
 REPOSITORY = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def wait_for(found, limit_s=20):
 def watched(tmp_path, driver):
     """Start a watcher in a process of its own; its driver is a piece of Python."""
     code = (
-        "import sys; from pathlib import Path; from spark_jobs.appdir import AppDir; "
+        "import sys; from pathlib import Path; from spark_jobs.process.appdir import AppDir; "
         "from spark_jobs.watch import Watcher; "
         f"d = AppDir.of(Path({str(tmp_path)!r}), 'B'); d.root.mkdir(parents=True); "
         f"sys.exit(Watcher(d, [sys.executable, '-c', {driver!r}]).run())"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
-    from replication.adapters.wire.dial import Line
+    from replication.adapters.wire.open_connection import Line
 
 _MOST_PIECES = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)

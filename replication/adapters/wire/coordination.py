@@ -13,16 +13,16 @@ from kafka.protocol.producer import (
     InitProducerIdRequest,
 )
 
-from replication.adapters.wire.lines import COORDINATOR_MOVED, TRY_AGAIN, attempts
-from replication.copier.network import Fenced, NotGranted
-from replication.error_codes import ErrorCode
+from replication.adapters.wire.connections import COORDINATOR_MOVED, TRY_AGAIN, attempts
+from replication.client.error_codes import ErrorCode
+from replication.client.network import Fenced, NotGranted
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from replication.adapters.wire.lines import Lines
+    from replication.adapters.wire.connections import Lines
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 

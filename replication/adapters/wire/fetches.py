@@ -7,20 +7,20 @@ import functools
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
-from replication.adapters.wire.dial import NO_VERSION
-from replication.adapters.wire.lines import CALL_S, settle
-from replication.copier.network import SessionLost
-from replication.error_codes import ErrorCode
+from replication.adapters.wire.connections import CALL_S, settle
+from replication.adapters.wire.open_connection import NO_VERSION
+from replication.client.error_codes import ErrorCode
+from replication.client.network import SessionLost
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.adapters.wire.channel import Channel
-    from replication.adapters.wire.lines import Lines
-    from replication.copier.fetch_values import Fetched, FetchEntry, Frame
-    from replication.copier.network import FetchAnswer
-    from replication.copier.session import FetchOptions, FetchSession
+    from replication.adapters.wire.connections import Lines
+    from replication.client.fetch_session import FetchOptions, FetchSession
+    from replication.client.fetch_values import Fetched, FetchEntry, Frame
+    from replication.client.network import FetchAnswer
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {

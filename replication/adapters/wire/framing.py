@@ -11,15 +11,15 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from replication.adapters.legacy_records import to_format_2
-from replication.batches import AbortedTransaction
-from replication.copier.fetch_values import EpochEndOffset, Fetched, FetchEntry, Leader
-from replication.copier.network import Ack
+from replication.adapters.wire.legacy_records import to_format_2
+from replication.client.fetch_values import EpochEndOffset, Fetched, FetchEntry, Leader
+from replication.client.network import Ack
+from replication.records.batch import AbortedTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replication.copier.session import FetchOptions
+    from replication.client.fetch_session import FetchOptions
 
 PRODUCE, FETCH = 0, 1
 CONSUMER_REPLICA_ID = -1  # who asks is no broker

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.consumer import OffsetCommitRequest
 
-from replication.error_codes import ErrorCode
-from replication.groups import UNSETTLED, Committed
+from replication.client.error_codes import ErrorCode
 from replication.model import NO_LEADER_EPOCH, TopicPartition
+from replication.offsets.consumer_groups import UNSETTLED, Committed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.groups import CommitGroup, Positions
+    from replication.offsets.consumer_groups import CommitGroup, Positions
 
 WHY: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",

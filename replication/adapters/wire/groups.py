@@ -12,6 +12,7 @@ from kafka.protocol.admin import ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
+from replication.adapters.wire.connections import COORDINATOR_MOVED, attempts
 from replication.adapters.wire.group_codec import (
     WHY,
     commit_request,
@@ -19,15 +20,14 @@ from replication.adapters.wire.group_codec import (
     positions_of,
     refused,
 )
-from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
-from replication.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.groups import Group
+from replication.offsets.consumer_groups import Group
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from replication.groups import CommitGroup, Positions
+    from replication.offsets.consumer_groups import CommitGroup, Positions
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from replication.adapters.wire.lines import COORDINATOR_MOVED, attempts
-from replication.error_codes import ErrorCode
+from replication.adapters.wire.connections import COORDINATOR_MOVED, attempts
+from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.adapters.wire.lines import Lines
+    from replication.adapters.wire.connections import Lines
 
 _GROUP = 0  # the kind of coordinator
 

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.metadata import MetadataRequest
 
-from replication.adapters.client_config import to_kafka_python
+from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
+from replication.adapters.wire.connections import CALL_S, Lines
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Asked, Fetches, malformed
 from replication.adapters.wire.groups import Groups
-from replication.adapters.wire.lines import CALL_S, Lines
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
-from replication.copier.fetch_values import Fetched, FetchEntry, Frame, Leader
-from replication.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode
+from replication.client.fetch_values import Fetched, FetchEntry, Frame, Leader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.network import Ack, FetchAnswer
-    from replication.copier.session import FetchOptions
+    from replication.client.fetch_session import FetchOptions
+    from replication.client.network import Ack, FetchAnswer
 
 
 _PRODUCE_VERSION = 9
 
 
 class WireNetwork:
-    """Implements ``replication.copier.network.Network`` over kafka-python's codecs and sockets."""
+    """Implements ``replication.client.network.Network`` over kafka-python's codecs and sockets."""
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.cluster_id = ""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
+from replication.adapters.wire.batched_requests import Together
+from replication.adapters.wire.connections import TRY_AGAIN, attempts
 from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
-from replication.adapters.wire.lines import TRY_AGAIN, attempts
-from replication.adapters.wire.together import Together
-from replication.error_codes import ErrorCode
+from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import NO_LEADER_EPOCH, UNKNOWN_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from replication.copier.fetch_values import Leader
+    from replication.client.fetch_values import Leader
     from replication.model import TopicPartition
 
     Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from batch_bytes import a_batch
-from memory_cluster import MemoryCluster
+from support.memory_network import MemoryCluster
+from support.record_batches import a_batch
 
 from replication.adapters import offset_reader
-from replication.config.model import Flow, FlowClients
 from replication.model import TopicPartition
-from replication.records import encode, plain_record
+from replication.records.codec import encode, plain_record
+from replication.settings.sections import Flow, FlowClients
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,

@@ -3,15 +3,15 @@
 from itertools import permutations
 
 import pytest
-from config_files import TWO, about, flow, found, loaded, written
+from support.config_files import TWO, about, flow, found, loaded, written
 
-from replication.config.client_keys import KNOWN
-from replication.config.findings import errors
+from replication.config.file.findings import errors
+from replication.config.keys.client_keys import KNOWN
+from replication.config.keys.mm2_keys import CONNECTOR, DRIVER, WORKER
 from replication.config.load import load_config
-from replication.config.mm2_keys import CONNECTOR, DRIVER, WORKER
 from replication.errors import ConfigError
-from replication.policy import policy_for
-from replication.topology import circles
+from replication.naming.policy import policy_for
+from replication.naming.topology import circles
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
 
@@ -643,7 +643,7 @@ def test_bl_033_internal_topics_have_a_separator(tmp_path, lines, separator):
 
 
 OWN = """
-from replication.own_policy import NamingPolicy
+from replication.naming.custom_policy import NamingPolicy
 
 class Upper(NamingPolicy):
     def configure(self, settings):

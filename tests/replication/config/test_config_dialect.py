@@ -1,6 +1,6 @@
 import pytest
 
-from replication.config.dialect import (
+from replication.config.file.dialect import (
     UnclosedQuote,
     flow_arrow,
     in_unit,

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from replication.config.findings import Severity
+from replication.config.file.findings import Severity
 from replication.config.load import load_config
-from replication.policy import policy_for, would_cycle
-from replication.selection import TopicSelector
+from replication.naming.policy import policy_for, would_cycle
+from replication.naming.selection import TopicSelector
 
 INPUTS = Path(__file__).parents[2] / "inputs"
 

@@ -3,16 +3,16 @@
 import pickle
 
 import pytest
-from config_files import TWO, about, flow, found, loaded, texts, values
+from support.config_files import TWO, about, flow, found, loaded, texts, values
 
-from replication.adapters.client_config import to_kafka_python, to_librdkafka
-from replication.config.mm2_keys import CONNECTOR, TASK
-from replication.config.precedence import client_id, client_properties
+from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
+from replication.config.keys.mm2_keys import CONNECTOR, TASK
+from replication.config.keys.precedence import client_id, client_properties
 from replication.errors import ConfigError
-from replication.java_regex import compile_rules
 from replication.model import PartitionPlan, TopicPartition
-from replication.policy import policy_for
-from replication.selection import NameFilter, TopicSelector
+from replication.naming.java_regex import compile_rules
+from replication.naming.policy import policy_for
+from replication.naming.selection import NameFilter, TopicSelector
 
 NAMED = {
     "name": "ConnectorName",

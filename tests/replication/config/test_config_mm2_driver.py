@@ -1,22 +1,22 @@
 """MirrorMaker 2's acceptance scenarios for its dedicated-mode configuration, CFG-01 to CFG-16."""
 
 import pytest
-from config_files import TWO, about, found, loaded, props, texts, values, written
+from support.config_files import TWO, about, found, loaded, props, texts, values, written
 
-from replication.adapters.client_config import to_librdkafka
-from replication.config.clients import cluster_client, flow_clients
-from replication.config.flows import copying_pairs, mm2_pairs
-from replication.config.load import load_config
-from replication.config.mm2_keys import CONNECTOR, TASK
-from replication.config.precedence import (
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.config.file.providers import resolve_all
+from replication.config.keys.mm2_keys import CONNECTOR, TASK
+from replication.config.keys.precedence import (
     client_properties,
     cluster_properties,
     connector_properties,
     worker_properties,
 )
-from replication.config.providers import resolve_all
+from replication.config.load import load_config
+from replication.config.sections.clients import cluster_client, flow_clients
+from replication.config.sections.flows import copying_pairs, mm2_pairs
 from replication.errors import ConfigError
-from replication.policy import policy_for
+from replication.naming.policy import policy_for
 
 AB = ("a", "b")
 ABC = ("a", "b", "c")

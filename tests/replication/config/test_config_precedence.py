@@ -1,9 +1,9 @@
-from config_files import texts, values
 from hypothesis import given
 from hypothesis import strategies as st
+from support.config_files import texts, values
 
-from replication.config.client_keys import CONNECTION
-from replication.config.precedence import (
+from replication.config.keys.client_keys import CONNECTION
+from replication.config.keys.precedence import (
     client_properties,
     connector_properties,
     data_producer_properties,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.config.properties import (
+from replication.config.file.properties import (
     Entry,
     MalformedEscape,
     decode,

@@ -1,6 +1,6 @@
 import pytest
 
-from replication.config.providers import anchored, providers_in, resolve_all
+from replication.config.file.providers import anchored, providers_in, resolve_all
 from replication.errors import ConfigError
 
 PACKAGE = "org.apache.kafka.common.config.provider."

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from config_files import TWO, about, flow, found
+from support.config_files import TWO, about, flow, found
 
-from replication.config import docs_table, values
-from replication.config.client_keys import CONSUMER_ONLY, KNOWN
-from replication.config.docs_table import renewed
-from replication.config.model import Flow, Mm2
-from replication.config.section_keys import SECTIONS, fields_of, known
-from replication.copy_settings import CopySettings
-from replication.policies import Policies
-from replication.setting_key import Derived, Level
+from replication.config.file import values
+from replication.config.keys import docs_table
+from replication.config.keys.client_keys import CONSUMER_ONLY, KNOWN
+from replication.config.keys.docs_table import renewed
+from replication.config.keys.section_keys import SECTIONS, fields_of, known
+from replication.settings.copy_settings import CopySettings
+from replication.settings.sections import Flow, Mm2
+from replication.settings.setting_key import Derived, Level
+from replication.settings.state_policies import Policies
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "configuration.md").read_text()

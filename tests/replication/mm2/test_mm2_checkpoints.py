@@ -6,7 +6,7 @@ import pytest
 
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.checkpoints import Memory, Recorder, Stand
-from replication.mm2.kept_topic import KeptTopic
+from replication.mm2.compacted_topic import KeptTopic
 from replication.mm2.wire import Checkpoint
 from replication.model import TopicPartition
 

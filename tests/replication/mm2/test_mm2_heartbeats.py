@@ -7,8 +7,8 @@ import time
 import pytest
 
 from replication.errors import ClusterUnavailable
+from replication.mm2.compacted_topic import KeptTopic
 from replication.mm2.heartbeats import Age, Pulse, ages
-from replication.mm2.kept_topic import KeptTopic
 from replication.mm2.wire import Heartbeat
 
 

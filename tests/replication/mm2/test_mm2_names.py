@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from builders import a_flow
+from support.builders import a_flow
 
-from replication.config.model import Naming, Selection
-from replication.policy import IdentityPolicy, Origin, PrefixPolicy, hops, original_topic
-from replication.selection import TopicSelector
+from replication.naming.policy import IdentityPolicy, Origin, PrefixPolicy, hops, original_topic
+from replication.naming.selection import TopicSelector
+from replication.settings.sections import Naming, Selection
 
 ALIASES = ("source", "target", "othersource", "us-west")
 BEATS = ("heartbeats", "us-west.heartbeats")

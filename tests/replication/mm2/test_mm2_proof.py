@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replication.compare import Print
 from replication.mm2.proof import furthest
+from replication.records.comparison_result import Print
 
 
 def prints(text: str, first: int = 0) -> list[Print]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replication.mm2.kept_topic import KeptTopic
+from replication.mm2.compacted_topic import KeptTopic
 from replication.mm2.syncs import Emitter, pair_of
 from replication.mm2.wire import OffsetSync
 from replication.state import Anchor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from replication.compare import Print
 from replication.mm2.proof import furthest
 from replication.mm2.takeover import (
     Begin,
@@ -17,6 +16,7 @@ from replication.mm2.takeover import (
     handed_back,
 )
 from replication.model import PartitionState, TopicPartition
+from replication.records.comparison_result import Print
 from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)

@@ -1,0 +1,97 @@
+"""``isthmus acls needed``: the ACLs that Isthmus needs on each cluster, and no others."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.console import console
+from orchestration.flows.clusters import read_config
+from replication.adapters.auth.client_config import user_of
+from replication.planning.acl_commands import commands
+from replication.planning.required_acls import Need, needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.settings.sections import Config
+
+app = typer.Typer(
+    name="acls", no_args_is_help=True, add_completion=False, help="ACLs that Isthmus needs."
+)
+UNKNOWN = "User:ISTHMUS"  # where the file does not say who logs in
+
+
+class Format(StrEnum):
+    text = "text"
+    json = "json"
+    commands = "commands"
+
+
+@app.callback()
+def acls() -> None:
+    """ACLs that Isthmus needs."""  # a callback keeps `needed` a verb of its own
+
+
+@app.command("needed")
+def needed_rights(
+    file: File,
+    *,
+    principal: Annotated[
+        str | None,
+        typer.Option(help="Principal, as User:name. Default: the user that the file configures."),
+    ] = None,
+    output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.text,
+) -> None:
+    """Print the ACLs that the flows of a file need, without connecting.
+
+    With `-o commands` they are commands for kafka-acls.sh.
+    """
+    config = read_config(file)
+    needs = needed(config)
+    principals = {alias: principal or _principal(config, alias) for alias in config.clusters}
+    if output is Format.json:
+        typer.echo(json.dumps([_data(each, principals) for each in needs], indent=2))
+    elif output is Format.commands:
+        servers = {
+            alias: ",".join(each.bootstrap_servers) for alias, each in config.clusters.items()
+        }
+        for line in commands(needs, servers, principals):
+            typer.echo(line)
+    else:
+        _show(needs, principals)
+
+
+def _principal(config: Config, alias: str) -> str:
+    user = user_of(config.clusters[alias].client)
+    return f"User:{user}" if user else UNKNOWN
+
+
+def _data(need: Need, principals: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "cluster": need.cluster,
+        "principal": principals[need.cluster],
+        "resource": need.resource.kind,
+        "name": need.resource.name,
+        "pattern": need.resource.pattern,
+        "operations": need.operations,
+        "flow": need.flow,
+        "why": need.why,
+    }
+
+
+def _show(needs: Iterable[Need], principals: Mapping[str, str]) -> None:
+    """Print a paragraph for each cluster, with one line for each resource."""
+    screen = console()
+    for cluster, own in groupby(needs, key=lambda each: each.cluster):
+        screen.print(Text(f"{principals[cluster]} on {cluster}", style="bold"))
+        for each in own:
+            prefixed = " (prefixed)" if each.resource.pattern == "prefixed" else ""
+            right = f"  {each.resource}{prefixed}: {' '.join(each.operations)}"
+            screen.print(Text.assemble(right, (f"  {each.flow}: {each.why}", "dim")))

@@ -1,0 +1,172 @@
+"""``isthmus check``: what a file asks for, where each setting came from, what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from replication.config.file.findings import Finding, Severity, errors
+from replication.config.load import Loaded, examine
+from replication.errors import ConfigError
+from replication.naming.topic_namer import rule_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.config.sections.reading import Setting
+    from replication.settings.sections import Flow
+
+_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+class Output(StrEnum):
+    """How the result is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A MirrorMaker 2 properties file.")],
+    lenient: Annotated[  # noqa: FBT002 -- a flag of the command line
+        bool,
+        typer.Option("--lenient", help="Report unknown keys as warnings, as MirrorMaker 2 does."),
+    ] = False,
+    output: Annotated[Output, typer.Option("-o", "--output", help="Output format.")] = Output.TEXT,
+) -> None:
+    """Check a configuration file without connecting: its flows, settings and errors.
+
+    Exit code 2: the file has errors.
+    """
+    try:
+        loaded, findings = examine(file, lenient=lenient)
+    except ConfigError as error:
+        _refuse(str(error), output)
+        raise typer.Exit(2) from None
+    wrong = errors(findings)
+    if output is Output.JSON:
+        print(json.dumps(as_json(file, loaded, findings), indent=2))  # noqa: T201 -- for other programs
+    else:
+        _print(file, None if wrong else loaded, findings)
+    if wrong:
+        raise typer.Exit(2)
+
+
+def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:
+    """Return the result for other programs. Secrets are masked in it."""
+    findings = tuple(findings)
+    ok = not errors(findings)
+    flows = loaded.config.flows if loaded and ok else ()
+    origins = loaded.origins if loaded and ok else {}
+    return {
+        "file": str(file),
+        "ok": ok,
+        "flows": [_flow_json(flow, origins.get(flow.name, ())) for flow in flows],
+        "settings": [_setting_json(each) for each in origins.get("", ())],
+        "findings": [
+            {
+                "severity": each.severity,
+                "file": str(each.file),
+                "line": each.line,
+                "key": each.key,
+                "message": each.message,
+                "suggestion": each.suggestion,
+            }
+            for each in findings
+        ],
+    }
+
+
+def _flow_json(flow: Flow, settings: Iterable[Setting]) -> Mapping[str, Any]:
+    return {
+        "name": flow.name,
+        "source": flow.source,
+        "target": flow.target,
+        "names": rule_text(flow),
+        "topics": list(flow.selection.topics),
+        "topics_exclude": list(flow.selection.topics_exclude),
+        "units": flow.copying.units,
+        "settings": [_setting_json(each) for each in settings],
+    }
+
+
+def _setting_json(setting: Setting) -> Mapping[str, str]:
+    return {"name": setting.name, "value": setting.value, "origin": setting.origin}
+
+
+def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> None:
+    screen = console()
+    findings = tuple(findings)
+    if loaded is not None:
+        screen.print(_flow_table(loaded))
+        for title, settings in grouped(loaded):
+            screen.print(_setting_table(title, settings))
+    for finding in findings:
+        label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
+        screen.print(label + Text(str(finding)), soft_wrap=False)
+    screen.print(_summary(file, loaded, findings))
+
+
+def _flow_table(loaded: Loaded) -> TextTable:
+    headers = ("flow", "source", "target", "topics", "excluded", "topic t becomes")
+    table = TextTable([*map(Column, headers), Column("units", right=True)], "Flows")
+    for flow in loaded.config.flows:
+        ends = (loaded.config.clusters[alias] for alias in (flow.source, flow.target))
+        table.add(
+            flow.name,
+            *("\n".join(each.bootstrap_servers) for each in ends),
+            "\n".join(flow.selection.topics) or "(none)",
+            "\n".join(flow.selection.topics_exclude),
+            rule_text(flow),
+            str(flow.copying.units),
+        )
+    return table
+
+
+def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
+    """Yield titles and settings: what all flows share once, then what is each flow's own."""
+    flows = [loaded.origins[flow.name] for flow in loaded.config.flows]
+    shared = [each for each in flows[0] if all(each in settings for settings in flows)]
+    yield "Settings of all flows", (*loaded.origins[""], *shared)
+    for flow, settings in zip(loaded.config.flows, flows, strict=True):
+        if own := tuple(each for each in settings if each not in shared):
+            yield f"Settings of {flow.name}", own
+
+
+def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
+    table = TextTable([Column("setting"), Column("value"), Column("set in")], f"\n{title}")
+    for each in settings:
+        origin = Path(each.origin).name if ":" in each.origin else each.origin
+        table.add(each.name, each.value, origin)
+    return table
+
+
+def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> Text:
+    wrong, warned = (
+        _count(sum(each.severity is severity for each in findings), severity.value)
+        for severity in (Severity.ERROR, Severity.WARNING)
+    )
+    if loaded is None:
+        return Text(f"{file} is invalid: {wrong}, {warned}", style="bold red")
+    flows = _count(len(loaded.config.flows), "flow")
+    return Text(f"{file} is valid: {flows}, {warned}", style="green")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _refuse(message: str, output: Output) -> None:
+    if output is Output.JSON:
+        finding = {"severity": "error", "message": message}
+        print(json.dumps({"ok": False, "flows": [], "findings": [finding]}, indent=2))  # noqa: T201 -- for other programs
+    else:
+        print(message, file=sys.stderr)  # noqa: T201 -- for the operator

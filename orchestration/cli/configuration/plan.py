@@ -1,0 +1,220 @@
+"""``isthmus plan`` and ``apply``: what would change on which cluster and why, and its doing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.main import say_error
+from orchestration.cli.positions.group_offsets import pending_groups
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.clusters import read_config
+from orchestration.flows.intents import named_flows, signature
+from replication.adapters.clients import KafkaClients
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
+from replication.planning.apply import is_change
+from replication.planning.execute import execute
+from replication.planning.explain import as_data, counted, explain_action
+from replication.planning.overview import overview
+from replication.planning.planner import Planner, TargetPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from replication.planning.apply import Action, Outcome
+    from replication.planning.overview import FlowOverview
+
+_DIFFERENT = 2
+_FAILED = 1
+Again = Annotated[
+    bool, typer.Option("--again", help="Retry changes that the cluster rejected earlier.")
+]
+Groups = Annotated[
+    bool,
+    typer.Option("--groups", help="Also show the offsets of consumer groups that would be set."),
+]
+Format = Annotated[Output, typer.Option("--output", "-o", help="Output format.")]
+
+
+def plan(
+    file: File,
+    *,
+    flow: Named = None,
+    again: Again = False,
+    groups: Groups = False,
+    output: Format = Output.table,
+) -> None:
+    """Show each topic, and each change that `isthmus apply` would make, with its reason.
+
+    Exit code 0: no change; 2: changes; 1: a cluster did not answer. Offsets of groups do not
+    count as changes: they move all the time.
+    """
+    found = list(_plans(file, flow, again=again))
+    pending = pending_groups(read_config(file), flow) if groups else {}
+    if output is Output.json:
+        more = {"groups": pending} if groups else {}
+        typer.echo(json.dumps({**_plan_data(found, flow), **more}, indent=2))
+    else:
+        for each, _ in found:
+            _show(each, flow)
+        for name, lines in pending.items():
+            typer.echo(
+                "\n".join(f"{name}: {line}" for line in lines or ["no group offset would change"])
+            )
+        typer.echo(_verdict(found, file))
+    if any(each.problems for each, _ in found):
+        raise typer.Exit(_FAILED)
+    raise typer.Exit(_DIFFERENT if _changes(found) else 0)
+
+
+def apply(
+    file: File, *, flow: Named = None, again: Again = False, output: Format = Output.table
+) -> None:
+    """Make the changes that `isthmus plan` shows, and report each. Safe to repeat.
+
+    A change that a cluster rejects is reported; the others are made. Exit code 0: all changes
+    were made; 1: some were not.
+    """
+    failed, changed, outcomes = False, False, []
+    for each, planner in _plans(file, flow, again=again):
+        failed = failed or bool(each.problems)
+        try:
+            for outcome in _outcomes(each, planner):
+                failed = failed or outcome.failed
+                changed = changed or is_change(outcome.action)
+                outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
+                if output is not Output.json:
+                    typer.echo(f"{each.target}: {_told(outcome)}")
+        except ClusterUnavailable as error:
+            say_error(error)
+            failed = True
+    if output is Output.json:
+        typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
+    elif not (changed or failed):
+        typer.echo("nothing to change: every target matches the file")
+    raise typer.Exit(_FAILED if failed else 0)
+
+
+def _plans(
+    file: Path, names: list[str] | None, *, again: bool
+) -> Iterator[tuple[TargetPlan, Planner]]:
+    """Yield the plan of each target that the flows copy to; say what could not be asked."""
+    config = read_config(file)
+    planner = Planner(config, KafkaClients(), again=again)
+    wanted = [each.name for each in named_flows(config, names)]
+    for target in dict.fromkeys(config.flow(name).target for name in wanted):
+        about = [name for name in wanted if config.flow(name).target == target]
+        try:
+            found = planner.plan(target, about)
+        except (ClusterUnavailable, ClusterRejected) as error:
+            found = TargetPlan(target, problems=(f"{target}: {error}",))
+        for problem in found.problems:
+            say_error(ReplicationError(problem))
+        yield found, planner
+
+
+def _outcomes(each: TargetPlan, planner: Planner) -> Iterator[Outcome]:
+    return execute(each, planner, signature())
+
+
+def _changes(found: Iterable[tuple[TargetPlan, Planner]]) -> int:
+    return sum(is_change(action) for each, _ in found for action in each.actions)
+
+
+def _overviews(each: TargetPlan, names: list[str] | None) -> list[FlowOverview]:
+    shown = [source for source in each.sources if not names or source.flow.name in names]
+    return [overview(each, source) for source in shown]
+
+
+def _plan_data(
+    found: Iterable[tuple[TargetPlan, Planner]], names: list[str] | None
+) -> dict[str, Any]:
+    found = list(found)
+    return {
+        "changes": _changes(found),
+        "flows": [asdict(flow) for each, _ in found for flow in _overviews(each, names)],
+        "clusters": [
+            {
+                "cluster": each.target,
+                "actions": [as_data(action) for action in each.actions],
+                "problems": each.problems,
+                "names": [
+                    {
+                        "kind": conflict.kind,
+                        "topic": conflict.target,
+                        "refused": [{"flow": e.flow, "topic": e.topic} for e in conflict.refused],
+                        "reason": conflict.reason,
+                    }
+                    for conflict in each.conflicts
+                ],
+            }
+            for each, _ in found
+        ],
+    }
+
+
+def _show(each: TargetPlan, names: list[str] | None) -> None:
+    screen = console()
+    for flow in _overviews(each, names):
+        screen.print(Text(f"{flow.flow} copies {counted(len(flow.topics), 'topic')}", style="bold"))
+        if flow.topics:
+            screen.print(_topics(flow))
+        if flow.gap:
+            screen.print(Text(f"  {flow.gap}", style="yellow"))
+        for passed in flow.passed_over:
+            screen.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
+    for conflict in each.conflicts:
+        if not conflict.refused:  # the others are actions: refusals
+            screen.print(Text(f"  {conflict}", style="dim"))
+    if each.actions:
+        screen.print(Text(f"on {each.target}", style="bold"))
+    for action in each.actions:
+        screen.print(Text(f"  {_mark(action)} {explain_action(action)}"))
+
+
+def _topics(flow: FlowOverview) -> TextTable:
+    headers = ("  topic", f"on {flow.target}")
+    columns = [*map(Column, headers), Column("partitions", right=True)]
+    table = TextTable([*columns, Column("delivery"), Column("exists")])
+    for row in flow.topics:
+        there = "yes" if row.there else "no"
+        table.add(f"  {row.topic}", row.target_topic, str(row.partitions), row.mode, there)
+    return table
+
+
+def _mark(action: Action) -> str:
+    return "!" if is_change(action) else "-"
+
+
+def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
+    count = _changes(found)
+    if silent := [each.target for each, _ in found if each.problems]:
+        seen = f"{counted(count, 'change')} found so far; " if count else ""
+        return f"{seen}the plan for {', '.join(silent)} is incomplete: see the errors above"
+    if not count:
+        return "nothing to change: every target matches the file"
+    return f"{counted(count, 'change')}; make them with: isthmus apply {file}"
+
+
+def _told(outcome: Outcome) -> str:
+    said = explain_action(outcome.action)
+    if not is_change(outcome.action):
+        return said
+    return f"{said}: done" if outcome.problem is None else f"{said}: FAILED: {outcome.problem}"
+
+
+def _outcome_data(outcome: Outcome) -> dict[str, Any]:
+    return {
+        **as_data(outcome.action),
+        "done": outcome.problem is None,
+        "problem": outcome.problem,
+        "refused": dict(outcome.refused),
+    }

@@ -1,0 +1,158 @@
+"""``isthmus topology``: the flows of a file as a picture, and what topics are called where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from orchestration.cli.configuration.mermaid import mermaid
+from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.clusters import read_config
+from replication.errors import ReplicationError
+from replication.naming.topology import drawn, with_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from replication.naming.topology import Edge, Topology
+    from replication.planning.planner import TargetPlan
+    from replication.settings.sections import Config
+
+
+class Picture(StrEnum):
+    """How the topology is written."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    JSON = "json"
+
+
+def topology(
+    file: File,
+    *,
+    topics: Annotated[
+        bool, typer.Option("--topics", help="Connect to the clusters and show every topic.")
+    ] = False,
+    output: Annotated[
+        Picture, typer.Option("--output", "-o", help="Output format.")
+    ] = Picture.TEXT,
+) -> None:
+    """Show clusters, flows and target topic names; where topics merge, and replication cycles.
+
+    Reads only the file unless --topics is given. Exit code 1: a cluster did not answer.
+    """
+    config = read_config(file)
+    found = drawn(config)
+    if topics:
+        plans, silent = _plans(config)
+        found = with_topics(found, plans, silent)
+    match output:
+        case Picture.MERMAID:
+            typer.echo(mermaid(found), nl=False)
+        case Picture.JSON:
+            typer.echo(json.dumps(as_data(found), indent=2))
+        case Picture.TEXT:
+            _print(found, asked=topics)
+    raise typer.Exit(1 if found.problems else 0)
+
+
+def as_data(found: Topology) -> dict[str, Any]:
+    """Return the topology for other programs."""
+    return {
+        "clusters": {alias: list(servers) for alias, servers in found.clusters.items()},
+        "flows": [
+            {**asdict(edge), "topics": [topic._asdict() for topic in edge.topics]}
+            for edge in found.edges
+        ],
+        "merges": [asdict(each) for each in found.merges],
+        "circles": [list(each) for each in found.circles],
+        "refused": [
+            {"kind": each.kind, "topic": each.target, "reason": each.reason}
+            for each in found.conflicts
+        ],
+        "problems": list(found.problems),
+    }
+
+
+def _plans(config: Config) -> tuple[list[TargetPlan], tuple[str, ...]]:
+    """Return what the clusters show, a plan a target, and which targets did not answer."""
+    from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - only with --topics
+    from replication.planning.planner import Planner  # noqa: PLC0415 - as above
+
+    planner = Planner(config, KafkaClients(), frozenset())
+    plans, silent = [], []
+    for target in dict.fromkeys(flow.target for flow in config.flows):
+        try:
+            plans.append(planner.plan(target))
+        except ReplicationError as error:
+            silent.append(f"{target}: {error}")
+    return plans, tuple(silent)
+
+
+def _print(found: Topology, *, asked: bool) -> None:
+    screen = console()
+    screen.print(Text("Clusters", style="bold"))
+    wide = max(map(len, found.clusters), default=0)
+    for alias, servers in found.clusters.items():
+        screen.print(Text(f"  {alias:<{wide}}  {', '.join(servers)}"))
+    screen.print(Text("Flows", style="bold"))
+    screen.print(_flows(found.edges))
+    for title, lines in (("Merges", _merges(found)), ("Replication cycles", _circles(found))):
+        if shown := list(lines):
+            screen.print(Text(title, style="bold"))
+            for line in shown:
+                screen.print(Text(f"  {line}"))
+    for edge in found.edges:
+        _print_topics(screen, edge, asked=asked)
+    for conflict in found.conflicts:
+        screen.print(Text(f"not copied: {conflict}", style="yellow"))
+    for problem in found.problems:
+        screen.print(Text(problem, style="bold red"))
+
+
+def _flows(edges: Iterable[Edge]) -> TextTable:
+    headers = ("  source", "", "target", "topics", "topic t becomes")
+    table = TextTable([*map(Column, headers)])
+    for edge in edges:
+        arrow = "──◌──▶" if edge.circles else "─────▶"
+        topics = ", ".join(edge.selection)
+        table.add(f"  {edge.source}", arrow, edge.target, topics, edge.names)
+    return table
+
+
+def _merges(found: Topology) -> Iterator[str]:
+    for each in found.merges:
+        what = each.topic or "topics of the same name"
+        yield f"{what} on {each.target} ◀─ {', '.join(each.sources)}"
+
+
+def _circles(found: Topology) -> Iterator[str]:
+    for each in found.circles:
+        yield f"{' → '.join(each)}: topic names are kept; copies are not replicated back"
+
+
+def _print_topics(screen: Console, edge: Edge, *, asked: bool) -> None:
+    copied = [each for each in edge.topics if not each.left_out]
+    left_out = [each for each in edge.topics if each.left_out]
+    if asked or edge.topics:
+        screen.print(Text(f"Topics of {edge.flow}", style="bold"))
+    if copied:
+        headers = (f"  on {edge.source}", f"on {edge.target}", "exists")
+        table = TextTable([*map(Column, headers)])
+        for each in copied:
+            there = {None: "", True: "yes", False: "no"}[each.there]
+            table.add(f"  {each.topic}", each.target, there)
+        screen.print(table)
+    for each in left_out:
+        screen.print(Text(f"  not copied: {each.topic}: {each.left_out}", style="dim"))
+    if edge.gap:
+        screen.print(Text(f"  {edge.gap}", style="yellow"))

@@ -1,0 +1,73 @@
+"""``isthmus heartbeats``: how old the newest heartbeat of each pair is, on every target."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.clusters import read_config
+from orchestration.flows.observe import now_ms
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.topics.internal_topics import InternalTopics
+from replication.mm2.heartbeats import Age, ages
+from replication.naming.policy import is_heartbeat, policy_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.settings.sections import Config, Flow
+
+_LAST = 1000  # records: some minutes of several pairs
+
+
+def heartbeats(
+    file: File,
+    *,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """Show the age of the newest heartbeat of each flow, on every target cluster.
+
+    A record in `heartbeats` shows that a flow's driver (or MirrorMaker 2) runs; one in
+    `A.heartbeats` was copied from A. Exit code 1: there is no heartbeat.
+    """
+    config = read_config(file)
+    targets = {flow.target: flow for flow in config.flows}
+    found = [age for flow in targets.values() for age in _ages(flow, config)]
+    if output is Output.json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    else:
+        console().print(
+            _table(found)
+            if found
+            else "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?"
+        )
+    raise typer.Exit(0 if found else 1)
+
+
+def _ages(flow: Flow, config: Config) -> list[Age]:
+    client, policy = to_librdkafka(flow.clients.target_admin), policy_for(flow, config.clusters)
+    admin = KafkaAdmin(client)
+    topics = InternalTopics(client, admin)
+    names = [each for each in admin.topic_names() if is_heartbeat(policy, each)]
+    return [
+        age
+        for name in sorted(names)
+        for age in ages(flow.target, name, topics.read(name, last=_LAST), now_ms())
+    ]
+
+
+def _table(found: Sequence[Age]) -> TextTable:
+    columns = *map(Column, ("cluster", "topic", "flow")), Column("age", right=True)
+    table = TextTable(columns)
+    for each in found:
+        pair = f"{each.source}->{each.target}"
+        table.add(each.at, each.topic, pair, f"{each.ms / 1000:.1f} s")
+    return table

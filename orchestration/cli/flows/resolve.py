@@ -1,0 +1,111 @@
+"""``isthmus resolve`` and ``losses``: what waits for an answer, and what was passed over."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.intents import named_flows, signature
+from orchestration.flows.observe import look_at, now_ms
+from replication.errors import ClusterUnavailable
+from replication.settings.state_policies import CHOICES
+from replication.state import status_topic
+from replication.supervision.losses import describe
+from replication.supervision.operator_decisions import answers, open_questions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from orchestration.flows.observe import Clusters, FlowLook
+    from replication.settings.sections import Flow
+    from replication.state import Anchor
+
+
+def resolve(
+    file: File,
+    choice: Annotated[
+        str | None,
+        typer.Argument(
+            help="How the partitions continue: continue, reseed or skip. Default: list them."
+        ),
+    ] = None,
+    *,
+    flow: Named = None,
+    topic: Annotated[str | None, typer.Option(help="Source topic. Default: all topics.")] = None,
+    partition: Annotated[
+        int | None, typer.Option(help="Partition number. Default: all partitions.")
+    ] = None,
+) -> None:
+    """List the halted partitions, or set how they continue; they do so within seconds.
+
+    A choice applies to the event that was listed, not to later ones.
+    """
+    clusters, waiting = KafkaClusters(), False
+    for each, look in _looks(file, flow, clusters):
+        asked = [
+            anchor
+            for anchor in open_questions(look.seen.anchors)
+            if topic in {None, anchor.topic} and partition in {None, anchor.partition}
+        ]
+        if choice is not None and asked:
+            asked = _answer(each, asked, choice, clusters)
+        waiting = waiting or bool(asked)
+        if asked:
+            console().print(_questions(asked))
+    if not waiting:
+        typer.echo("no partition is halted")
+
+
+def losses(
+    file: File,
+    *,
+    flow: Named = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """List the offsets that were not copied, with time and reason. Entries are never removed."""
+    found = [each for _, look in _looks(file, flow, KafkaClusters()) for each in look.seen.losses]
+    if output is Output.json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+        return
+    for each in found:
+        typer.echo(f"{each.flow} {describe(each)}")
+    if not found:
+        typer.echo("no offset was skipped")
+
+
+def _looks(
+    file: Path, names: list[str] | None, clusters: Clusters
+) -> Iterator[tuple[Flow, FlowLook]]:
+    config = read_config(file)
+    for flow in named_flows(config, names):
+        look = look_at(flow, clusters, driver=False)
+        if look.seen.target_silence is not None:
+            raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
+        yield flow, look
+
+
+def _answer(flow: Flow, asked: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:
+    """Write the answers down; return the questions that they do not fit."""
+    decisions, rest = answers(asked, choice, signature(), now_ms())
+    clusters.store(flow).write(status_topic(flow.source), *decisions)
+    for each in decisions:
+        typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
+    return list(rest)
+
+
+def _questions(asked: Iterable[Anchor]) -> TextTable:
+    headers = ("flow", "partition", "state", "choices", "reason")
+    table = TextTable([*map(Column, headers)])
+    for each in asked:
+        where, choices = f"{each.topic}-{each.partition}", " or ".join(CHOICES[each.state])
+        table.add(each.flow, where, each.state, choices, each.reason)
+    return table

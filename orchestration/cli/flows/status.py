@@ -1,0 +1,61 @@
+"""``isthmus status``: what every flow is doing, from the target's own records."""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import Annotated
+
+import typer
+from rich.live import Live
+
+from orchestration.cli.flows.table import render
+from orchestration.cli.screen.console import console
+from orchestration.flows.clusters import read_config
+from orchestration.flows.status_view import FlowView, Panel, as_data
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
+
+BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def status(
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    *,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """Show state, lag and throughput of every flow. Exit code 0: all are healthy; 1: some are not.
+
+    Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
+    """
+    panel = Panel(read_config(file), Launcher(home(), file.absolute()))
+    if watch:
+        follow(panel)
+    panel.look()
+    time.sleep(BETWEEN_S)
+    views = panel.look()
+    if output is Output.json:
+        typer.echo(json.dumps(as_data(views), indent=2))
+    else:
+        console().print(render(views))
+    raise typer.Exit(0 if all_well(views) else 1)
+
+
+def follow(panel: Panel) -> None:
+    """Show the table until Ctrl-C, which exits without an error."""
+    with Live(render(panel.look()), console=console(), auto_refresh=False) as live:
+        while True:
+            time.sleep(1)
+            live.update(render(panel.look(), "Ctrl-C exits"), refresh=True)
+
+
+def all_well(views: tuple[FlowView, ...]) -> bool:
+    return bool(views) and all(each.health.healthy for each in views)

@@ -1,0 +1,122 @@
+"""The table of ``isthmus status`` and ``isthmus run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from orchestration.cli.screen.text_table import Column, TextTable
+from replication.model import FlowState, PartitionState
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from orchestration.flows.status_view import FlowView, TopicView
+    from replication.state import DutyReport
+
+ROWS_PER_FLOW = 30
+_STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
+
+
+def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
+    """Return the table of all flows, and a line for each problem."""
+    numbers = ("parts", "copied", "records/s", "MB/s", "lag", "lag s")
+    columns = [Column("flow, topics"), *(Column(each, right=True) for each in numbers)]
+    table = TextTable([*columns, Column("state")])
+    for view in views:
+        _add_flow(table, view)
+    lines = [_complaint(each) for each in views if not each.health.healthy]
+    lines += [_remark(each, said) for each in views if (said := _said(each))]
+    lines += [_failed(view, duty) for view in views for duty in _duties(view) if not duty.ok]
+    last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
+    return Group(table, *map(_wrapped, [*lines, *last]))
+
+
+def _wrapped(sentence: Text) -> Text:
+    """Return a sentence that is wrapped at words, whatever its console does with lines."""
+    sentence.no_wrap, sentence.overflow = False, "fold"
+    return sentence
+
+
+def _uptimes(views: tuple[FlowView, ...]) -> str:
+    """Return how long each flow's driver has been up."""
+    found = {each.name: each.look.up_s for each in views if each.look and each.look.seen.status}
+    return "up: " + ", ".join(f"{name} {duration(s)}" for name, s in found.items()) if found else ""
+
+
+def _add_flow(table: TextTable, view: FlowView) -> None:
+    """Add the sums of a flow, and below them a row for each topic."""
+    state = Text(view.health.state, style=_style(view.health.state, healthy=view.health.healthy))
+    table.add(view.name, *_flow(view), state)
+    for topic in view.topics[:ROWS_PER_FLOW]:
+        worst = topic.worst.state
+        shown = Text("" if worst == PartitionState.RUNNING else worst, "red")
+        table.add(f"  {topic.topic}", *_topic(topic), shown)
+    hidden = len(view.topics) - ROWS_PER_FLOW
+    if hidden > 0:
+        table.add(f"  and {hidden} more topics")
+
+
+def _flow(view: FlowView) -> tuple[str, ...]:
+    rates = [each.rate for each in view.topics if each.rate]
+    seconds = [each.lag.seconds for each in view.topics if each.lag.seconds is not None]
+    return (
+        str(sum(len(each.anchors) for each in view.topics)),
+        f"{view.records:,}",
+        f"{sum(each.records_s for each in rates):,.0f}" if rates else "-",
+        f"{sum(each.bytes_s for each in rates) / 1e6:,.2f}" if rates else "-",
+        f"{sum(each.lag.records for each in view.topics):,}" if view.topics else "-",
+        f"{max(seconds):.1f}" if seconds else "-",
+    )
+
+
+def _topic(topic: TopicView) -> tuple[str, ...]:
+    rate = topic.rate
+    seconds = topic.lag.seconds
+    return (
+        str(len(topic.anchors)),
+        f"{topic.counters.records:,}",
+        f"{rate.records_s:,.0f}" if rate else "-",
+        f"{rate.bytes_s / 1e6:,.2f}" if rate else "-",
+        f"{topic.lag.records:,}",
+        f"{seconds:.1f}" if seconds is not None else "?",
+    )
+
+
+def _complaint(view: FlowView) -> Text:
+    style = _style(view.health.state, healthy=False)
+    return Text.assemble((f"{view.name} {view.health.state}: ", style), view.health.reason)
+
+
+def _said(view: FlowView) -> str:
+    """Return the note of a healthy flow's driver."""
+    status = view.look.seen.status if view.look else None
+    well = view.health.healthy and view.health.state == FlowState.RUNNING
+    return status.reason if status is not None and well else ""
+
+
+def _remark(view: FlowView, said: str) -> Text:
+    return Text(f"{view.name}: {said}", style="dim")
+
+
+def _duties(view: FlowView) -> tuple[DutyReport, ...]:
+    return view.look.duties if view.look else ()
+
+
+def _failed(view: FlowView, duty: DutyReport) -> Text:
+    return Text.assemble((f"{view.name} {duty.name}: ", "red"), duty.summary)
+
+
+def _style(state: str, *, healthy: bool) -> str:
+    return _STYLES.get(state, "red") if healthy or state == "STARTING" else "red"
+
+
+def duration(seconds: float) -> str:
+    """Return a span as people read it: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``5 d 03 h``."""
+    whole = int(seconds)
+    for unit, size, small, small_size in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // small_size:02} {small}"
+    return f"{whole // 60} min {whole % 60:02} s" if whole >= 60 else f"{whole} s"

@@ -1,0 +1,63 @@
+"""``isthmus demo``: what a newcomer sees first. ``make run`` calls it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.local.live import Show
+from orchestration.cli.local.run import (
+    NoUi,
+    Port,
+    Seconds,
+    build_session,
+    operate,
+)
+from orchestration.cli.screen.console import console
+from orchestration.demo.demo_clusters import demo_of, fetch_kafka
+from orchestration.demo.scenarios import SCENARIOS, Scenario, scenario
+from orchestration.flows.clusters import read_config
+from orchestration.flows.status_view import Panel
+from orchestration.services.home import home, prepare
+from orchestration.services.local_session import Ending, require_stopped
+from replication.adapters.local.java import java
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION
+
+Played = Annotated[str, typer.Argument(help=f"The scenario: {', '.join(SCENARIOS)}.")]
+FETCHING = f"looking for Kafka {DEFAULT_VERSION} (the first start downloads it)"
+
+
+def demo(
+    name: Played = "copy", *, no_ui: NoUi = False, port: Port = None, seconds: Seconds = None
+) -> None:
+    """Start Kafka clusters on this machine, write orders to them and copy them; show the flows.
+
+    Ctrl-C stops all of it.
+    """
+    played = scenario(name)
+    java()
+    where = home()
+    prepare(where)
+    require_stopped(where)
+    staged = demo_of(where.root, played)
+    with Ending(interrupts=True) as ending:
+        show = Show(console(), ending)
+        try:
+            show.while_waiting(FETCHING, fetch_kafka)
+            show.while_waiting(starting_clusters(played), staged.start_clusters)
+            staged.start_traffic()
+            ending.interrupts = False
+            config = read_config(staged.config)
+            session = build_session(config, staged.config, port=port, ui=not no_ui)
+            well = operate(session, Panel(config, session.launcher), show, seconds)
+        finally:
+            ending.interrupts = False
+            show.while_stopping("stopping the Kafka clusters", staged.stop)
+    raise typer.Exit(0 if well else 1)
+
+
+def starting_clusters(played: Scenario) -> str:
+    """Return what is said while the clusters of a scenario start."""
+    names = played.clusters
+    return f"starting {len(names)} Kafka clusters ({', '.join(names)})"

@@ -1,0 +1,171 @@
+"""``isthmus dev``: Kafka clusters on this machine, for trying things out."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.stage import stage
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.services.home import home
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.local_kafka import LocalCluster, clusters
+from replication.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+app = typer.Typer(
+    name="dev",
+    no_args_is_help=True,
+    add_completion=False,
+    help="Start and stop Kafka clusters on this machine.",
+)
+_FLOW = """
+# The first cluster's topics are copied to the second.
+{source}->{target}.enabled = true
+{source}->{target}.topics = .*
+replication.factor = {replicas}
+lag.sla.seconds = 60
+"""
+
+
+_NONE = "no clusters in this state directory: start some with `isthmus dev up`"
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+def up(
+    *,
+    clusters: Annotated[int, typer.Option(min=1, max=9, help="Number of clusters.")] = 2,
+    brokers: Annotated[int, typer.Option(min=1, max=9, help="Brokers per cluster.")] = 1,
+    version: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_VERSION,
+) -> None:
+    """Start Kafka clusters and write a configuration that copies the first to the second.
+
+    Clusters that were started before keep their data and addresses.
+    """
+    screen = console(stderr=True)
+    wanted = [_cluster(name, brokers, version) for name in _names(clusters)]
+    with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):
+        kafka_jars(version)
+    names = ", ".join(each.name for each in wanted)
+    with stage(screen, f"starting {len(wanted)} Kafka clusters ({names})"):
+        _start(wanted)
+    typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in wanted), nl=False)
+    if len(wanted) > 1:
+        file = write_config(wanted, home().root / "dev.properties")
+        typer.echo(f"configuration: {file}")
+
+
+@app.command()
+def down(
+    *,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Also delete the clusters' data.")
+    ] = False,
+) -> None:
+    """Stop the clusters. Their data stays for the next `up`, unless --remove is given."""
+    found = clusters(_directory())
+    if not found:
+        typer.echo(_NONE)
+        return
+    with ThreadPoolExecutor(len(found)) as threads:
+        for line in threads.map(lambda each: _stop(each, remove=remove), found):
+            typer.echo(line)
+
+
+@app.command()
+def status(
+    *,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
+) -> None:
+    """Show the clusters, how many of their brokers run, and their bootstrap servers."""
+    found = clusters(_directory())
+    if output is Output.JSON:
+        typer.echo(json.dumps([_facts(cluster) for cluster in found]))
+        return
+    table = TextTable(
+        [*map(Column, ("cluster", "version", "brokers running", "bootstrap servers"))]
+    )
+    for cluster in found:
+        running = f"{len(cluster.running())} of {cluster.brokers}"
+        table.add(cluster.name, cluster.version, running, cluster.bootstrap_servers)
+    console().print(table if found else _NONE)
+
+
+def write_config(wanted: Sequence[LocalCluster], file: Path) -> Path:
+    """Write a configuration of these clusters with a flow from the first to the second."""
+    source, target, *_ = wanted
+    lines = ["# Written by `isthmus dev up` at every start.\n"]
+    lines.append(f"clusters = {', '.join(each.name for each in wanted)}\n")
+    lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in wanted]
+    replicas = min(3, target.brokers)
+    lines.append(_FLOW.format(source=source.name, target=target.name, replicas=replicas))
+    file.write_text("".join(lines))
+    return file
+
+
+def _directory() -> Path:
+    return home().root / "clusters"
+
+
+def _names(count: int) -> list[str]:
+    """Return the clusters' names: source and target if there are two, else c1 to cN."""
+    return ["source", "target"] if count == 2 else [f"c{each + 1}" for each in range(count)]
+
+
+def _cluster(name: str, brokers: int, version: str) -> LocalCluster:
+    """Return the cluster of that name, as it was if it has been started before."""
+    try:
+        found = LocalCluster.load(name, _directory())
+    except FileNotFoundError:
+        return LocalCluster(name, _directory(), brokers, version)
+    if (found.brokers, found.version) != (brokers, version):
+        raise ConfigError(
+            f"cluster {name} exists already, with {found.brokers} broker(s) of Kafka "
+            f"{found.version}: start it with --brokers {found.brokers} --version {found.version}, "
+            "or delete all clusters with: isthmus dev down --remove"
+        )
+    return found
+
+
+def _start(wanted: Sequence[LocalCluster]) -> None:
+    """Start all at once, or none: what did come up is stopped when another does not."""
+    with ThreadPoolExecutor(len(wanted)) as threads:
+        started = [threads.submit(each.start) for each in wanted]
+    problems = [problem for each in started if (problem := each.exception())]
+    if problems:
+        for cluster in wanted:
+            cluster.stop()
+        raise problems[0]
+
+
+def _stop(cluster: LocalCluster, *, remove: bool) -> str:
+    """Stop one cluster and return a line that says so."""
+    done = "stopped" if cluster.running() else "was not running"
+    cluster.stop()
+    if not remove:
+        return f"{cluster.name}: {done}"
+    cluster.destroy()
+    return f"{cluster.name}: {done}, data removed"
+
+
+def _facts(cluster: LocalCluster) -> dict[str, object]:
+    return {
+        "name": cluster.name,
+        "version": cluster.version,
+        "brokers": cluster.brokers,
+        "running": cluster.running(),
+        "bootstrap_servers": cluster.bootstrap_servers,
+    }

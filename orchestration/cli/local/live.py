@@ -1,0 +1,154 @@
+"""The screen of ``isthmus run``: a line a stage until records are copied, then the table."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.live import Live
+
+from orchestration.cli.flows.table import duration, render
+from orchestration.cli.screen.pipes import drop_unread
+from orchestration.cli.screen.stage import Stage, stage
+from orchestration.services.home import home
+from replication.errors import EnvironmentProblem
+from replication.model import FlowState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from orchestration.flows.status_view import FlowView, Panel
+    from orchestration.services.local_session import Ending
+
+    Views = tuple[FlowView, ...]
+
+PLAIN_EVERY_S = 5.0  # without a terminal: a line a flow so often
+FIRST_RECORDS_S = 20.0  # a source may have none; the table shows that as well
+SLOW_START_S = 60.0  # what is seen of a driver before that is of the one before it
+REMIND_S = 30.0  # between two lines about a start that is slow
+NOT_UP = frozenset({"STARTING", "DEAD", "UNKNOWN"})
+
+
+@dataclass(slots=True)
+class Show:
+    """Shows flows until it is time to end. ``began_s`` is when the command started."""
+
+    console: Console
+    ending: Ending
+    note: str = ""
+    began_s: float = field(default_factory=time.monotonic)
+
+    def while_waiting(self, doing: str, work: Callable[[], None]) -> None:
+        """Show the stage ``doing`` while ``work`` runs."""
+        with stage(self.console, doing):
+            work()
+
+    def while_stopping(self, doing: str, work: Callable[[], None]) -> None:
+        """Do the same for a clean-up: ``work`` is done also when nobody can read about it."""
+        drop_unread()
+        self.while_waiting(doing, work)
+
+    def until_up(self, panel: Panel, limit_s: float | None) -> Views:
+        """Look until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
+        start = _Start(self.console, limit_s)
+        with stage(self.console, "starting Spark (the first start takes about a minute)") as now:
+            views = panel.look()
+            while not self.ending and (waiting := [e for e in views if e.health.state in NOT_UP]):
+                start.remark(waiting)
+                self.ending.wait(0.5)
+                views = panel.look()
+            self._note_end(now)
+        return views
+
+    def until_first_records(self, panel: Panel, views: Views) -> Views:
+        """Look until a flow has copied records, at most FIRST_RECORDS_S; not where none runs."""
+        if self.ending or not any(each.health.state == FlowState.RUNNING for each in views):
+            return views
+        deadline = time.monotonic() + FIRST_RECORDS_S
+        with stage(self.console, "waiting for the first records") as now:
+            while not self.ending and not any(each.records for each in views):
+                if time.monotonic() > deadline:
+                    now.outcome = "none yet"
+                    break
+                self.ending.wait(0.5)
+                views = panel.look()
+            self._note_end(now)
+        if any(each.records for each in views):
+            passed = time.monotonic() - self.began_s
+            self.console.print(f"copying since {passed:.0f} s after the start", style="dim")
+        return views
+
+    def _note_end(self, now: Stage) -> None:
+        if self.ending:
+            now.outcome = "interrupted"
+
+    def until_over(self, panel: Panel, seconds: float | None) -> Views:
+        """Show the table until it is time to end, at most ``seconds``."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        show = self._on_terminal if self.console.is_terminal else self._as_lines
+        return show(panel, lambda: bool(self.ending) or time.monotonic() > deadline)
+
+    def _on_terminal(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
+        views = panel.look()
+        with Live(render(views, self.note), console=self.console, auto_refresh=False) as live:
+            while not is_over():
+                live.update(render(views, f"{self.note} · Ctrl-C ends everything"), refresh=True)
+                self.ending.wait(1.0)
+                views = panel.look()
+        return views
+
+    def _as_lines(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
+        views, next_s = panel.look(), 0.0
+        while not is_over():
+            if time.monotonic() >= next_s:
+                next_s = time.monotonic() + PLAIN_EVERY_S
+                for each in views:
+                    self.console.print(_line(each))
+            self.ending.wait(1.0)
+            views = panel.look()
+        return views
+
+
+@dataclass(slots=True)
+class _Start:
+    """A start that is awaited: says why when it is slow, and gives up after ``limit_s``."""
+
+    console: Console
+    limit_s: float | None
+    since_s: float = field(default_factory=time.monotonic)
+    reminded_s: float = -math.inf
+
+    def remark(self, waiting: list[FlowView]) -> None:
+        """Say what is awaited if it is time to. Raises EnvironmentProblem after the limit."""
+        now_s = time.monotonic()
+        waited_s = now_s - self.since_s
+        why = "; ".join(f"{each.name}: {_awaited(each)}" for each in waiting)
+        why += f"; logs: {home().root / 'apps'}"
+        if self.limit_s is not None and waited_s > self.limit_s:
+            raise EnvironmentProblem(f"the flows did not start within {self.limit_s:.0f} s: {why}")
+        if waited_s > SLOW_START_S and now_s - self.reminded_s > REMIND_S:
+            self.reminded_s = now_s
+            self.console.print(f"still starting after {waited_s:.0f} s: {why}", style="yellow")
+
+
+def _awaited(view: FlowView) -> str:
+    """Return what a flow waits for. Before its driver reports, its state is an earlier one's."""
+    if view.health.state == "UNKNOWN":
+        return view.health.reason
+    status = view.look.seen.status if view.look else None
+    return status.reason if status and status.reason else "its driver has not reported yet"
+
+
+def _line(view: FlowView) -> str:
+    up = duration(view.look.up_s) if view.look else "-"
+    speed = sum(each.rate.records_s for each in view.topics if each.rate)
+    lag = sum(each.lag.records for each in view.topics)
+    seconds = max((each.lag.seconds or 0 for each in view.topics), default=0)
+    return (
+        f"{view.name} {view.health.state} ({view.health.reason}): {view.records:,} copied, "
+        f"{speed:,.0f} records/s, {lag:,} records and {seconds:.1f} s behind, up {up}"
+    )

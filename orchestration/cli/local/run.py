@@ -1,0 +1,104 @@
+"""``isthmus run``: a configuration file, Dagster in charge of it, and a live table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.status import all_well
+from orchestration.cli.local.live import Show
+from orchestration.cli.screen.console import console
+from orchestration.demo.demo_clusters import demo_of
+from orchestration.demo.scenarios import SCENARIOS
+from orchestration.flows.clusters import read_config
+from orchestration.flows.status_view import Panel
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
+from orchestration.services.local_session import Ending, Session
+from replication.adapters.local.java import java
+from replication.supervision.driver_supervision import Application, applications
+
+if TYPE_CHECKING:
+    from replication.settings.sections import Config
+
+START_PATIENCE_S = (
+    180.0  # only with --seconds; a person may look at the reason as long as they like
+)
+
+NoUi = Annotated[bool, typer.Option("--no-ui", help="Do not start Dagster's web UI.")]
+Port = Annotated[
+    int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(help="Exit this many seconds after all flows are running. Default: run on."),
+]
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")],
+    *,
+    no_ui: NoUi = False,
+    detach: Annotated[
+        bool,
+        typer.Option("--detach", "-d", help="Exit when all flows are running; leave them running."),
+    ] = False,
+    port: Port = None,
+    seconds: Seconds = None,
+) -> None:
+    """Start Dagster and the Spark applications of FILE's flows, and show the flows.
+
+    Ctrl-C stops all of it.
+    """
+    config = read_config(file)
+    java()
+    session = build_session(config, file, port=port, ui=not no_ui)
+    with Ending() as ending:
+        show = Show(console(), ending)
+        well = operate(session, Panel(config, session.launcher), show, seconds, detach=detach)
+    raise typer.Exit(0 if well else 1)
+
+
+def down() -> None:
+    """Stop everything that `isthmus run` or `isthmus demo` started from this state directory.
+
+    Paused and stopped flows stay so at the next start.
+    """
+    where = home()
+    for each in SCENARIOS.values():
+        demo_of(where.root, each).stop()
+    names = [each.name for each in (where.root / "apps").glob("*")]
+    Session(Launcher(where, Path()), tuple(Application(n, n, ()) for n in names)).stop()
+
+
+def build_session(config: Config, file: Path, *, port: int | None, ui: bool) -> Session:
+    return Session(Launcher(home(), file.absolute()), applications(config), port, ui)
+
+
+def operate(
+    session: Session, panel: Panel, show: Show, seconds: float | None, *, detach: bool = False
+) -> bool:
+    """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
+
+    Returns whether all was well at the end, or whether a person ended it.
+    """
+    session.start()
+    ending, leave = show.ending, False
+    try:
+        show.while_waiting("starting Dagster", lambda: session.wait_for_ui(ending))
+        if session.ui:
+            show.note = f"Dagster: {session.address}"
+            show.console.print(show.note)
+        views = show.until_up(panel, START_PATIENCE_S if seconds is not None else None)
+        leave = detach and not ending
+        if leave:
+            show.console.print("left running; stop it with `isthmus down`")
+        elif not ending:
+            show.until_first_records(panel, views)
+            views = show.until_over(panel, seconds)
+        return bool(ending) or all_well(views)
+    finally:
+        if not leave:
+            show.while_stopping("stopping Dagster and Spark", session.stop)

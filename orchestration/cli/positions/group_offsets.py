@@ -1,0 +1,262 @@
+"""The verbs of ``isthmus offsets`` that are about consumer groups."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.screen.console import console
+from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.clusters import read_config
+from orchestration.flows.group_rows import as_csv, differences, rows_of, wanted_by
+from orchestration.flows.intents import find_flow, named_flows
+from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, explain_group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from orchestration.flows.group_rows import Difference
+    from replication.adapters.offset_reader import OffsetReader
+    from replication.offsets.consumer_groups import GroupAction
+    from replication.offsets.group_sync import GroupSync
+    from replication.settings.sections import Config, Flow
+
+One = Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
+]
+
+
+class Form(StrEnum):
+    json = "json"
+    csv = "csv"
+
+
+def _opened(flow: Flow, config: Config) -> AbstractContextManager[tuple[GroupSync, OffsetReader]]:
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+
+    return opened_sync(flow, config)
+
+
+def diff(
+    file: File,
+    flow: Named = None,
+    *,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """Show which offsets `sync` would commit, and each group's lag on both clusters.
+
+    Exit code 2: an offset would change.
+    """
+    config = read_config(file)
+    found = [line for each in named_flows(config, flow) for line in _differences(each, config)]
+    if output is Output.json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    else:
+        console().print(_table(found) if found else "no selected group has committed offsets")
+    if any(each.action == "set" for each in found):
+        raise typer.Exit(2)
+
+
+def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
+    """Return what a sync of each flow that carries groups over would do, a line a position."""
+    pending = {}
+    for flow in named_flows(config, names):
+        if flow.groups.sync:
+            with _opened(flow, config) as (work, _):
+                pending[flow.name] = list(_explained(work.plan().actions))
+                _require_all(work, flow)
+    return pending
+
+
+def _require_all(work: GroupSync, flow: Flow) -> None:
+    """Raise ClusterUnavailable where something was left out of the last look."""
+    for quiet in (work.source.away, work.target.away, work.offsets.trouble):
+        for why in quiet.values():
+            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {why}")
+
+
+def _differences(flow: Flow, config: Config) -> list[Difference]:
+    with _opened(flow, config) as (sync, reader):
+        found = sync.plan()
+        _require_all(sync, flow)
+        listed = sync.target.listed()
+        there = {each.group for each in found.moved} & listed.keys()
+        now = sync.target.positions(listed[each] for each in there)
+        ends = (
+            reader.ends({each.source for each in found.moved}, target=False),
+            reader.ends({each.target for each in found.moved}, target=True),
+        )
+        return differences(found, dict(now), ends)
+
+
+def _table(found: Sequence[Difference]) -> TextTable:
+    headers = ("source", "lag", "target", "new offset", "new lag")
+    columns = [
+        Column("group"),
+        Column("partition"),
+        *(Column(each, right=True) for each in headers),
+    ]
+    table = TextTable([*columns, Column("action")])
+    for each in found:
+        numbers = (
+            each.source_offset,
+            each.source_lag,
+            each.target_offset,
+            each.translated,
+            each.target_lag,
+        )
+        shown = ("-" if number is None else str(number) for number in numbers)
+        table.add(each.group, each.partition, *shown, each.action)
+    return table
+
+
+def sync(file: File, flow: Named = None) -> None:
+    """Commit the translated offsets of all groups to the target once.
+
+    `sync.group.offsets.enabled = true` does this continuously.
+    """
+    config = read_config(file)
+    for each in named_flows(config, flow):
+        with _opened(each, config) as (work, _):
+            typer.echo(f"{each.name}: {work.sync(strict=True)}")
+
+
+def set_(  # noqa: PLR0913 - one parameter an option
+    file: File,
+    flow: One,
+    group: Annotated[str, typer.Option(help="Name of the consumer group.")],
+    topic: Annotated[
+        str | None, typer.Option(help="Topic name on the target. Default: all topics.")
+    ] = None,
+    *,
+    partition: Annotated[
+        int | None, typer.Option(min=0, help="Partition number. Default: all partitions.")
+    ] = None,
+    offset: Annotated[
+        int | None,
+        typer.Option(min=0, help="Offset on the target. Default: the translated offset."),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Set a group's offsets on the target, backwards too. Without --yes it shows the plan.
+
+    Without --offset they become the translations of the group's offsets on the source.
+    """
+    config = read_config(file)
+    with _opened(find_flow(config, flow), config) as (work, reader):
+        if offset is None:
+            wanted = work.translated_of(group)
+        elif topic is None or partition is None:
+            raise ConfigError("--offset applies to one partition: give --topic and --partition too")
+        else:
+            at = TopicPartition(topic, partition)
+            wanted = {at: Committed(_within(reader, at, offset))}
+        chosen = {
+            where: each
+            for where, each in wanted.items()
+            if topic in {None, where.topic} and partition in {None, where.partition}
+        }
+        if not chosen:
+            raise ConfigError(f"{flow}: group {group} has no committed offset for these partitions")
+        _carry_out(work, {group: chosen}, yes=yes, rewind=True)
+
+
+def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
+    reader.look()
+    if reader.known.source_of(at) is None:
+        raise ConfigError(f"{reader.flow.name} does not copy to {at} on {reader.flow.target}")
+    start, end = reader.ends([at], target=True)[at]
+    if not start <= offset <= end:
+        raise ConfigError(
+            f"offset {offset} is out of range: {at} on {reader.flow.target} has {start} to {end}"
+        )
+    return offset
+
+
+def _carry_out(
+    work: GroupSync,
+    wanted: Mapping[str, Mapping[TopicPartition, Committed]],
+    *,
+    yes: bool,
+    rewind: bool,
+) -> None:
+    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for what is refused."""
+    actions = work.towards(wanted, rewind=rewind)
+    for line in _explained(actions):
+        typer.echo(line)
+    if not actions:
+        typer.echo("no change: the groups have these offsets already")
+    commits = [each for each in actions if isinstance(each, CommitGroup)]
+    if yes and commits:
+        refused = work.target.commit(commits)
+        if refused:
+            raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
+        typer.echo("done")
+    elif commits:
+        typer.echo("nothing was changed: run it again with --yes")
+    if yes and any(isinstance(each, LeaveGroup) for each in actions):
+        raise typer.Exit(1)
+
+
+def _explained(actions: Sequence[GroupAction]) -> Iterator[str]:
+    return (line for each in actions for line in explain_group(each))
+
+
+def export(
+    file: File,
+    flow: Named = None,
+    *,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Output format.")] = Form.json,
+) -> None:
+    """Print the committed offsets of all groups on the source and their translations."""
+    config = read_config(file)
+    rows = []
+    for each in named_flows(config, flow):
+        with _opened(each, config) as (work, _):
+            rows += rows_of(each.name, work.moved())
+            _require_all(work, each)
+    if output is Form.json:
+        typer.echo(json.dumps([asdict(each) for each in rows], indent=2))
+    else:
+        typer.echo(as_csv(rows), nl=False)
+
+
+def import_(
+    file: File,
+    data: Annotated[Path, typer.Argument(help="File with the output of `isthmus offsets export`.")],
+    flow: One,
+    *,
+    rewind: Annotated[
+        bool, typer.Option("--rewind", help="Also move groups to lower offsets.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Set the target offsets of an exported file. Without --yes it shows the plan."""
+    config = read_config(file)
+    try:
+        text = data.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"reading {data}: {error}") from error
+    wanted = wanted_by(text, flow, str(data))
+    with _opened(find_flow(config, flow), config) as (work, _):
+        _carry_out(work, wanted, yes=yes, rewind=rewind)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "diff": diff,
+    "sync": sync,
+    "set": set_,
+    "export": export,
+    "import": import_,
+}

@@ -1,0 +1,87 @@
+"""``isthmus takeover`` and ``handback``: take flows over from MirrorMaker 2, and hand them back."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import Named  # noqa: TC001 - as above
+from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.flows.intents import named_flows
+from orchestration.handover.handover import at_rest, find_out, hand_back, plan_return, take_over
+from replication.mm2.takeover import explain
+
+if TYPE_CHECKING:
+    from orchestration.handover.handover import Found
+
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
+]
+
+Search = Annotated[int, typer.Option(help="Records to search per partition.")]
+
+
+def takeover(  # noqa: PLR0913 - the options of the command
+    *,
+    from_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
+    flow: Named = None,
+    yes: Yes = False,
+    trust_stored: Annotated[
+        bool, typer.Option(help="Trust MM2's stored offset where content cannot verify it.")
+    ] = False,
+    watch_seconds: Annotated[float, typer.Option(help="Seconds MM2 must be idle.")] = 5.0,
+    search: Search = 200_000,
+) -> None:
+    """Take flows over from MirrorMaker 2 where it stopped: no record is repeated or skipped.
+
+    Shows the plan; --yes carries it out. MirrorMaker 2 must be stopped, and so must the flow. Exit
+    code 1: the offset of a partition could not be verified.
+    """
+    config, clusters, fine = read_config(from_mm2), KafkaClusters(), True
+    for each in named_flows(config, flow):
+        anchors = at_rest(each, clusters)
+        found = find_out(each, config, watch_seconds, search)
+        _say(found)
+        if yes:
+            count = take_over(found, anchors, clusters, trust=trust_stored)
+            typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
+                       "(if it was stopped: isthmus resume)")  # fmt: skip
+        fine = fine and not found.unproven
+    if not yes:
+        typer.echo("nothing was changed: run it again with --yes")
+        raise typer.Exit(0 if fine or trust_stored else 1)
+
+
+def handback(
+    *,
+    to_mm2: Annotated[Path, typer.Option(help="Properties file of MirrorMaker 2.")],
+    flow: Named = None,
+    yes: Yes = False,
+    search: Search = 200_000,
+) -> None:
+    """Hand flows back to MirrorMaker 2 where they stopped: no record is repeated or skipped.
+
+    Shows the plan; --yes carries it out. The flow must be stopped or paused; it is stopped until
+    `isthmus resume`. MirrorMaker 2 must not run yet.
+    """
+    config, clusters = read_config(to_mm2), KafkaClusters()
+    for each in named_flows(config, flow):
+        returns = plan_return(each, config, at_rest(each, clusters), search)
+        typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
+        for one in returns:
+            typer.echo(f"  {one.explain()}")
+        if yes:
+            hand_back(each, config, returns, clusters)
+            typer.echo(f"{each.name}: {len(returns)} partitions handed back; start MirrorMaker 2")
+    if not yes:
+        typer.echo("nothing was changed: run it again with --yes")
+
+
+def _say(found: Found) -> None:
+    name = found.flow.name
+    typer.echo(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
+    typer.echo(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")
+    for each in found.steps:
+        typer.echo(f"  {explain(each)}")

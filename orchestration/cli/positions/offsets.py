@@ -1,0 +1,109 @@
+"""``isthmus offsets``: offsets of a flow's source as offsets of its target, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.positions import group_offsets
+from orchestration.cli.positions.group_offsets import One  # noqa: TC001 - Typer reads the annotations
+from orchestration.flows.clusters import read_config
+from orchestration.flows.intents import find_flow
+from replication.errors import ClusterUnavailable, ConfigError
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from replication.offsets.flow_offsets import Known
+    from replication.settings.sections import Flow
+
+app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback()
+def offsets() -> None:
+    """Translate offsets between source and target; compare and set those of consumer groups."""
+
+
+@app.command()
+def translate(  # noqa: PLR0913 - one parameter an option
+    file: File,
+    flow: One,
+    topic: Annotated[
+        str, typer.Option(help="Topic name on the source, or on the target with --reverse.")
+    ],
+    offset: Annotated[int, typer.Option(min=0, help="Offset in that partition.")],
+    partition: Annotated[int, typer.Option(min=0, help="Partition number.")] = 0,
+    *,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="Translate from the target to the source.")
+    ] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """Print the target offset of a record on the source, or the reverse with --reverse.
+
+    Exit code 1: the record is not copied yet, or its offset is unknown.
+    """
+    from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
+
+    found = find_flow(read_config(file), flow)
+    asked, reader = TopicPartition(topic, partition), OffsetReader(found)
+    try:
+        source = _source(found, reader.look(), asked, reverse=reverse)
+        answers = reader.translate({source: [offset]}, back=reverse)
+        if source not in answers:
+            raise ClusterUnavailable(reader.trouble.get(source, f"{source}: no answer"))
+        answer = answers[source][offset]
+        anchor = reader.known.anchors[source]
+    finally:
+        reader.close()
+    target = TopicPartition(anchor.target_topic, source.partition)
+    here, there = (target, source) if reverse else (source, target)
+    data = {
+        "flow": found.name,
+        "topic": here.topic,
+        "partition": partition,
+        "offset": offset,
+        "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
+    }
+    typer.echo(json.dumps(data) if output is Output.json else _sentence(data, anchor.source))
+    if answer.offset is None:
+        raise typer.Exit(1)
+
+
+def _sentence(data: dict[str, object], copied: int | None) -> str:
+    there = data["translated"]
+    assert isinstance(there, dict)  # noqa: S101 - for the type checker
+    asked = f"{data['topic']}-{data['partition']} offset {data['offset']}"
+    if there["offset"] is None and not there["exact"]:
+        return f"{asked} was copied before the takeover: its offset on the other cluster is unknown"
+    if there["offset"] is None:
+        return f"{asked} is not copied yet: the flow has copied offsets below {copied}"
+    about = "" if there["exact"] else " or later (compaction removed records that count)"
+    return f"{asked} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
+
+
+def _source(flow: Flow, known: Known, asked: TopicPartition, *, reverse: bool) -> TopicPartition:
+    """Return the source partition that ``asked`` is, or is a copy of. Raises ConfigError."""
+    source = known.source_of(asked) if reverse else asked
+    if source in known.anchors and known.anchors[source].source is not None:
+        return source
+    where = flow.target if reverse else flow.source
+    anchors = known.anchors.values()
+    topics = sorted({each.target_topic if reverse else each.topic for each in anchors})
+    if not topics:
+        raise ConfigError(
+            f"{flow.name} has not copied any record yet, so no offset can be translated"
+        )
+    if asked.topic not in topics:
+        names = ", ".join(topics[:10]) + (", …" if len(topics) > 10 else "")
+        verb = "does not copy to" if reverse else "does not copy"
+        raise ConfigError(f"{flow.name} {verb} topic {asked.topic} on {where}; topics: {names}")
+    raise ConfigError(f"{flow.name} has not copied {asked} on {where}")
+
+
+for name, command in group_offsets.COMMANDS.items():
+    app.command(name)(command)

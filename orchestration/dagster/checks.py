@@ -1,0 +1,56 @@
+"""Checks on a flow's stream that a person can run; the supervisor answers them by itself."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from orchestration.dagster.assets import slug, stream_key
+from orchestration.dagster.reports import (
+    BEAT_CHECK,
+    CHECKS,
+    HEALTH_CHECK,
+    LAG_CHECK,
+    LOSS_CHECK,
+    build_report,
+    check_result,
+)
+from orchestration.dagster.resources import Plant
+from replication.errors import ClusterUnavailable
+from replication.settings.sections import Flow
+from replication.supervision.driver_supervision import applications
+from replication.supervision.flow_figures import Sample
+
+
+def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
+    """Return the checks of one flow: within its lag limit, healthy, complete, alive."""
+    key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
+    specs = [
+        dg.AssetCheckSpec(
+            LAG_CHECK, asset=key, description=f"No partition lags by more than {limit:g} s."
+        ),
+        dg.AssetCheckSpec(
+            HEALTH_CHECK,
+            asset=key,
+            description="Both clusters answer and all partitions are copied.",
+        ),
+        dg.AssetCheckSpec(
+            LOSS_CHECK, asset=key, description="No offset was skipped in the last hour."
+        ),
+        dg.AssetCheckSpec(
+            BEAT_CHECK,
+            asset=key,
+            description="Heartbeats are written, if emit.heartbeats.enabled is true.",
+        ),
+    ]
+
+    @dg.multi_asset_check(name=f"check_{slug(flow.name)}", specs=specs)
+    def check(plant: Plant) -> Iterator[dg.AssetCheckResult]:
+        config = plant.config()
+        app = next(each for each in applications(config) if flow.name in each.flows)
+        (look,) = plant.look([(config.flow(flow.name), app)])
+        if look is None:
+            raise ClusterUnavailable(f"checking {flow.name}: its clusters did not answer in time")
+        report = build_report(look, plant.lag(look), Sample())
+        yield from (check_result(report, each) for each in CHECKS)
+
+    return check

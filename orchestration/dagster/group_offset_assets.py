@@ -1,0 +1,98 @@
+"""Group offsets in Dagster: the duty, with the plan of a round, and how fresh they are."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from orchestration.dagster.resources import Plant  # noqa: TC001 - Dagster reads the annotations
+from orchestration.dagster.task_assets import FlowDuty, Report, duty_key
+from orchestration.flows.observe import now_ms
+from replication.offsets.consumer_groups import CommitGroup, explain_group
+from replication.offsets.sync_round import told
+from replication.state import DutyReport, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.client.admin import Clients
+    from replication.offsets.sync_round import Round
+    from replication.settings.sections import Config, Flow
+
+NAME = "group_offsets"
+DUTY = "group offsets"  # what the driver calls it
+FRESH_CHECK = "group_offsets_fresh"
+_PATIENCE = timedelta(seconds=30)  # what a round may take, on top of three intervals
+
+
+def group_duty(flow: Flow) -> FlowDuty:
+    """Return the duty to carry the groups of a flow over."""
+    return FlowDuty(
+        NAME,
+        f"Sync consumer group offsets from {flow.source} to {flow.target}.",
+        flow.groups.every,
+        carry_groups,
+        flow.groups.sync,
+        by_driver=True,  # at any interval: two that commit could take a group back
+    )
+
+
+def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa: ARG001 - as all duties
+    """Do one round, as the driver does. Raises ReplicationError."""
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+
+    with opened_sync(flow, config) as (sync, _):
+        found = sync.plan()
+        return report(found, dict(sync.target.commit(found.commits)))
+
+
+def report(found: Round, refused: dict[str, str]) -> Report:
+    """Return what a round planned, what came of each action, and its figures."""
+    failures = [f"group {group}: {why}" for group, why in refused.items()]
+    failures += [f"some groups were skipped: {found.silent}"] if found.silent else []
+    groups = len({each.group for each in found.moved})
+    return Report(
+        told(found, refused, groups),
+        tuple(_rows(found, refused)),
+        tuple(failures),
+        {
+            "groups": groups,
+            "moved": len(found.commits) - len(refused),
+            "offsets not copied yet": found.waiting,
+        },
+    )
+
+
+def _rows(found: Round, refused: dict[str, str]) -> Iterator[dict[str, str]]:
+    for action in found.actions:
+        done = refused.get(action.group, "done") if isinstance(action, CommitGroup) else "skipped"
+        for line in explain_group(action):
+            yield {"what": line, "outcome": done}
+
+
+def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
+    """Return the check that the driver has carried the groups over, and not long ago."""
+
+    @dg.asset_check(
+        asset=duty_key(flow.name, NAME),
+        name=FRESH_CHECK,
+        description="The driver synced the consumer group offsets recently.",
+    )
+    def check(plant: Plant) -> dg.AssetCheckResult:
+        found = plant.clusters().store(flow).read(status_topic(flow.source))
+        last = found.get(DutyReport(flow.name, DUTY).key())
+        passed, reason = freshness(last if isinstance(last, DutyReport) else None, flow, now_ms())
+        return dg.AssetCheckResult(passed=passed, metadata={"reason": reason})
+
+    return check
+
+
+def freshness(last: DutyReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
+    """Return whether the groups of a flow were carried over of late, and a sentence."""
+    if last is None:
+        return False, "the driver has not synced group offsets yet"
+    age = timedelta(milliseconds=moment_ms - last.at_ms)
+    said = f"{age.total_seconds():.0f} s ago: {last.summary}"
+    return last.ok and age <= 3 * flow.groups.every + _PATIENCE, said

@@ -1,0 +1,159 @@
+"""Short jobs: start or stop an application, set a flow's desired state, delete old runs.
+
+None of them copies anything. A copy is a detached process; the run that launched it ends as soon
+as the flows report their status, or fails with the reason why they do not.
+"""
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+from pydantic import Field
+
+from orchestration.dagster.resources import Plant
+from orchestration.flows.intents import find_flow, write_intent
+from replication.adapters.local.processes import Process
+from replication.errors import ConfigError
+from replication.model import Desired
+from replication.supervision.driver_supervision import Application, applications
+
+GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then is not coming up
+RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED for ever
+LOG_TAIL_BYTES = 2000
+
+
+class WhichApplication(dg.Config):
+    application: str = Field(
+        description="Name of the Spark application: that of its target cluster or of its flow."
+    )
+    restart: bool = Field(default=False, description="Stop its remaining processes first.")
+
+
+class WhichFlow(dg.Config):
+    flow: str = Field(description="Name of the flow, such as A->B.")
+
+
+class History(dg.Config):
+    days: int = Field(
+        default=14, ge=1, description="Delete finished runs that are older than this many days."
+    )
+
+
+@dg.op
+def launch(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+    """Start a Spark application and wait until each of its flows reports its status."""
+    app, launcher = _application(plant, config.application), plant.launcher()
+    with launcher.acting(app):
+        if config.restart:
+            launcher.stop(app)
+        before = _beats(plant, app)
+        process = launcher.start(app)
+        context.log.info("application %s: watcher started, process %s", app.name, process.pid)
+        _await_beats(plant, app, before, process)
+    context.log.info(
+        "application %s: all its flows report their status: %s", app.name, ", ".join(before)
+    )
+
+
+@dg.op
+def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+    """Stop a Spark application; processes that do not exit in time are killed."""
+    app, launcher = _application(plant, config.application), plant.launcher()
+    with launcher.acting(app):
+        launcher.stop(app)
+    context.log.info("application %s stopped", app.name)
+
+
+def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
+    @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {verb}.")
+    def write(context: dg.OpExecutionContext, config: WhichFlow, plant: Plant) -> None:
+        flow = find_flow(plant.config(), config.flow)
+        write_intent(flow, desired, plant.clusters())
+        context.log.info("%s: desired state set to %s", flow.name, verb)
+
+    return write
+
+
+@dg.op
+def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
+    """Delete finished runs, oldest first, at most 1,000 a time.
+
+    Asset events that the supervisor stored belong to no run; Dagster cannot delete those.
+    """
+    before = datetime.now(UTC) - timedelta(days=config.days)
+    finished = dg.RunsFilter(
+        statuses=[
+            dg.DagsterRunStatus.SUCCESS,
+            dg.DagsterRunStatus.FAILURE,
+            dg.DagsterRunStatus.CANCELED,
+        ],
+        created_before=before,
+    )
+    records = context.instance.get_run_records(finished, limit=1000, ascending=True)
+    for each in records:
+        context.instance.delete_run(each.dagster_run.run_id)
+    context.log.info(
+        "deleted %s runs that were created before %s", len(records), f"{before:%Y-%m-%d}"
+    )
+
+
+def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
+    """Return a job of one op, run in its run's own process: half the memory, no second start."""
+    graph = dg.GraphDefinition(name, node_defs=[op], description=description)
+    return graph.to_job(executor_def=dg.in_process_executor, tags=RUN_TAGS)
+
+
+launch_flow = _job(
+    "launch_flow", launch, "Start a Spark application and wait until its flows report."
+)
+stop_application = _job("stop_application", halt, "Stop a Spark application.")
+pause_flow = _job(
+    "pause_flow", _intent_op("pause", Desired.PAUSE), "Pause a flow until it is resumed."
+)
+resume_flow = _job(
+    "resume_flow", _intent_op("run", Desired.RUN), "Resume a paused or stopped flow."
+)
+stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow until it is resumed.")
+prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dagster's history.")
+
+ALL = [launch_flow, stop_application, pause_flow, resume_flow, stop_flow, prune_history]
+
+
+def _application(plant: Plant, name: str) -> Application:
+    apps = applications(plant.config())
+    for each in apps:
+        if each.name == name:
+            return each
+    known = ", ".join(each.name for each in apps)
+    raise ConfigError(f"{plant.config_path}: no application {name!r}; there is {known}")
+
+
+def _beats(plant: Plant, app: Application) -> dict[str, int]:
+    """Return the last beat of each flow that is not to be stopped; 0 where none was seen."""
+    config = plant.config()
+    looks = plant.look([(config.flow(name), app) for name in app.flows])
+    return {
+        name: look.seen.status.beat_ms if look and look.seen.status else 0
+        for name, look in zip(app.flows, looks, strict=True)
+        if look is None or look.seen.desired is not Desired.STOP
+    }
+
+
+def _await_beats(
+    plant: Plant, app: Application, before: Mapping[str, int], process: Process
+) -> None:
+    """Wait until each flow beats anew. Raises Failure when it does not."""
+    deadline = time.monotonic() + GATE_S
+    while not all(beat > before.get(flow, 0) for flow, beat in _beats(plant, app).items()):
+        if not process.alive() or time.monotonic() > deadline:
+            raise dg.Failure(_why(plant, app, alive=process.alive()), allow_retries=False)
+        time.sleep(0.5)
+
+
+def _why(plant: Plant, app: Application, *, alive: bool) -> str:
+    """Say what kept the application from coming up, with the end of its log."""
+    log = plant.launcher().home.app(app.name) / "driver.log"
+    what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"
+    tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
+    return f"starting application {app.name}: {what}. The end of {log}:\n{tail}"

@@ -1,0 +1,16 @@
+"""What happens by the clock and may wait for it; what may not lives in the Spark driver."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from orchestration.dagster.jobs import prune_history
+
+prune_daily = dg.ScheduleDefinition(
+    name="prune_daily",
+    job=prune_history,
+    cron_schedule="17 4 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+
+ALL = [prune_daily]

@@ -1,0 +1,186 @@
+"""The supervisor: look at all flows, decide, say what was seen, and ask for short runs that act."""
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+from orchestration.dagster.assets import slug
+from orchestration.dagster.jobs import launch_flow, stop_application
+from orchestration.dagster.reports import Event, Report, Told, build_report, tell
+from orchestration.dagster.resources import Plant
+from orchestration.flows.observe import FlowLook, Processes, now_ms
+from orchestration.services.launcher import Launcher
+from replication.supervision.driver_supervision import (
+    Application,
+    Decision,
+    Launch,
+    Memory,
+    Observed,
+    Stop,
+    applications,
+    decide,
+)
+
+APPLICATION_TAG = "replication/application"
+FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
+SHOWS_S = {  # until a run's process is seen to act, on a busy machine
+    dg.DagsterRunStatus.STARTING: 60.0,
+    dg.DagsterRunStatus.STARTED: 20.0,
+    dg.DagsterRunStatus.CANCELING: 20.0,
+}
+ACTIVE = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dg.sensor(
+    jobs=[launch_flow, stop_application],
+    minimum_interval_seconds=5,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+def supervisor(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
+    """Start and stop Spark applications as desired; report lag, throughput and health of flows."""
+    result = supervise(plant, launching(context.instance, plant), context.cursor)
+    for request in result.run_requests or []:
+        context.log.info("requesting a run of %s: %s", request.job_name, request.run_key)
+    return result
+
+
+def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
+    """Return the tags of the applications that a run is working on.
+
+    A run whose process has gone, as after a power cut, is ended on the way: it would hold up its
+    application, and all that waits for its turn, for minutes.
+    """
+    here, busy = plant.launcher(), set()
+    active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
+    apps = {slug(each.name): each for each in applications(plant.config())} if active else {}
+    since = time.time() - FORGOTTEN_S
+    for each in active:
+        tag = each.dagster_run.tags.get(APPLICATION_TAG)
+        if tag in apps and _is_dead(each, apps[tag], here, instance):
+            instance.report_run_failed(
+                each.dagster_run, "The process of this run no longer exists."
+            )
+        elif tag is not None and each.create_timestamp.timestamp() > since:
+            busy.add(tag)
+    return frozenset(busy)
+
+
+def _is_dead(
+    record: dg.RunRecord, app: Application, here: Launcher, instance: dg.DagsterInstance
+) -> bool:
+    """Say whether a run is in its state for so long that its process would show that it acts.
+
+    A run that has acted takes a while to say that it has ended.
+    """
+    run = record.dagster_run
+    limit_s = SHOWS_S.get(run.status)
+    if limit_s is None or _is_younger(record.update_timestamp.timestamp(), limit_s):
+        return False
+    if here.is_acted_on(app) or _is_younger(here.acted_at(app), limit_s):  # in this order
+        return False
+    again = instance.get_run_by_id(run.run_id)
+    return again is not None and again.status == run.status
+
+
+def _is_younger(at: float, limit_s: float) -> bool:
+    return time.time() - at <= limit_s
+
+
+def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:
+    """Read the cursor, look, decide, translate. Cluster outages are part of what is seen."""
+    told, memory = _parse(cursor)
+    config = plant.config()
+    apps = applications(config)
+    flows = [(config.flow(name), app) for app in apps for name in app.flows]
+    looks = {each.flow.name: each for each in plant.look(flows) if each is not None}
+    observed = {each.name: _observe(each, looks, plant.launcher(), busy) for each in apps}
+    decisions, memory = decide(apps, observed, memory, now_ms())
+    reports = [
+        build_report(look, plant.lag(look), told.get(name, Told()).counters)
+        for name, look in looks.items()
+    ]
+    events, told = _tell(reports, told)
+    requests = [_request(each) for each in decisions if isinstance(each, Launch | Stop)]
+    dumped = {name: each.dump() for name, each in told.items()}
+    return dg.SensorResult(
+        run_requests=requests,
+        skip_reason=None if requests else _status_line(reports, decisions),
+        cursor=json.dumps({"told": dumped, "memory": memory.dump()}),
+        asset_events=events,
+    )
+
+
+def _parse(cursor: str | None) -> tuple[dict[str, Told], Memory]:
+    """Read the cursor; one that cannot be read is as good as none."""
+    try:
+        stored = json.loads(cursor or "{}")
+        told = {name: Told.parse(each) for name, each in stored.get("told", {}).items()}
+        return told, Memory.parse(stored.get("memory"), now_ms())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}, Memory.parse(None, now_ms())
+
+
+def _observe(
+    app: Application, looks: Mapping[str, FlowLook], here: Processes, busy: frozenset[str]
+) -> Observed:
+    found = [looks[name] for name in app.flows if name in looks]
+    silence = next((each.seen.target_silence for each in found if each.seen.target_silence), None)
+    if len(found) < len(app.flows) and silence is None:
+        silence = f"target cluster {app.target} did not answer in time"
+    return Observed(
+        host=socket.gethostname(),
+        watcher=here.watcher_alive(app),
+        driver=here.driver_alive(app),
+        silence=silence,
+        statuses=tuple(each.seen.status for each in found if each.seen.status is not None),
+        intents={each.flow.name: each.seen.desired for each in found},
+        launching=slug(app.name) in busy,
+    )
+
+
+def _tell(reports: list[Report], told: Mapping[str, Told]) -> tuple[list[Event], dict[str, Told]]:
+    """Return all events, and what was told by then. A flow not seen this time keeps its entry."""
+    events: list[Event] = []
+    now = dict(told)
+    for report in reports:
+        name = report.look.flow.name
+        more, now[name] = tell(report, told.get(name, Told()))
+        events += more
+    return events, now
+
+
+def _request(decision: Launch | Stop) -> dg.RunRequest:
+    name = decision.app.name
+    config: dict[str, Any] = {"application": name}
+    op, job = "halt", stop_application
+    if isinstance(decision, Launch):
+        op, job = "launch", launch_flow
+        config["restart"] = decision.restart
+    return dg.RunRequest(
+        run_key=decision.run_key,
+        job_name=job.name,
+        run_config={"ops": {op: {"config": config}}},
+        tags={APPLICATION_TAG: slug(name), "replication/reason": _as_tag(decision.reason)},
+    )
+
+
+def _as_tag(reason: str) -> str:
+    """Bend a sentence into what a tag may hold: at most 63 of a few characters."""
+    return "".join(each if each.isalnum() else "_" for each in reason)[:63].strip("_")
+
+
+def _status_line(reports: list[Report], decisions: tuple[Decision, ...]) -> str:
+    """Return what the sensor's page shows of a tick that launched nothing."""
+    lines = [each.line for each in reports]
+    lines += [f"application {each.app.name}: {each.reason}" for each in decisions]
+    return "; ".join(lines)

@@ -1,0 +1,140 @@
+"""What is done for a flow besides copying, by Dagster's clock: an asset, a job and a schedule each.
+
+What comes more often than once a minute is the Spark driver's. It has an asset and a job all the
+same, so that a person can see and run it, but its schedule is stopped.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import dagster as dg
+
+from orchestration.dagster.assets import slug, stream_key
+from orchestration.dagster.jobs import RUN_TAGS
+from orchestration.dagster.resources import Plant
+from replication.client.admin import Clients
+from replication.durations import format_duration
+from replication.errors import ReplicationError
+from replication.model import Desired
+from replication.settings.sections import Config, Flow
+from replication.state import Intent, status_topic
+from replication.supervision.task_schedule import cron, is_for_driver
+
+TABLE_ROWS = 200  # more belong into `isthmus plan`; every row is an event in Dagster's database
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a duty did. ``rows`` are a table's; the run fails when there is a ``failure``."""
+
+    summary: str
+    rows: tuple[Mapping[str, str], ...] = ()
+    failures: tuple[str, ...] = ()
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDuty:
+    """One duty of one flow. ``name`` is part of an asset's key and of a job's name: ``a_b``."""
+
+    name: str
+    description: str
+    every: timedelta
+    do: Callable[[Config, Flow, Clients], Report]  # raises ReplicationError
+    enabled: bool = True
+    by_driver: bool = False  # whatever its interval: cheap for a process that is there anyway
+
+    @property
+    def is_the_drivers(self) -> bool:
+        return self.by_driver or is_for_driver(self.every)
+
+
+def build_duty(flow: Flow, duty: FlowDuty) -> dg.Definitions:
+    """Return the asset, the job and the schedule of a duty."""
+    made = _asset(flow, duty)
+    job = dg.define_asset_job(
+        f"{duty.name}_{slug(flow.name)}",
+        selection=dg.AssetSelection.assets(made),
+        description=f"{flow.name}: {duty.description}",
+        executor_def=dg.in_process_executor,
+        tags=RUN_TAGS,
+    )
+    runs = duty.enabled and not duty.is_the_drivers
+    schedule = dg.ScheduleDefinition(
+        name=f"{duty.name}_{slug(flow.name)}_schedule",
+        job=job,
+        cron_schedule=cron(duty.every),
+        description=_when(duty),
+        default_status=dg.DefaultScheduleStatus.RUNNING
+        if runs
+        else dg.DefaultScheduleStatus.STOPPED,
+    )
+    return dg.Definitions(assets=[made], jobs=[job], schedules=[schedule])
+
+
+def build_duties(pairs: Iterable[tuple[Flow, FlowDuty]]) -> dg.Definitions:
+    """Return the definitions of all duties of all flows."""
+    return dg.Definitions.merge(*(build_duty(flow, duty) for flow, duty in pairs))
+
+
+def duty_key(flow: str, duty: str) -> dg.AssetKey:
+    return dg.AssetKey(["replication", slug(flow), duty])
+
+
+def _when(duty: FlowDuty) -> str:
+    every = format_duration(duty.every)
+    if not duty.enabled:
+        return "Disabled in the configuration file; a manual run does it once."
+    if duty.is_the_drivers:
+        return f"The Spark driver does it every {every}; a manual run does it at once."
+    return f"Every {every}, or the cron interval nearest to it."
+
+
+def _asset(flow: Flow, duty: FlowDuty) -> dg.AssetsDefinition:
+    @dg.asset(
+        key=duty_key(flow.name, duty.name),
+        deps=[stream_key(flow.name)],
+        group_name=slug(flow.name),
+        kinds={"kafka"},
+        description=f"{duty.description} {_when(duty)}",
+        tags={"replication/flow": slug(flow.name)},
+    )
+    def made(context: dg.AssetExecutionContext, plant: Plant) -> dg.MaterializeResult[None]:
+        config = plant.config()
+        report = perform(duty, config, config.flow(flow.name), plant.duty_clients())
+        context.log.info("%s: %s", flow.name, report.summary)
+        if report.failures:
+            told = f"{flow.name}: {'; '.join(report.failures)}"
+            raise dg.Failure(told, metadata=metadata(report), allow_retries=False)
+        return dg.MaterializeResult(metadata=metadata(report))
+
+    return made
+
+
+def perform(duty: FlowDuty, config: Config, flow: Flow, clients: Clients) -> Report:
+    """Do a duty, unless the flow is not to run: what is paused or stopped changes nothing."""
+    try:
+        desired = _desired(flow, clients)
+        if desired is not Desired.RUN:
+            return Report(f"skipped: the desired state of the flow is {desired}")
+        return duty.do(config, flow, clients)
+    except ReplicationError as error:
+        return Report(str(error), failures=(str(error),))
+
+
+def _desired(flow: Flow, clients: Clients) -> Desired:
+    records = clients.store(flow).read(status_topic(flow.source))
+    found = records.get(Intent(flow.name).key())
+    return Desired(found.desired) if isinstance(found, Intent) else Desired.RUN
+
+
+def metadata(report: Report) -> dict[str, dg.MetadataValue]:
+    """Return what Dagster's page shows of a duty: the summary, figures, and a table."""
+    shown: dict[str, dg.MetadataValue] = {"summary": dg.MetadataValue.text(report.summary)}
+    shown |= {name: dg.MetadataValue.int(value) for name, value in report.facts.items()}
+    if report.rows:
+        records = [dg.TableRecord(dict(row)) for row in report.rows[:TABLE_ROWS]]
+        columns = [dg.TableColumn(name, "string") for name in report.rows[0]]
+        shown["plan"] = dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
+    return shown

@@ -1,0 +1,94 @@
+"""The duties of a file's flows that Dagster shows and runs, in one place.
+
+What they do is in ``replication``, for the driver and the command line as well.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from orchestration.dagster.group_offset_assets import group_duty
+from orchestration.dagster.task_assets import FlowDuty, Report
+from replication.planning.apply import is_change
+from replication.planning.execute import carry
+from replication.planning.explain import explain_action
+from replication.planning.planner import Part, Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.client.admin import Clients
+    from replication.settings.sections import Config, Flow
+
+
+def duties(config: Config) -> Iterator[tuple[Flow, FlowDuty]]:
+    """Yield every flow's duties."""
+    for flow in config.flows:
+        yield from ((flow, duty) for duty in _duties(flow))
+
+
+def _duties(flow: Flow) -> Iterator[FlowDuty]:
+    yield FlowDuty(
+        "topic_configs",
+        f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
+        flow.configs.every,
+        partial(_sync, Part.CONFIGS),
+        flow.configs.enabled,
+    )
+    yield FlowDuty(
+        "acls",
+        f"Sync topic ACLs from {flow.source} to the copies on {flow.target}.",
+        flow.acls.every,
+        partial(_sync, Part.ACLS),
+        flow.acls.enabled,
+    )
+    yield group_duty(flow)
+    yield _heartbeats(flow)
+    yield _checkpoints(flow)
+
+
+def _heartbeats(flow: Flow) -> FlowDuty:
+    beats = flow.mm2.heartbeats
+    said = f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
+    return FlowDuty("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
+
+
+def _beat(_: Config, flow: Flow, __: Clients) -> Report:
+    from replication.adapters.mm2_writers import pulse  # noqa: PLC0415 - Kafka's clients, on first use
+
+    return Report(pulse(flow).beat())
+
+
+def _checkpoints(flow: Flow) -> FlowDuty:
+    marks = flow.mm2.checkpoints
+    said = (
+        f"Write checkpoints of {flow.source}'s groups to {flow.target}, in MirrorMaker 2's format."
+    )
+    return FlowDuty("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
+
+
+def _record(config: Config, flow: Flow, _: Clients) -> Report:
+    from replication.adapters.mm2_writers import recorder  # noqa: PLC0415 - as above
+    from replication.adapters.offset_reader import GroupSyncs  # noqa: PLC0415 - as above
+
+    with closing(GroupSyncs(config)) as syncs:
+        return Report(recorder(flow, syncs).record())
+
+
+def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
+    """Plan one part for one flow and carry it out."""
+    done = carry(Planner(config, clients, {part}), flow, "Dagster")
+    return Report(
+        done.summary,
+        tuple(
+            {"what": explain_action(each.action), "outcome": each.problem or "done"}
+            for each in done.outcomes
+        ),
+        (*done.problems, *(each.problem or "" for each in done.outcomes if each.failed)),
+        {
+            "changes": sum(is_change(each.action) for each in done.outcomes),
+            "failed": sum(each.failed for each in done.outcomes),
+        },
+    )

@@ -1,0 +1,114 @@
+"""The demo: clusters on this machine, a stream of orders into some of them, flows between them.
+
+All of it is real and found again by a later command: ``isthmus down`` ends what a killed demo left.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.processes import recall, remember, spawn
+from replication.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orchestration.demo.scenarios import Scenario
+
+CLUSTER_STOP_S = 2.0  # then killed: brokers recover, and Ctrl-C may take ten seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """One scenario, played in a directory of its own."""
+
+    root: Path
+    scenario: Scenario
+
+    @property
+    def config(self) -> Path:
+        return self.root / "demo.properties"
+
+    def start_clusters(self) -> None:
+        """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        fetch_kafka()  # once, before several threads want it
+        clusters = {name: self._cluster(name) for name in self.scenario.clusters}
+        _at_once(*(each.start for each in clusters.values()))
+        servers = {name: each.bootstrap_servers for name, each in clusters.items()}
+        self.config.write_text(self.scenario.config(servers))
+
+    def servers(self, cluster: str) -> str:
+        """Return the bootstrap servers of one of the clusters."""
+        return self._cluster(cluster).bootstrap_servers
+
+    def start_traffic(self) -> None:
+        """Let a process for each cluster that writes keep orders flowing into it."""
+        for seed, name in enumerate(self.scenario.writers, start=1):
+            self._stop_traffic(name, 2.0)  # of a demo that was killed
+            command = [
+                sys.executable,
+                "-m",
+                "orchestration.demo.event_producer",
+                "--seed",
+                str(seed),
+            ]
+            command += ["--bootstrap-servers", self.servers(name)]
+            remember(spawn(command, self.root / f"traffic-{name}.log"), self._traffic(name))
+
+    def stop(self) -> None:
+        """End traffic and clusters, whoever started them. Data stays for the next time."""
+        for name in self.scenario.writers:
+            self._stop_traffic(name, 0.5)
+        there = [each for each in self.scenario.clusters if (self.root / each).exists()]
+        clusters = [self._cluster(name) for name in there]
+        _at_once(*((lambda c=each: c.stop(CLUSTER_STOP_S)) for each in clusters))
+
+    def _stop_traffic(self, cluster: str, patience_s: float) -> None:
+        traffic = recall(self._traffic(cluster))
+        if traffic is not None:
+            traffic.stop(patience_s)
+
+    def _traffic(self, cluster: str) -> Path:
+        return self.root / f"traffic-{cluster}.pid"
+
+    def _cluster(self, name: str) -> LocalCluster:
+        try:
+            return LocalCluster.load(name, self.root)
+        except FileNotFoundError:
+            return LocalCluster(name, self.root)
+
+
+def demo_of(root: Path, scenario: Scenario) -> Demo:
+    """Return the demo of a scenario in the state directory ``root``."""
+    return Demo(root / f"demo-{scenario.name}", scenario)
+
+
+def fetch_kafka() -> None:
+    """Download Kafka unless an earlier start has. Raises EnvironmentProblem."""
+    kafka_jars(DEFAULT_VERSION)
+
+
+def _at_once(*works: Callable[[], None]) -> None:
+    """Do all at the same time; raise the first problem when all are done."""
+    problems: list[EnvironmentProblem] = []
+
+    def one(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except EnvironmentProblem as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=one, args=(work,), daemon=True) for work in works]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    if problems:
+        raise problems[0]

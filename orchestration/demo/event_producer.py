@@ -1,0 +1,181 @@
+"""Keeps a web shop's events flowing into a cluster: ``python -m orchestration.demo.event_producer``."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import structlog
+import typer
+
+from orchestration.demo.shop_events import KINDS, Event, Shop
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.topics.record_writer import RecordWriter
+from replication.errors import ClusterRejected, ReplicationError
+from replication.planning.apply import carry_out
+from replication.planning.topics import CreateTopic, TargetTopics, WantedTopic, plan_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_TICK_S = 0.05
+_FLUSH_S = 5.0
+_LOAD_FLUSH_S = 120.0
+_BORN = "born"
+_SIZES = (0, 20, 200, 200, 500, 1_000, 2_000, 8_000)
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Records of mixed sizes, spread evenly over topics and partitions.
+
+    No two of a load are equal, and equal seeds make the same ones. ``born`` goes into each, so that
+    it can be told by ``born_at`` where it was written.
+    """
+
+    topics: Sequence[str]
+    partitions: int
+    records: int
+    seed: int
+    born: str
+
+    def events(self) -> Iterator[tuple[Event, int]]:
+        """Yield the records in order, each with its partition."""
+        chance = random.Random(self.seed)  # noqa: S311 - no secret, repeatable on purpose
+        values = [_text(chance, chance.choice(_SIZES)) for _ in range(500)]
+        born = (_BORN, self.born.encode())
+        for number in range(self.records):
+            text = b"%d" % number
+            key = b"%s/%s" % (self.born.encode(), text) if number % 10 else None
+            headers = [("number", text)] if key is None or number % 3 == 0 else []
+            headers += [born] if key is None else []
+            topic, rest = number % len(self.topics), number // len(self.topics)
+            yield (
+                Event(self.topics[topic], key, chance.choice(values), tuple(headers)),
+                rest % self.partitions,
+            )
+
+
+def born_at(key: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> str:
+    """Return where a record of a load was born."""
+    if key is not None:
+        return key.partition(b"/")[0].decode(errors="replace")
+    return (dict(headers).get(_BORN) or b"").decode(errors="replace")
+
+
+def write(bootstrap: str, load: Load) -> None:
+    """Write exactly the records of ``load``; return when all are acked. Topics must be there."""
+    client = {"bootstrap.servers": bootstrap}
+    writers = {
+        topic: RecordWriter(client, compression)
+        for compression, topic in zip(_compressions(), load.topics, strict=False)
+    }
+    for event, partition in load.events():
+        _send(writers[event.topic], event, partition)
+    for writer in writers.values():
+        writer.flush(_LOAD_FLUSH_S)
+
+
+class Traffic:
+    """The shop's events on their way into a cluster, at a steady rate."""
+
+    def __init__(self, client: Mapping[str, Any], rate: float, seed: int) -> None:
+        self._shop, self._rate = Shop(seed), rate
+        self._writers = {
+            topic: RecordWriter(client, kind.compression) for topic, kind in KINDS.items()
+        }
+        self.sent = 0
+
+    def run(self, ending: threading.Event) -> None:
+        """Send until ``ending`` is set, then wait for the last acks."""
+        began = time.monotonic()
+        while not ending.wait(_TICK_S):
+            due = int((time.monotonic() - began) * self._rate)
+            # After a pause (a broker away, a laptop asleep) what was missed is not made up for.
+            began += max(0.0, (due - self.sent) / self._rate - 1.0)
+            for _ in range(min(due - self.sent, int(self._rate) + 1)):
+                if not self._send_one():
+                    break
+            for writer in self._writers.values():
+                writer.wait()
+        for writer in self._writers.values():
+            writer.flush(_FLUSH_S)
+
+    def _send_one(self) -> bool:
+        event = self._shop.next_event(time.time_ns() // 1_000_000)
+        sent = self._writers[event.topic].send(event.topic, event.key, event.value, event.headers)
+        self.sent += sent
+        return sent
+
+
+def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: int) -> None:
+    """Create the topics that are missing, with as many replicas as there are brokers, up to 3."""
+    admin = KafkaAdmin(client)
+    brokers = admin.broker_count()
+    wanted = [WantedTopic(topic, partitions, min(3, brokers)) for topic in topics]
+    missing = [
+        action
+        for action in plan_topics(wanted, TargetTopics(admin.topics(), brokers))
+        if isinstance(action, CreateTopic)
+    ]
+    for outcome in carry_out(missing, admin):
+        if outcome.problem is not None:
+            raise ClusterRejected(outcome.problem)
+
+
+def main(
+    bootstrap: Annotated[
+        str,
+        typer.Option(
+            "--bootstrap",
+            "--bootstrap-servers",
+            help="Bootstrap servers of the cluster to write to.",
+        ),
+    ],
+    rate: Annotated[float, typer.Option(min=1, help="Records per second.")] = 500,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of each new topic.")] = 4,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the events; equal seeds yield equal events.")
+    ] = 1,
+) -> None:
+    """Write the orders, payments, customers and clicks of a web shop until stopped."""
+    ending = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ending.set())
+    client = {"bootstrap.servers": bootstrap}
+    try:
+        create_topics(client, KINDS, partitions)
+        traffic = Traffic(client, rate, seed)
+        _log.info("producer started", cluster=bootstrap, rate=rate, topics=list(KINDS))
+        traffic.run(ending)
+    except ReplicationError as error:
+        _log.error("producer failed", problem=str(error))
+        sys.exit(1)
+    _log.info("producer stopped", records=traffic.sent)
+
+
+def _send(writer: RecordWriter, event: Event, partition: int) -> None:
+    while not writer.send(event.topic, event.key, event.value, event.headers, partition):
+        writer.wait(0.1)
+
+
+def _compressions() -> Iterable[str]:
+    while True:
+        yield from ("lz4", "zstd", "snappy", "gzip", "none")
+
+
+def _text(chance: random.Random, size: int) -> bytes:
+    """Return text that compresses about as well as JSON does."""
+    words = [f"{chance.getrandbits(40):x}" for _ in range(50)]
+    text = " ".join(chance.choices(words, k=size // 8 + 1))
+    return text[:size].encode()
+
+
+if __name__ == "__main__":
+    typer.run(main)

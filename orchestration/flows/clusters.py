@@ -1,0 +1,131 @@
+"""Clients of the clusters of a configuration, made once a process and kept.
+
+Making one costs threads, a TLS handshake and a login, and reading a topic from its beginning costs
+its size; a sensor that did so every tick would be the busiest client of a quiet cluster. The Kafka
+libraries are imported on first use.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from replication.errors import ClusterUnavailable, ReplicationError
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from orchestration.flows.observe import Ends, Store
+    from replication.adapters.admin.kafka_admin import KafkaAdmin
+    from replication.adapters.topics.state_store import StateStore
+    from replication.adapters.topics.state_tail import Tail
+    from replication.settings.sections import Config, Flow
+    from replication.state import Stored
+
+    Properties = tuple[tuple[str, str], ...]
+
+FORGET_S = 60.0  # read anew so often: a topic that was deleted and made again starts at 0
+BUSY_S = 12.0  # a little longer than one call may take
+
+
+class KafkaClusters:
+    """The real clusters; implements ``observe.Clusters``."""
+
+    def __init__(self) -> None:
+        self._stores: dict[Properties, FollowingStore] = {}
+        self._admins: dict[Properties, KafkaAdmin] = {}
+
+    def store(self, flow: Flow) -> Store:
+        """Return the store on the flow's target."""
+        from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - see module
+        from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - see module
+
+        properties = flow.clients.target_admin
+        if _key(properties) not in self._stores:
+            store = StateStore(to_librdkafka(properties), flow.state_replication_factor)
+            self._stores[_key(properties)] = FollowingStore(store, self._admin(properties))
+        return self._stores[_key(properties)]
+
+    def source(self, flow: Flow) -> Ends:
+        """Return the admin client of the flow's source."""
+        return self._admin(flow.clients.source_admin)
+
+    def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:
+        from replication.adapters.admin.kafka_admin import KafkaAdmin  # noqa: PLC0415 - see module
+        from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - see module
+
+        if _key(properties) not in self._admins:
+            self._admins[_key(properties)] = KafkaAdmin(to_librdkafka(properties))
+        return self._admins[_key(properties)]
+
+
+class FollowingStore:
+    """A StateStore that remembers what it read and reads on from there."""
+
+    def __init__(self, store: StateStore, admin: KafkaAdmin) -> None:
+        self._store = store
+        self._admin = admin
+        self._tails: dict[str, tuple[Tail, float]] = {}  # with when it began
+        self._known: dict[str, dict[bytes, Stored]] = {}
+        self._lock = threading.Lock()
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+        if not self._lock.acquire(timeout=BUSY_S):
+            raise ClusterUnavailable(
+                f"reading {topic}: an earlier read of this topic has not finished"
+            )
+        try:
+            tail = self._tail(topic)
+            if tail is None:
+                return {}
+            known = self._known[topic]
+            known.update((each.key(), each) for each in tail.catch_up())
+            return dict(known)
+        except ReplicationError:
+            self._forget(topic)
+            raise
+        finally:
+            self._lock.release()
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Append the records in order; return when all are acked.
+
+        Raises ClusterUnavailable or ClusterRejected; some of the records may be written then.
+        """
+        self._store.write(topic, *records)
+
+    def ensure_topics(self, source: str) -> None:
+        """Make the topics of the flows from ``source`` if they are not there."""
+        self._store.ensure_topics(source)
+
+    def _tail(self, topic: str) -> Tail | None:
+        tail, began = self._tails.get(topic, (None, 0.0))
+        if tail is not None and time.monotonic() - began < FORGET_S:
+            return tail
+        self._forget(topic)
+        first = TopicPartition(topic, 0)
+        if first not in self._admin.end_offsets([first]):
+            return None
+        self._tails[topic] = (self._store.tail(topic), time.monotonic())
+        self._known[topic] = {}
+        return self._tails[topic][0]
+
+    def _forget(self, topic: str) -> None:
+        tail, _ = self._tails.pop(topic, (None, 0.0))
+        if tail is not None:
+            tail.close()
+
+
+def _key(properties: Mapping[str, str]) -> Properties:
+    return tuple(sorted(properties.items()))
+
+
+def read_config(file: Path) -> Config:
+    """Return the checked configuration. Raises ConfigError with all problems at once."""
+    from replication.config.load import load_config  # noqa: PLC0415 - pydantic, on first use
+
+    return load_config(file).config

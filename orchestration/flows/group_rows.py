@@ -1,0 +1,152 @@
+"""Positions of groups as rows for people and files: compared, exported and imported. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from replication.errors import ConfigError
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from replication.offsets.consumer_groups import Positions
+    from replication.offsets.sync_round import Moved, Round
+
+    Bounds = Mapping[TopicPartition, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a group stands in one partition, on both sides, and where a sync would put it."""
+
+    group: str
+    partition: str  # on the target
+    source_offset: int
+    source_lag: int | None
+    target_offset: int | None  # now; None: the group has none there
+    translated: int | None  # None: not copied yet
+    target_lag: int | None  # after a sync
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of an export."""
+
+    flow: str
+    group: str
+    source_topic: str
+    target_topic: str
+    partition: int
+    source_offset: int
+    target_offset: int | None
+    exact: bool
+    metadata: str
+
+
+def differences(
+    found: Round, now: Mapping[str, Positions], ends: tuple[Bounds, Bounds]
+) -> list[Difference]:
+    """Return a line for each position. ``ends``: of the source's and the target's partitions."""
+    sets = {each.group: each for each in found.actions if isinstance(each, CommitGroup)}
+    left = {each.group: each.reason for each in found.actions if isinstance(each, LeaveGroup)}
+    return [_difference(each, now, ends, (sets, left)) for each in found.moved]
+
+
+def _difference(
+    moved: Moved,
+    now: Mapping[str, Positions],
+    ends: tuple[Bounds, Bounds],
+    plan: tuple[Mapping[str, CommitGroup], Mapping[str, str]],
+) -> Difference:
+    sets, left = plan
+    wanted = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
+    there = now.get(moved.group, {}).get(moved.target)
+    current = None if there is None or there.offset < 0 else there.offset
+    if moved.group in left:
+        action = f"skip: {left[moved.group]}"
+    elif moved.answer.offset is None:
+        action = "not copied yet" if moved.answer.exact else "unknown: before the takeover"
+    else:
+        action = "keep" if wanted is None else "set"
+    after = wanted.offset if wanted is not None else current
+    return Difference(
+        moved.group,
+        str(moved.target),
+        moved.position.offset,
+        _lag(ends[0], moved.source, moved.position.offset),
+        current,
+        moved.answer.offset if wanted is None else wanted.offset,
+        _lag(ends[1], moved.target, after),
+        action,
+    )
+
+
+def _lag(ends: Bounds, where: TopicPartition, offset: int | None) -> int | None:
+    if offset is None or where not in ends:
+        return None
+    return max(0, ends[where][1] - offset)
+
+
+def rows_of(flow: str, moved: Iterable[Moved]) -> list[Row]:
+    """Return an export's lines."""
+    return [
+        Row(
+            flow,
+            each.group,
+            each.source.topic,
+            each.target.topic,
+            each.source.partition,
+            each.position.offset,
+            each.answer.offset,
+            each.answer.exact,
+            each.position.metadata,
+        )
+        for each in moved
+    ]
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """Return rows with a line of names above."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [each.name for each in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(asdict, rows))
+    return out.getvalue()
+
+
+def wanted_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition, Committed]]:
+    """Return the target positions that an export of ``flow`` asks for, JSON or CSV.
+
+    Raises ConfigError, naming ``where`` and the line. Lines of other flows, and those that were
+    not copied yet, ask for nothing.
+    """
+    wanted: dict[str, dict[TopicPartition, Committed]] = {}
+    for number, line in enumerate(_lines(text, where), 1):
+        try:
+            if line["flow"] != flow or line["target_offset"] in {None, ""}:
+                continue
+            partition = TopicPartition(str(line["target_topic"]), int(line["partition"]))
+            position = Committed(int(line["target_offset"]), str(line.get("metadata") or ""))
+            wanted.setdefault(str(line["group"]), {})[partition] = position
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError(
+                f"{where}: row {number} is not in the format of `isthmus offsets export`: {error}"
+            ) from error
+    return wanted
+
+
+def _lines(text: str, where: str) -> list[dict[str, Any]]:
+    if not text.lstrip().startswith("["):
+        return list(csv.DictReader(io.StringIO(text)))
+    try:
+        listed = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{where} is not valid JSON: {error}") from error
+    return [each if isinstance(each, dict) else {} for each in listed]

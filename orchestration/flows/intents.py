@@ -1,0 +1,46 @@
+"""Write down what a person wants of a flow; the supervisor and the driver obey."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from typing import TYPE_CHECKING
+
+from orchestration.flows.observe import now_ms
+from replication.errors import ConfigError
+from replication.state import Intent, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orchestration.flows.observe import Clusters
+    from replication.model import Desired
+    from replication.settings.sections import Config, Flow
+
+
+def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
+    """Store the wish on the flow's target. Raises ClusterUnavailable."""
+    intent = Intent(flow.name, desired, signature(), now_ms())
+    store = clusters.store(flow)
+    store.ensure_topics(flow.source)
+    store.write(status_topic(flow.source), intent)
+
+
+def signature() -> str:
+    """Return who is asking, for the record."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+def named_flows(config: Config, names: Sequence[str] | None) -> Iterator[Flow]:
+    """Yield the flows called ``names``, or all of them. Raises ConfigError for an unknown one."""
+    for name in names or [each.name for each in config.flows]:
+        yield find_flow(config, name)
+
+
+def find_flow(config: Config, name: str) -> Flow:
+    """Return the flow called ``A->B``. Raises ConfigError naming those that exist."""
+    try:
+        return config.flow(name)
+    except (KeyError, StopIteration):
+        known = ", ".join(each.name for each in config.flows) or "none"
+        raise ConfigError(f"{config.path}: no flow {name!r}; there is {known}") from None

@@ -1,0 +1,211 @@
+"""Look at flows: what people want, what drivers say, what is copied and what is there to copy.
+
+Reads only. A cluster that does not answer is part of what was seen, not an error: a tick that
+cannot see the target must say so instead of taking a silent cluster for a dead driver.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from replication.errors import ReplicationError
+from replication.model import Desired, TopicPartition
+from replication.state import (
+    Anchor,
+    DutyReport,
+    FlowStatus,
+    Intent,
+    Loss,
+    Stored,
+    anchors_topic,
+    status_topic,
+)
+from replication.supervision.health import Health, Seen, flow_health
+from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from replication.settings.sections import Flow
+    from replication.supervision.driver_supervision import Application
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+class Store(Protocol):
+    """Isthmus' own topics on a target; see adapters.state_store."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key. Raises ClusterUnavailable."""
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Write and wait until it is acked. Raises ClusterUnavailable."""
+
+    def ensure_topics(self, source: str) -> None:
+        """Make the topics of the flows from ``source`` if they are not there."""
+
+
+class Ends(Protocol):
+    """The one question to a source; see adapters.kafka_admin."""
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return the readable end of each partition that has a leader."""
+
+
+class Clusters(Protocol):
+    """Clients of a flow's two clusters."""
+
+    def store(self, flow: Flow) -> Store: ...
+
+    def source(self, flow: Flow) -> Ends: ...
+
+
+class Processes(Protocol):
+    """The local processes of an application; see orchestration.services.launcher."""
+
+    def watcher_alive(self, app: Application) -> bool: ...
+
+    def driver_alive(self, app: Application) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLook:
+    """What one look at a flow showed."""
+
+    flow: Flow
+    seen: Seen
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    duties: tuple[DutyReport, ...] = ()
+
+    @property
+    def health(self) -> Health:
+        return flow_health(self.seen)
+
+    @property
+    def up_s(self) -> float:
+        """Seconds since the driver started; 0 without one."""
+        status = self.seen.status
+        return max(0, self.seen.now_ms - status.started_ms) / 1000 if status else 0.0
+
+    @property
+    def due_s(self) -> float:
+        """Seconds since the driver could do its duties: since it is up and the flow is to run."""
+        return min(self.up_s, max(0, self.seen.now_ms - self.seen.desired_ms) / 1000)
+
+    def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
+        return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms)
+
+
+class LagWatch:
+    """Lag with a memory of when a partition was last seen with nothing to copy; safe to lose."""
+
+    def __init__(self) -> None:
+        self._caught_up: dict[str, dict[TopicPartition, int]] = {}
+        self._lock = threading.Lock()  # sensors run in threads
+
+    def lag(self, look: FlowLook) -> FlowLag:
+        """Return the flow's lag and remember which partitions had none."""
+        with self._lock:
+            before = self._caught_up.get(look.flow.name, {})
+            lag = look.lag(before)
+            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
+        return lag
+
+
+def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
+    """Look at one flow. ``driver``: whether the local driver holds its lock."""
+    target_silence = source_silence = None
+    stored: list[Stored] = []
+    ends: Mapping[TopicPartition, int] = {}
+    try:
+        stored = _read_target(flow, clusters.store(flow))
+    except ReplicationError as error:
+        target_silence = f"target cluster {flow.target} did not answer ({error})"
+    anchors = _anchors(stored)
+    try:
+        ends = _read_source(flow, clusters, anchors)
+        anchors = standing(anchors, ends)
+    except ReplicationError as error:
+        source_silence = f"source cluster {flow.source} did not answer ({error})"
+    intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
+    seen = Seen(
+        flow=flow.name,
+        host=socket.gethostname(),
+        now_ms=now_ms(),
+        desired=Desired(intent.desired),
+        desired_ms=intent.at_ms,
+        status=next((each for each in stored if isinstance(each, FlowStatus)), None),
+        anchors=anchors,
+        losses=_losses(stored),
+        driver=driver,
+        source_silence=source_silence,
+        target_silence=target_silence,
+    )
+    return FlowLook(flow, seen, ends, _duties(stored))
+
+
+def now_ms() -> int:
+    """Return the wall clock, as all stored records have it."""
+    return int(time.time() * 1000)
+
+
+def _read_target(flow: Flow, store: Store) -> list[Stored]:
+    """Return the flow's own records; several flows may share a topic."""
+    topics = (status_topic(flow.source), anchors_topic(flow.source))
+    records = [each for topic in topics for each in store.read(topic).values()]
+    return [each for each in records if getattr(each, "flow", None) == flow.name]
+
+
+def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
+    anchors = (each for each in stored if isinstance(each, Anchor))
+    return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
+
+
+def _duties(stored: Iterable[Stored]) -> tuple[DutyReport, ...]:
+    duties = (each for each in stored if isinstance(each, DutyReport))
+    return tuple(sorted(duties, key=lambda each: each.name))
+
+
+def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:
+    losses = (each for each in stored if isinstance(each, Loss))
+    return tuple(sorted(losses, key=lambda each: (each.at_ms, each.topic, each.partition)))
+
+
+def _read_source(
+    flow: Flow, clusters: Clusters, anchors: Iterable[Anchor]
+) -> Mapping[TopicPartition, int]:
+    """Return the readable ends, asked after the anchors were read: so lag cannot be negative."""
+    partitions = [TopicPartition(each.topic, each.partition) for each in anchors]
+    return clusters.source(flow).end_offsets(partitions) if partitions else {}
+
+
+def in_time(
+    work: Callable[[Item], Found], items: Sequence[Item], limit_s: float
+) -> list[Found | None]:
+    """Do ``work`` on all items at once. None for each that is not ready after ``limit_s``.
+
+    The threads are daemons: a client that hangs must not keep the process from ending.
+    """
+    found: list[Found | None] = [None] * len(items)
+    failures: list[Exception] = []
+
+    def one(index: int, item: Item) -> None:
+        try:
+            found[index] = work(item)
+        except Exception as error:  # noqa: BLE001 - raised again below, in the caller's thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=one, args=pair, daemon=True) for pair in enumerate(items)]
+    for each in threads:
+        each.start()
+    deadline = time.monotonic() + limit_s
+    for each in threads:
+        each.join(max(0.0, deadline - time.monotonic()))
+    if failures:
+        raise failures[0]
+    return found

@@ -1,0 +1,180 @@
+"""What a person is shown of all flows at one moment: the data behind ``isthmus status``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchestration.flows.clusters import KafkaClusters
+from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_at, now_ms
+from replication.model import PartitionState
+from replication.supervision.driver_supervision import applications
+from replication.supervision.flow_figures import Rate, Sample, rate, sample
+from replication.supervision.health import Health
+
+if TYPE_CHECKING:
+    from orchestration.flows.observe import Clusters
+    from orchestration.services.launcher import Launcher
+    from replication.settings.sections import Config
+    from replication.state import Anchor
+    from replication.supervision.lag import FlowLag
+
+LOOK_S = 15.0
+SPAN_MS = 5_000  # rates are means over the last few seconds: anchors come once a second
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One source topic of a flow."""
+
+    topic: str
+    target: str
+    anchors: tuple[Anchor, ...]
+    counters: Sample
+    rate: Rate | None
+    lag: FlowLag
+
+    @property
+    def worst(self) -> Anchor:
+        """The partition that is worst off, else the first."""
+        bad = (each for each in self.anchors if each.state != PartitionState.RUNNING)
+        return next(bad, self.anchors[0])
+
+
+@dataclass(frozen=True, slots=True)
+class FlowView:
+    """One flow; ``look`` is None when its clusters took too long to answer."""
+
+    name: str
+    look: FlowLook | None
+    health: Health
+    topics: tuple[TopicView, ...] = ()
+
+    @property
+    def records(self) -> int:
+        return sum(each.counters.records for each in self.topics)
+
+
+class Panel:
+    """Looks at all flows of a configuration, again and again; remembers counters for rates."""
+
+    def __init__(
+        self, config: Config, launcher: Launcher, clusters: Clusters | None = None
+    ) -> None:
+        self._flows = [
+            (config.flow(name), app) for app in applications(config) for name in app.flows
+        ]
+        self._launcher = launcher
+        self._clusters = clusters or KafkaClusters()
+        self._lag = LagWatch()
+        self._history: dict[tuple[str, str], list[Sample]] = {}
+
+    def look(self) -> tuple[FlowView, ...]:
+        """Look at every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
+        looks = in_time(
+            lambda each: look_at(
+                each[0], self._clusters, driver=self._launcher.driver_alive(each[1])
+            ),
+            self._flows,
+            LOOK_S,
+        )
+        views = [
+            self._view(flow.name, look) for (flow, _), look in zip(self._flows, looks, strict=True)
+        ]
+        return tuple(sorted(views, key=lambda each: each.name))
+
+    def _view(self, name: str, look: FlowLook | None) -> FlowView:
+        if look is None:
+            reason = f"its clusters did not answer within {LOOK_S:g} s"
+            return FlowView(name, None, Health("UNKNOWN", healthy=False, reason=reason))
+        lag = self._lag.lag(look)
+        anchors = look.seen.anchors
+        topics = dict.fromkeys(each.topic for each in anchors)
+        return FlowView(
+            name,
+            look,
+            look.health,
+            tuple(
+                self._topic(name, tuple(a for a in anchors if a.topic == topic), lag.topic(topic))
+                for topic in topics
+            ),
+        )
+
+    def _topic(self, flow: str, anchors: tuple[Anchor, ...], lag: FlowLag) -> TopicView:
+        topic = anchors[0].topic
+        counters = sample(anchors, now_ms())
+        history = self._history.setdefault((flow, topic), [])
+        history.append(counters)
+        while len(history) > 2 and counters.at_ms - history[1].at_ms >= SPAN_MS:
+            history.pop(0)
+        before = history[0] if len(history) > 1 else None
+        return TopicView(
+            topic, anchors[0].target_topic, anchors, counters, rate(before, counters), lag
+        )
+
+
+def as_data(views: tuple[FlowView, ...]) -> dict[str, Any]:
+    """Return the panel as plain data for ``-o json``; the names in it are kept for scripts."""
+    return {
+        "healthy": bool(views) and all(each.health.healthy for each in views),
+        "flows": [_flow_data(each) for each in views],
+    }
+
+
+def _flow_data(view: FlowView) -> dict[str, Any]:
+    status = view.look.seen.status if view.look else None
+    return {
+        "flow": view.name,
+        "state": view.health.state,
+        "healthy": view.health.healthy,
+        "reason": view.health.reason,
+        "desired": str(view.look.seen.desired) if view.look else None,
+        "up_s": view.look.up_s if view.look else None,
+        "host": status.host if status else None,
+        "pid": status.pid if status else None,
+        "generation": status.generation if status else None,
+        "records": view.records,
+        "duties": [
+            {
+                "name": each.name,
+                "ok": each.ok,
+                "summary": each.summary,
+                "at_ms": each.at_ms,
+                "took_ms": each.took_ms,
+            }
+            for each in (view.look.duties if view.look else ())
+        ],
+        "topics": [_topic_data(each) for each in view.topics],
+    }
+
+
+def _topic_data(view: TopicView) -> dict[str, Any]:
+    return {
+        "topic": view.topic,
+        "target": view.target,
+        "records": view.counters.records,
+        "bytes": view.counters.bytes,
+        "records_s": view.rate.records_s if view.rate else None,
+        "bytes_s": view.rate.bytes_s if view.rate else None,
+        "lag_records": view.lag.records,
+        "lag_s": view.lag.seconds,
+        "partitions": [
+            {
+                "partition": anchor.partition,
+                "source": anchor.source,
+                "target": anchor.target,
+                "lag_records": lag.records,
+                "lag_s": lag.seconds,
+                "lost": anchor.lost,
+                "mode": anchor.mode,
+                "state": anchor.state,
+                "reason": anchor.reason,
+            }
+            for anchor, lag in zip(view.anchors, _lags(view), strict=True)
+        ],
+    }
+
+
+def _lags(view: TopicView) -> list[Any]:
+    by_number = {each.partition.partition: each for each in view.lag.partitions}
+    return [by_number[each.partition] for each in view.anchors]

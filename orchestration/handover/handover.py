@@ -1,0 +1,207 @@
+"""Takes flows over from MirrorMaker 2, and hands them back: looks, plans, writes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestration.flows.intents import write_intent
+from orchestration.flows.observe import look_at, now_ms
+from orchestration.handover.mm2_snapshot import Sides, Signs
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError, FlowTaken
+from replication.mm2.ports import BY_KEY, Entry
+from replication.mm2.progress import StoredOffset
+from replication.mm2.takeover import TakeOver, Unproven, anchor_after, explain, handed_back
+from replication.model import Desired, FlowState, TopicPartition
+from replication.state import anchors_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from orchestration.flows.observe import Clusters, FlowLook
+    from replication.mm2.takeover import Step
+    from replication.settings.sections import Config, Flow
+    from replication.state import Anchor
+
+_SILENT_MS = 15_000  # a driver writes a beat a second
+_RESTS = (FlowState.STOPPED, FlowState.PAUSED)
+_OFFSETS_PARTITIONS = 25  # as Connect makes that topic
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found out of one flow: how it was judged that it rests, and what to do."""
+
+    flow: Flow
+    silence: tuple[str, ...]
+    stored: int  # positions that MirrorMaker 2 has
+    steps: tuple[Step, ...]
+
+    @property
+    def unproven(self) -> tuple[Unproven, ...]:
+        return tuple(each for each in self.steps if isinstance(each, Unproven))
+
+
+def at_rest(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
+    """Return the anchors of a flow that does not run. Raises FlowTaken if it does."""
+    look = look_at(flow, clusters, driver=False)
+    if look.seen.target_silence is not None:
+        raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
+    _must_rest(flow, look)
+    return {TopicPartition(each.topic, each.partition): each for each in look.seen.anchors}
+
+
+def _must_rest(flow: Flow, look: FlowLook) -> None:
+    status = look.seen.status
+    if status is None or status.state in _RESTS:
+        return
+    if look.seen.now_ms - status.beat_ms < _SILENT_MS:
+        raise FlowTaken(f"{flow.name} is {status.state}: stop it first: isthmus stop FILE -f "
+                        f"'{flow.name}'")  # fmt: skip
+
+
+def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> Found:
+    """See that MirrorMaker 2 is silent for ``watch_s``, then how far each partition is.
+
+    Raises ClusterRejected if it is not.
+    """
+    sides = Sides(flow, config)
+    before, begun = sides.signs(now_ms()), time.monotonic()
+    stored = sides.stored()
+    time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
+    silence = silence_of(flow, before, sides.signs(now_ms()), watch_s)
+    steps = tuple(sides.steps(stored, search))
+    _must_not_grow(flow, before, sides.signs(now_ms()))
+    return Found(flow, silence, len(stored), steps)
+
+
+def silence_of(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[str, ...]:
+    """Return how it was judged that MirrorMaker 2 has stopped. Raises ClusterRejected."""
+    group = f"group {flow.mm2.worker_group} on {flow.target}"
+    if after.workers:
+        raise ClusterRejected(
+            f"{flow.name}: MirrorMaker 2 runs: {after.workers} members in {group}; stop it (a "
+            "killed member is listed until its session times out, about 10 s)"
+        )
+    if after.beat_ms is not None and after.beat_ms < watch_s * 1000:
+        raise ClusterRejected(
+            f"{flow.name}: a replicator runs: topic heartbeats on {flow.target} got a heartbeat "
+            f"{after.beat_ms / 1000:.1f} s ago; stop it"
+        )
+    _must_not_grow(flow, before, after)
+    asked = (
+        f"{group} has no members" if after.workers == 0 else f"no permission to describe {group}"
+    )
+    return (
+        asked,
+        f"no heartbeat of {flow.name} for {watch_s:g} s",
+        f"no record written to {len(after.ends)} target partitions for {watch_s:g} s",
+    )
+
+
+def _must_not_grow(flow: Flow, before: Signs, after: Signs) -> None:
+    grown = [part for part, end in after.ends.items() if end != before.ends.get(part, end)]
+    if grown:
+        raise ClusterRejected(
+            f"{flow.name}: a producer writes to {min(grown)} on {flow.target}: stop MirrorMaker 2 "
+            "and all other producers of the target topics for the takeover"
+        )
+
+
+def take_over(
+    found: Found, anchors: dict[TopicPartition, Anchor], clusters: Clusters, *, trust: bool
+) -> int:
+    """Write the anchors; return how many. ``trust``: the stored position where proof is lacking.
+
+    Raises ClusterRejected where the position of a partition is not known.
+    """
+    steps = [_trusted(each) if trust else each for each in found.steps]
+    if unproven := [each for each in steps if isinstance(each, Unproven)]:
+        raise ClusterRejected(
+            f"{found.flow.name}: {unproven[0].ends.source}: {unproven[0].why}; nothing was changed"
+        )
+    taken = [each for each in steps if isinstance(each, TakeOver)]
+    store, name = clusters.store(found.flow), found.flow.name
+    store.ensure_topics(found.flow.source)
+    now = now_ms()
+    made = [anchor_after(name, each, anchors.get(each.ends.source), now) for each in taken]
+    store.write(anchors_topic(found.flow.source), *made)
+    return len(made)
+
+
+def _trusted(step: Step) -> Step:
+    if not isinstance(step, Unproven) or step.stored is None:
+        return step
+    return TakeOver(step.ends, step.stored, step.stored + 1, "as stored, not verified")
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """A partition to hand back: its anchor, and what MirrorMaker 2 has stored for it so far."""
+
+    anchor: Anchor
+    partition: TopicPartition
+    next: int
+    before: int | None
+
+    def explain(self) -> str:
+        before = "none" if self.before is None else str(self.before)
+        return (
+            f"{self.partition}: continues at offset {self.next}; the stored offset becomes "
+            f"{self.next - 1} (now: {before})"
+        )
+
+
+def plan_return(
+    flow: Flow, config: Config, anchors: Mapping[TopicPartition, Anchor], search: int
+) -> list[Return]:
+    """Return what MirrorMaker 2 is to be told. Raises ClusterRejected if it runs.
+
+    A partition that was left cleanly stands at its anchor; where another one stands is proven by
+    content, as for MirrorMaker 2: an anchor may lag (D).
+    """
+    if flow.naming.kind == "rename":
+        raise ConfigError(
+            f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does: the flow "
+            "cannot be handed back"
+        )
+    sides = Sides(flow, config)
+    if number := sides.workers():
+        raise ClusterRejected(
+            f"{flow.name}: MirrorMaker 2 runs: {number} members in group {flow.mm2.worker_group} "
+            f"on {flow.target}; it reads stored offsets only at its start: stop it"
+        )
+    stored = sides.stored()
+    ours = {where: each for where, each in anchors.items() if each.source}
+    places = {where: each.source or 0 for where, each in ours.items()}
+    unsettled = {where: places[where] - 1 for where, each in ours.items() if not each.clean}
+    for step in sides.steps(unsettled, search, only=unsettled):
+        if not isinstance(step, TakeOver):
+            raise ClusterRejected(f"{flow.name}: {explain(step)}; nothing was changed")
+        places[step.ends.source] = step.next
+    return [Return(ours[where], where, at, stored.get(where)) for where, at in places.items()]
+
+
+def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: Clusters) -> None:
+    """Stop the flow for good, then write the positions, then let go of them ourselves."""
+    write_intent(flow, Desired.STOP, clusters)
+    topic = flow.mm2.offsets_topic
+    admin = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
+    if topic not in admin.topic_names():
+        replicas = max(1, min(flow.state_replication_factor, admin.broker_count()))
+        admin.create_topic(topic, _OFFSETS_PARTITIONS, replicas, {"cleanup.policy": "compact"})
+    sides = Sides(flow, config)
+    told = [
+        StoredOffset(flow.source, each.partition, each.next - 1, name)
+        for name in sides.connectors()
+        for each in returns
+    ]
+    sides.internal.write(topic, [Entry(e.key(), e.value(), partition=BY_KEY) for e in told])
+    now = now_ms()
+    clusters.store(flow).write(
+        anchors_topic(flow.source),
+        *(handed_back(each.anchor, each.next, now) for each in returns),
+    )

@@ -1,0 +1,184 @@
+"""Looks at a flow's two clusters on the way over from MirrorMaker 2: does it rest, and where."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.worker_group import workers
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.topics.internal_topics import InternalTopics
+from replication.adapters.topics.record_reader import RecordReader
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.mm2.heartbeats import ages
+from replication.mm2.progress import connectors, newest, positions
+from replication.mm2.proof import furthest
+from replication.mm2.takeover import Ends, Step, TakeOver, Unproven, decide
+from replication.model import TopicPartition
+from replication.naming.internal_topics import HEARTBEATS
+from replication.naming.selection import TopicSelector
+from replication.records.comparison_result import Print, fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterator, Mapping
+
+    from replication.adapters.topics.record_reader import Record
+    from replication.client.admin import TopicInfo
+    from replication.mm2.progress import StoredOffset
+    from replication.settings.sections import Config, Flow
+
+_FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
+_AT_ONCE = 8  # partitions
+
+
+class Signs(NamedTuple):
+    """What shows whether MirrorMaker 2 works for a flow: it changes from one look to the next."""
+
+    workers: int | None  # None: we may not ask
+    beat_ms: int | None  # age of its newest heartbeat
+    ends: Mapping[TopicPartition, int]  # of the copies
+
+
+class Sides:
+    """Both clusters of a flow. Raises ClusterUnavailable or ClusterRejected."""
+
+    def __init__(self, flow: Flow, config: Config) -> None:
+        self.flow = flow
+        self._source = to_librdkafka(flow.clients.source_consumer)
+        self._target = to_librdkafka(flow.clients.target_admin)
+        # MirrorMaker 2 reads uncommitted records unless the file says otherwise.
+        self._isolation = flow.clients.source_consumer.get("isolation.level", "read_uncommitted")
+        self._selector = TopicSelector.for_flow(flow, config.clusters)
+        self._ours = KafkaAdmin(self._target)
+        self._theirs = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
+        self.internal = InternalTopics(self._target, self._ours)
+
+    def stored(self) -> dict[TopicPartition, int]:
+        """Return the positions that MirrorMaker 2's source connector has stored."""
+        return positions(self._stored(), self.flow.source)
+
+    def connectors(self) -> tuple[str, ...]:
+        """Return the names of the source connectors that have stored positions."""
+        return connectors(self._stored(), self.flow.source)
+
+    def _stored(self) -> Collection[StoredOffset]:
+        return newest(self.internal.read(self.flow.mm2.offsets_topic)).values()
+
+    def signs(self, now_ms: int) -> Signs:
+        """Look for signs of life."""
+        beats = ages("", HEARTBEATS, self.internal.read(HEARTBEATS, last=1000), now_ms)
+        mine = [each.ms for each in beats if (each.source, each.target) == self._pair]
+        pairs = self._pairs(self._theirs.topics(), self._ours.topics())
+        copies = [copy for _, copy in pairs]
+        return Signs(self.workers(), min(mine, default=None), self._ours.end_offsets(copies))
+
+    @property
+    def _pair(self) -> tuple[str, str]:
+        return self.flow.source, self.flow.target
+
+    def workers(self) -> int | None:
+        """Return how many of its workers there are; None: we may not ask."""
+        try:
+            return workers(self.flow.clients.target_admin, self.flow.mm2.worker_group)
+        except ClusterRejected:
+            return None
+
+    def _pairs(
+        self, theirs: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
+    ) -> Iterator[tuple[TopicPartition, TopicPartition]]:
+        """Yield the partitions that both sides have."""
+        for topic in self._selector.selected(theirs):
+            copy = self._selector.remote_topic(topic)
+            there = ours[copy].partitions if copy in ours else 0
+            for number in range(min(theirs[topic].partitions, there)):
+                yield TopicPartition(topic, number), TopicPartition(copy, number)
+
+    def steps(
+        self,
+        stored: Mapping[TopicPartition, int],
+        search: int,
+        only: Container[TopicPartition] | None = None,
+    ) -> Iterator[Step]:
+        """Yield what to do with each partition, proven with at most ``search`` records of it."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from pool.map(
+                lambda ends: self._step(ends, stored.get(ends.source), search),
+                [each for each in self._ends() if only is None or each.source in only],
+            )
+
+    def _ends(self) -> Iterator[Ends]:
+        """Yield where each partition begins and ends on both sides."""
+        theirs, ours = self._theirs.topics(), self._ours.topics()
+        reader, copies = self._readers()
+        raw = RecordReader(self._target, "read_uncommitted")
+        try:
+            for source, target in self._pairs(theirs, ours):
+                end = raw.bounds(target)[1]
+                start, committed = copies.bounds(target)
+                if committed < end:
+                    raise ClusterUnavailable(
+                        f"{target} at {self.flow.target} has an open transaction at {committed}: "
+                        "try again when it has timed out"
+                    )
+                ids = theirs[source.topic].topic_id, ours[target.topic].topic_id
+                yield Ends(source, target, *ids, *reader.bounds(source), start, end)
+        finally:
+            for each in (reader, copies, raw):
+                each.close()
+
+    def _step(self, ends: Ends, stored: int | None, search: int) -> Step:
+        step = self._proven(ends, stored, min(search, _FIRST_LOOK))
+        settled = isinstance(step, TakeOver) and (
+            ends.target_end - ends.target_start <= _FIRST_LOOK or step.next >= ends.source_end
+        )
+        return step if settled or search <= _FIRST_LOOK else self._proven(ends, stored, search)
+
+    def _proven(self, ends: Ends, stored: int | None, most: int) -> Step:
+        """Decide by the last ``most`` records of the copy and the source around ``stored``."""
+        at = max(ends.source_start, 0 if stored is None else stored)
+        reader, copies = self._readers()  # for one partition once: see RecordReader
+        try:
+            tail = list(map(_both_prints, copies.read(
+                ends.target, ends.target_end, ends.target_end - most)))  # fmt: skip
+            timed = all(each.timed for each in tail)
+            stop = min(ends.source_end, at + 1 + most)
+            there = reader.read(ends.source, stop, max(0, at - most))
+            source = [_print(each, timed=timed) for each in there]
+        finally:
+            reader.close()
+            copies.close()
+        copy = [each.with_time if timed else each.without for each in tail]
+        proof = furthest(copy, source, -1 if stored is None else stored)
+        if proof.foreign and stop < ends.source_end and source and proof.last == source[-1].offset:
+            why = f"the target has records after source offset {proof.last}, where the search ended"
+            return Unproven(ends, stored, f"{why}; search more records with --search")
+        return decide(ends, stored, copy, source, proof)
+
+    def _readers(self) -> tuple[RecordReader, RecordReader]:
+        return (
+            RecordReader(self._source, self._isolation),
+            RecordReader(self._target, "read_committed"),
+        )
+
+
+class _BothPrints(NamedTuple):
+    """A record's fingerprints; ``timed``: its time is the producer's. The record is let go."""
+
+    timed: bool
+    with_time: Print
+    without: Print
+
+
+def _both_prints(record: Record) -> _BothPrints:
+    return _BothPrints(
+        not record.retimed,
+        _print(record, timed=True),
+        _print(record, timed=False),
+    )
+
+
+def _print(record: Record, *, timed: bool) -> Print:
+    """Return the record's fingerprint; a target that stamps records itself keeps no time."""
+    time_ms = record.time[0] if timed else None
+    return Print(record.offset, fingerprint(record.key, record.value, record.headers, time_ms))

@@ -1,0 +1,171 @@
+"""Dagster's services and the keeper that restarts them.
+
+Three processes: a code server with our definitions, the daemon that ticks sensors, the web UI.
+``dagster dev`` is not used: it ends as a whole when one of its parts does. Copying goes on without
+any of them; what the keeper keeps up is supervision and the UI.
+
+    keeper ─┬─ dagster api grpc      (code)    ── run workers
+            ├─ dagster-daemon run    (daemon)
+            └─ dagster-webserver     (web)
+
+Each is in a session of its own, so a signal to its group reaches what it started, and only that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home
+from orchestration.services.instance import write_instance
+from orchestration.services.launcher import heed_interrupts
+from orchestration.services.local_ports import answers
+from replication.adapters.local.processes import Process, recall, remember, spawn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GRACE_S = 4.0  # Dagster's daemon waits for its threads; a sensor's tick may take longer than people
+POLL_S = 0.3
+STEADY_S = 60.0  # a service that ran for so long failed anew, not again
+LONGEST_PAUSE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    web: int | None  # None: no web UI
+    code: int
+
+
+@dataclass(slots=True)
+class Service:
+    """One process to be kept running."""
+
+    name: str
+    command: list[str]
+    process: Process | None = None
+    started_s: float = 0.0
+    failures: int = 0
+    not_before_s: float = field(default=0.0)
+
+
+def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
+    """Start the keeper detached; it goes on when this process ends."""
+    heed_interrupts()
+    environment = {
+        CONFIG_VARIABLE: str(config),
+        HOME_VARIABLE: str(where.root),
+        "DAGSTER_HOME": str(where.dagster),
+        "PYTHONUNBUFFERED": "1",
+    }
+    command = [sys.executable, "-m", "orchestration.services.keeper"]
+    command += ["--code-port", str(ports.code)]
+    command += [] if ports.web is None else ["--web-port", str(ports.web)]
+    process = spawn(command, where.logs / "keeper.log", environment)
+    remember(process, _pid_file(where, "keeper"))
+    return process
+
+
+def running_keeper(where: Home) -> Process | None:
+    """Return the keeper of this state directory if it lives."""
+    return recall(_pid_file(where, "keeper"))
+
+
+def stop_services(where: Home) -> None:
+    """End the keeper and all services, also those that a killed keeper left behind."""
+    keeper = running_keeper(where)
+    if keeper is not None:
+        keeper.stop(GRACE_S + 2)
+    _end([each for name in NAMES if (each := recall(_pid_file(where, name)))])
+
+
+NAMES = ("code", "daemon", "web")
+
+
+def build_services(where: Home, ports: Ports) -> list[Service]:
+    """Return the services in the order in which they are to start."""
+    python, workspace = sys.executable, str(where.dagster / "workspace.yaml")
+    code = [python, "-m", "dagster", "api", "grpc", "-m", "orchestration.definitions"]
+    code += ["--host", "127.0.0.1", "--port", str(ports.code), "--location-name", "isthmus"]
+    code += ["--use-python-environment-entry-point"]
+    daemon = [python, "-m", "dagster._daemon", "run", "-w", workspace]
+    web = [python, "-m", "dagster_webserver", "-w", workspace, "-h", "127.0.0.1"]
+    web += ["-p", str(ports.web), "--suppress-warnings"]
+    services = [Service(*each) for each in zip(NAMES, (code, daemon, web), strict=True)]
+    return services if ports.web is not None else services[:-1]
+
+
+def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
+    """Keep the services running until ``ended`` is set, then end them all."""
+    write_instance(where, ports.code)
+    _end([each for name in NAMES if (each := recall(_pid_file(where, name)))])
+    services = build_services(where, ports)
+    code = services[0]
+    try:
+        while not ended.is_set():
+            for service in services:
+                # The others load from the code server; without it they would only show errors.
+                if not _runs(service) and (service is code or answers(ports.code)):
+                    _revive(service, where, time.monotonic())
+            ended.wait(POLL_S)
+    finally:
+        _end([each.process for each in services if each.process is not None])
+
+
+def _runs(service: Service) -> bool:
+    return service.process is not None and service.process.alive()
+
+
+def _revive(service: Service, where: Home, now_s: float) -> None:
+    """Start the service that does not run, unless it failed so often that it is to wait."""
+    if service.process is not None:
+        _note_failure(service, now_s)
+        service.process = None
+    if now_s < service.not_before_s:
+        return
+    service.process = spawn(service.command, where.logs / f"{service.name}.log")
+    service.started_s = now_s
+    remember(service.process, _pid_file(where, service.name))
+
+
+def _note_failure(service: Service, now_s: float) -> None:
+    steady = now_s - service.started_s > STEADY_S
+    service.failures = 1 if steady else service.failures + 1
+    pause_s = min(0.5 * 2 ** min(service.failures - 1, 10), LONGEST_PAUSE_S)
+    service.not_before_s = now_s + pause_s
+    print(f"Dagster service {service.name} exited; restarting it in {pause_s:g} s", flush=True)  # noqa: T201 - the keeper's log is its output
+
+
+def _end(processes: list[Process]) -> None:
+    """Ask all to end at once, and kill what is left after the grace."""
+    for each in processes:
+        each.signal(signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    for each in processes:
+        if not each.wait(max(0.0, deadline - time.monotonic())):
+            each.signal(signal.SIGKILL)
+
+
+def _pid_file(where: Home, name: str) -> Path:
+    return where.dagster / f"{name}.pid"
+
+
+def main() -> None:
+    """Be the keeper: ``python -m orchestration.services.keeper``."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--web-port", type=int)
+    parser.add_argument("--code-port", type=int, required=True)
+    arguments = parser.parse_args()
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    keep(home(), Ports(arguments.web_port, arguments.code_port), ended)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Start and stop Spark applications as detached processes, and see whether they live.
+
+An application is a *watcher* (``spark_jobs.watch``) that keeps a *driver* running. Both are in
+sessions of their own, with their output in a file: nothing that ends here ends them, neither
+Dagster nor the terminal. This module starts a module by its name and never imports spark_jobs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.adapters.local.processes import Process, began, recall, remember, spawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orchestration.services.home import Home
+    from replication.supervision.driver_supervision import Application
+
+STOP_S = 20.0  # a driver drains its epoch before it ends
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """Applications of one configuration file on this host."""
+
+    home: Home
+    config: Path
+
+    def watcher(self, app: Application) -> Process | None:
+        """Return the live watcher that was started from this state directory."""
+        return recall(self._pid_file(app))
+
+    def watcher_alive(self, app: Application) -> bool:
+        return self.watcher(app) is not None
+
+    def driver(self, app: Application) -> Process | None:
+        """Return the driver that holds the application's lock, for its watcher may be gone."""
+        lock = self.home.app(app.name) / "driver.lock"
+        if not is_locked(lock):
+            return None
+        try:
+            pid = int(json.loads(lock.read_text())["pid"])
+        except (ValueError, KeyError, OSError):
+            return None  # it has just taken the lock, or has just ended
+        since = began(pid)
+        return None if since is None else Process(pid, since)
+
+    def driver_alive(self, app: Application) -> bool:
+        """Say whether a driver on this host holds the application's lock."""
+        return is_locked(self.home.app(app.name) / "driver.lock")
+
+    @contextlib.contextmanager
+    def acting(self, app: Application) -> Iterator[None]:
+        """Show, as long as this process lives and the block runs, that it acts on ``app``."""
+        lock = self._acting_lock(app)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with lock.open("ab") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH)  # shared: that two act is for others to prevent
+            try:
+                yield
+            finally:
+                os.utime(handle.fileno())
+
+    def is_acted_on(self, app: Application) -> bool:
+        """Say whether a process on this host is starting or stopping ``app``."""
+        return is_locked(self._acting_lock(app), fcntl.LOCK_EX)
+
+    def acted_at(self, app: Application) -> float:
+        """Return when a process last ended acting on ``app``, in s since 1970; 0: never.
+
+        One that was killed did not.
+        """
+        try:
+            return self._acting_lock(app).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
+    def start(self, app: Application) -> Process:
+        """Start the watcher unless it lives, and return it."""
+        alive = self.watcher(app)
+        if alive is not None:
+            return alive
+        directory = self.home.app(app.name)
+        directory.mkdir(parents=True, exist_ok=True)
+        heed_interrupts()
+        process = spawn(self.command(app), directory / "watch.log")
+        remember(process, self._pid_file(app))
+        return process
+
+    def stop(self, app: Application, limit_s: float = STOP_S) -> None:
+        """End watcher and driver, cleanly within ``limit_s``, else by force."""
+        deadline = time.monotonic() + limit_s
+        for find in (self.watcher, self.driver):  # in this order: a watcher restarts its driver
+            alive = find(app)
+            if alive is not None:
+                alive.stop(max(0.2, deadline - time.monotonic()))
+
+    def ask_to_stop(self, app: Application) -> None:
+        """Ask the watcher to end, and do not wait."""
+        alive = self.watcher(app)
+        if alive is not None:
+            alive.signal(signal.SIGTERM)
+
+    def command(self, app: Application) -> list[str]:
+        """Return the command line of the watcher."""
+        arguments = ["--config", str(self.config), "--target", app.target]
+        if app.name != app.target:
+            arguments += ["--flow", app.flows[0]]
+        state = ["--state-dir", str(self.home.root)]
+        return [sys.executable, "-m", "spark_jobs.watch", *arguments, *state]
+
+    def _acting_lock(self, app: Application) -> Path:
+        return self.home.app(app.name) / "acting.lock"
+
+    def _pid_file(self, app: Application) -> Path:
+        return self.home.app(app.name) / "watcher.pid"
+
+
+def heed_interrupts() -> None:
+    """Undo an inherited "ignore SIGINT": a shell script's ``command &`` starts us like that.
+
+    Children would inherit it, and some of them (Dagster) then ignore SIGTERM as well.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_locked(file: Path, probe: int = fcntl.LOCK_SH) -> bool:
+    """Say whether a process holds an flock on ``file`` that leaves no room for ``probe``.
+
+    The probe is taken for a moment. A shared one sees who holds a file alone.
+
+    The kernel drops a lock with its process, so this cannot mistake a stranger's pid for ours.
+    """
+    with contextlib.suppress(FileNotFoundError), file.open("rb") as handle:
+        try:
+            fcntl.flock(handle, probe | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

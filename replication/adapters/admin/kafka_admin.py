@@ -1,0 +1,257 @@
+"""A cluster's topics and offsets, asked and changed over confluent-kafka."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
+
+from replication.adapters.admin.kafka_acls import create_acls, delete_acls, read_acls
+from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.topic_descriptions import alterations, info, settings
+from replication.client.admin import set_on_topic
+from replication.errors import ClusterRejected
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from concurrent.futures import Future
+
+    from confluent_kafka.admin import DescribeClusterResult
+
+    from replication.client.acl_values import Acl
+    from replication.client.admin import ConfigValue, TopicInfo
+
+Answer = TypeVar("Answer")
+_PATIENCE = timedelta(seconds=10)
+_AT_ONCE = 500  # topics a request: answers of a large cluster stay small
+# A topic may go, or have no leader for a while, between our question and the answer.
+# What the client knows of leaders is old, and it does not ask anew by itself for minutes.
+_STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH})
+_ABSENT = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._NOENT,  # none of the partitions asked for has a leader
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+    }
+)
+
+
+class KafkaAdmin:
+    """Implements ``ports.Cluster``. ``client`` holds librdkafka's settings.
+
+    Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
+    ClusterRejected, which name the cluster's address.
+    """
+
+    def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
+        self._address = client["bootstrap.servers"]
+        self._timeout_s = timeout.total_seconds()
+        self._complaints = Complaints()
+        # Else a question about a topic that is not there would make the broker create it.
+        asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
+        self._client = AdminClient(asking)
+
+    def cluster_id(self) -> str:
+        """Return the cluster's own id."""
+        return str(self._cluster("reading the cluster id").cluster_id)
+
+    def broker_count(self) -> int:
+        """Return how many brokers are alive."""
+        return len(self._cluster("counting the brokers").nodes)
+
+    def broker_default(self, name: str) -> str | None:
+        """Return a broker's value of a setting; None when the credentials may not see it."""
+        broker = min(each.id for each in self._cluster("listing the brokers").nodes)
+        resource = ConfigResource(ResourceType.BROKER, str(broker))
+        try:
+            with self._doing("reading a broker's settings"):
+                asked = self._client.describe_configs([resource], request_timeout=self._timeout_s)
+                entry = self._wait(asked[resource]).get(name)
+        except ClusterRejected:
+            return None
+        return None if entry is None else entry.value
+
+    def topic_names(self) -> set[str]:
+        """Return the names of all topics: cheaper than all that is known of them."""
+        with self._doing("listing the topics"):
+            return set(self._client.list_topics(timeout=self._timeout_s).topics)
+
+    def topics(self) -> dict[str, TopicInfo]:
+        """Return all topics that the credentials may see, internal ones too."""
+        found = {}
+        for names in _slices(self.topic_names()):
+            with self._doing("describing topics"):
+                asked = self._client.describe_topics(
+                    TopicCollection(names), request_timeout=self._timeout_s
+                )
+                for name, answer in self._present(asked):
+                    found[name] = info(answer)
+        return found
+
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the configs that were set on each topic, of those as in ``topic_settings``."""
+        return {topic: set_on_topic(found) for topic, found in self.topic_settings(topics).items()}
+
+    def topic_settings(self, topics: Iterable[str]) -> dict[str, dict[str, ConfigValue]]:
+        """Return what may be altered of each topic, nothing of one that our user may not see.
+
+        A topic that is gone is left out.
+        """
+        found: dict[str, dict[str, ConfigValue]] = {}
+        for names in _slices(topics):
+            resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+            with self._doing("reading topic configs"):
+                asked = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+                for resource, entries in self._present(asked, denied={}):
+                    found[resource.name] = settings(entries.values())
+        return found
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Create a topic unless it is there; a replication factor of -1 is the broker's default."""
+        self._create(NewTopic(name, partitions, replication_factor, config=dict(configs)))
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Raise ClusterRejected if ``create_topic`` would be; create nothing."""
+        new = NewTopic(name, partitions, replication_factor, config=dict(configs))
+        self._create(new, validate_only=True)
+
+    def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
+        with self._doing(f"creating topic {new.topic}"):
+            asked = self._client.create_topics(
+                [new], request_timeout=self._timeout_s, validate_only=validate_only
+            )
+            try:
+                self._wait(asked[new.topic])
+            except KafkaException as error:  # another driver, or a person, was faster
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+
+    def grow_topic(self, name: str, total: int) -> None:
+        """Raise the partition count to ``total``."""
+        with self._doing(f"increasing topic {name} to {total} partitions"):
+            asked = self._client.create_partitions(
+                [NewPartitions(name, total)], request_timeout=self._timeout_s
+            )
+            self._wait(asked[name])
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs, or unset those that are None; all or none. Others stay as they are."""
+        resource = ConfigResource(
+            ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
+        )
+        with self._doing(f"altering configs of topic {topic}"):
+            asked = self._client.incremental_alter_configs(
+                [resource], request_timeout=self._timeout_s
+            )
+            self._wait(asked[resource])
+
+    def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
+        """Return all rights, for one who is ``to_change`` them. Raises ClusterRejected."""
+        with self._doing("reading ACLs"):
+            return read_acls(self._client, self._timeout_s, to_change=to_change)
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Create rights; return which were refused, and why."""
+        with self._doing("creating ACLs"):
+            return create_acls(self._client, acls, self._timeout_s)
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Delete exactly these rights; return which were refused, and why."""
+        with self._doing("deleting ACLs"):
+            return delete_acls(self._client, acls, self._timeout_s)
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the readable end (last stable offset) of each partition that has a leader.
+
+        Once the client has seen a partition without a leader it keeps to that for minutes, so
+        where one is missing it is made to look again.
+        """
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
+        wanted = {ClientPartition(*each): latest for each in partitions}
+        if not wanted:
+            return {}
+        with self._doing("reading end offsets"):
+            try:
+                found = self._list_offsets(wanted)
+            except KafkaException as error:
+                if error.args[0].code() not in _STALE:
+                    raise
+                found = {}
+            if len(found) < len(wanted):
+                self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
+                found = self._list_offsets(wanted)
+            return found
+
+    def _list_offsets(self, wanted: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
+        asked = self._client.list_offsets(
+            wanted,
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=self._timeout_s,
+        )
+        return {
+            TopicPartition(each.topic, each.partition): answer.offset
+            for each, answer in self._present(asked)
+        }
+
+    def _cluster(self, doing: str) -> DescribeClusterResult:
+        with self._doing(doing):
+            asked: Future[DescribeClusterResult] = self._client.describe_cluster(
+                request_timeout=self._timeout_s
+            )
+            return self._wait(asked)
+
+    @contextmanager
+    def _doing(self, doing: str) -> Iterator[None]:
+        with our_errors(f"{doing} at {self._address}", self._heard):
+            yield
+        self._complaints.forget()  # it answers again: old complaints explain nothing
+
+    def _heard(self) -> Complaints:
+        self._client.poll(0)  # this is what calls error_cb
+        return self._complaints
+
+    def _wait(self, answer: Future[Answer]) -> Answer:
+        return answer.result(self._timeout_s + 1)  # the client's own limit comes first
+
+    def _present(
+        self, asked: Mapping[Any, Future[Answer]], denied: Answer | None = None
+    ) -> Iterator[tuple[Any, Answer]]:
+        """Yield the answers, without those that say that the thing is not there (any more).
+
+        ``denied``: what stands for a topic that our user may not ask about; None: it is an error.
+        """
+        for about, future in asked.items():
+            try:
+                yield about, self._wait(future)
+            except KafkaException as error:
+                code = error.args[0].code()
+                if code == KafkaError.TOPIC_AUTHORIZATION_FAILED and denied is not None:
+                    yield about, denied
+                elif code not in _ABSENT:
+                    raise
+
+
+def _slices(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while part := list(islice(rest, _AT_ONCE)):
+        yield part

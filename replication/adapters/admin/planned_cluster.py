@@ -1,0 +1,31 @@
+"""A cluster for who plans again every few seconds: its topics are listed in the cheapest way."""
+
+from __future__ import annotations
+
+import atexit
+from typing import TYPE_CHECKING
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.wire.topic_listing import TopicListing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.client.admin import TopicInfo
+
+
+class PlannedCluster(KafkaAdmin):
+    """Implements ``ports.Cluster``; ``properties`` are Java client properties."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        super().__init__(to_librdkafka(properties))
+        self._listing = TopicListing(properties, "isthmus-topics")
+        atexit.register(self.close)
+
+    def topics(self) -> dict[str, TopicInfo]:
+        return self._listing.topics()
+
+    def close(self) -> None:
+        """Close the connection for listings."""
+        self._listing.close()

@@ -1,0 +1,154 @@
+"""Kafka's own jars, fetched once and kept outside the repository.
+
+The fetcher is the Ivy jar that PySpark brings along, so Java is the only tool needed.
+A set of jars is complete or absent: it is fetched beside its place and renamed into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tenacity
+
+from replication.adapters.local.java import java
+from replication.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DEFAULT_VERSION = "4.3.1"
+_SETTINGS_VARIABLE = "ISTHMUS_IVY_SETTINGS"  # an ivysettings.xml, where a mirror must be used
+_LIMIT_S = 600.0
+_CHATTER = re.compile("evicted|resolving dependencies")
+_MODULE = """<ivy-module version="2.0">
+  <info organisation="isthmus" module="kafka"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</ivy-module>
+"""
+
+
+class _FetchFailed(Exception):
+    """One try did not bring the jars; another may."""
+
+
+def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Path:
+    """Return a directory with a Kafka broker's jars, fetching them at the first call.
+
+    ``extra`` names further modules of the same version, such as ``connect-mirror``.
+    Raises EnvironmentProblem when they cannot be fetched or stored.
+    """
+    name = "+".join([f"kafka-{version}", *sorted(extra)])
+    place = _cache() / name
+    if place.is_dir():
+        return place
+    try:
+        with _locked(_cache() / "fetch.lock"):
+            if not place.is_dir():  # another process may have fetched it while we waited
+                _fetch(place, version, extra)
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"storing Kafka's jars in {place}: {error.strerror}; "
+            "free space there or set XDG_CACHE_HOME to another directory"
+        ) from error
+    return place
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "isthmus"
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(place: Path, version: str, extra: Sequence[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=place.parent) as temporary:
+        jars = Path(temporary) / "jars"
+        module = Path(temporary) / "ivy.xml"
+        module.write_text(_module(version, extra))
+        try:
+            _run_ivy(_command(module, jars, place.parent / "ivy"))
+        except _FetchFailed as error:
+            raise EnvironmentProblem(
+                f"fetching Kafka {version} ({', '.join(['broker', *extra])}): {error}; check the "
+                f"version and the network, or name your mirror's ivysettings.xml in "
+                f"{_SETTINGS_VARIABLE}"
+            ) from error
+        jars.rename(place)
+
+
+def _module(version: str, extra: Sequence[str]) -> str:
+    return _MODULE.format(
+        dependencies="\n".join(
+            f'    <dependency org="org.apache.kafka" name="{name}" rev="{version}" '
+            'conf="default->default"/>'
+            for name in ("kafka_2.13", *extra)
+        )
+    )
+
+
+def _command(module: Path, jars: Path, ivy_cache: Path) -> list[str]:
+    settings = os.environ.get(_SETTINGS_VARIABLE)
+    return [
+        str(java()),
+        "-jar",
+        str(_ivy_jar()),
+        *(("-settings", settings) if settings else ()),
+        *("-ivy", str(module), "-confs", "default", "-cache", str(ivy_cache)),
+        # Kafka 3.x: scala-logging is an OSGi bundle, without it the broker does not start.
+        *("-types", "jar", "bundle"),
+        *("-retrieve", f"{jars}/[artifact]-[revision](-[classifier]).[ext]"),
+    ]
+
+
+@tenacity.retry(
+    retry=tenacity.retry_if_exception_type(_FetchFailed),
+    stop=tenacity.stop_after_attempt(2),
+    wait=tenacity.wait_fixed(2),
+    reraise=True,
+)
+def _run_ivy(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _FetchFailed(f"no end after {_LIMIT_S:.0f} s") from error
+    if done.returncode != 0:
+        raise _FetchFailed(_complaint(done.stdout + done.stderr))
+
+
+def _complaint(output: str) -> str:
+    """Return Ivy's own words on what it could not get."""
+    lines = re.findall(
+        r"^\s*(?:::|UNRESOLVED DEPENDENCY:|\[FAILED)(.*(?:;|#).*)$", output, re.MULTILINE
+    )
+    words = dict.fromkeys(line.strip(" :]") for line in lines if not _CHATTER.search(line))
+    return ", ".join(list(words)[:3]) or output.strip()[-200:]
+
+
+def _ivy_jar() -> Path:
+    spec = importlib.util.find_spec("pyspark")  # found, not imported: the core knows no Spark
+    roots = spec.submodule_search_locations if spec else None
+    jars = sorted(Path(roots[0]).glob("jars/ivy-*.jar")) if roots else []
+    if not jars:
+        raise EnvironmentProblem(
+            "PySpark's Ivy jar is missing: install the project's locked dependencies again"
+        )
+    return jars[-1]

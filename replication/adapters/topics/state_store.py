@@ -1,0 +1,208 @@
+"""Isthmus' own topics on a target cluster: made, read and written."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.topics.state_tail import Tail
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+from replication.state import (
+    PROBE_TOPIC,
+    PRODUCERS_TOPIC,
+    Stored,
+    flow_topics,
+    letters_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_PATIENCE_S = 10.0
+_POLL_S = 0.05
+# A flow writes a few records a second: the topics stay small only if their segments are rolled
+# and cleaned soon. Nothing younger than a minute is compacted, so that whoever follows a topic
+# sees every record of the last minute: the lease counts on it.
+_CONFIGS = {
+    "cleanup.policy": "compact",
+    # The broker's own time: it would refuse records of a clock that is an hour ahead.
+    "message.timestamp.type": "LogAppendTime",
+    "segment.bytes": str(16 << 20),
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.1",
+    "min.compaction.lag.ms": "60000",
+    "delete.retention.ms": "600000",
+}
+_PROBE = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "3600000"}
+_LETTERS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",  # they are the only copy
+    "max.message.bytes": str(64 << 20),  # what is too large elsewhere finds room here
+}
+
+
+class StateStore:
+    """Isthmus' own topics on one cluster. ``client`` holds librdkafka's settings.
+
+    Every call ends within about 10 s. Raises ClusterUnavailable or ClusterRejected, which name
+    the topic and the cluster's address.
+    """
+
+    def __init__(self, client: Mapping[str, Any], replication_factor: int) -> None:
+        self._client = client
+        self._address = client["bootstrap.servers"]
+        self._replication_factor = replication_factor
+        self._complaints = Complaints()
+        self._admin = KafkaAdmin(client)
+        self._producer: Producer | None = None
+        self.trouble: str | None = None  # why the last post did not arrive, until one does
+
+    def ensure_topics(self, source: str) -> None:
+        """Create the state topics of the flows from ``source``; return when each has a leader.
+
+        Raises ClusterRejected where an existing one would lose state (its cleanup.policy) or may
+        not be created, ClusterUnavailable where the target does not answer.
+        """
+        names = (*flow_topics(source), PRODUCERS_TOPIC)
+        missing = sorted(set(names) - self._admin.topic_names())
+        self._check({*names} - {*missing})
+        if missing:
+            replicas = self._replicas()
+            for name in missing:
+                self._admin.create_topic(name, 1, replicas, _CONFIGS)
+        self._await_leaders({TopicPartition(name, 0) for name in names})
+
+    def _check(self, names: Iterable[str]) -> None:
+        """Look at topics that are there; where their configs may not be seen they are trusted."""
+        for name, settings in sorted(self._admin.topic_settings(names).items()):
+            policy = settings.get("cleanup.policy")
+            if policy is not None and policy.value != "compact":
+                raise ClusterRejected(
+                    f"topic {name} at {self._address} has cleanup.policy = {policy.value}, so it "
+                    "would lose state that is still needed: set it to compact"
+                )
+
+    def ensure_letters(self, source: str) -> None:
+        """Create the dead-letter topic of ``source`` unless it is there."""
+        self._ensure(letters_topic(source), _LETTERS)
+
+    def ensure_probe(self) -> None:
+        """Create the topic for trying appends unless it is there."""
+        self._ensure(PROBE_TOPIC, _PROBE)
+
+    def _ensure(self, name: str, configs: Mapping[str, str]) -> None:
+        if name not in self._admin.topic_names():
+            self._admin.create_topic(name, 1, self._replicas(), configs)
+
+    def cluster_id(self) -> str:
+        """Return the cluster's own id."""
+        return self._admin.cluster_id()
+
+    def read(self, topic: str) -> dict[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+        if TopicPartition(topic, 0) not in self._admin.end_offsets([TopicPartition(topic, 0)]):
+            return {}
+        tail = self.tail(topic)
+        try:
+            return {each.key(): each for each in tail.catch_up()}
+        finally:
+            tail.close()
+
+    def tail(self, topic: str) -> Tail:
+        """Follow ``topic`` from its beginning."""
+        return Tail(self._client, topic)
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Write in order and wait until all replicas in sync have it."""
+        problems: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, _: object) -> None:
+            if error is not None:
+                problems.append(error)
+
+        doing = f"writing to {topic} at {self._address}"
+        with our_errors(doing, lambda: self._complaints):
+            producer = self._started()
+            for each in records:
+                producer.produce(
+                    topic,
+                    key=each.key(),
+                    value=each.value(),
+                    partition=0,
+                    on_delivery=delivered,
+                )
+            if producer.flush(_PATIENCE_S + 1):
+                producer.purge()
+                raise TimeoutError
+            if problems and problems[0].code() == KafkaError._MSG_TIMED_OUT:
+                raise TimeoutError
+            if problems:
+                raise KafkaException(problems[0])
+
+    def post(self, topic: str, record: Stored) -> None:
+        """Write without waiting; ``trouble`` says later whether it did not arrive."""
+        producer = self._started()
+        try:
+            producer.produce(
+                topic,
+                key=record.key(),
+                value=record.value(),
+                partition=0,
+                on_delivery=lambda error, _: self._note(topic, error),
+            )
+        except BufferError:
+            self.trouble = f"writing to {topic} at {self._address}: the producer's queue is full"
+        except KafkaException as error:
+            self._note(topic, error.args[0])
+        producer.poll(0)
+
+    def close(self) -> None:
+        """Send what is waiting, for at most a second, and forget the rest."""
+        if self._producer is not None:
+            self._producer.flush(1.0)
+            self._producer = None
+
+    def _note(self, topic: str, error: KafkaError | None) -> None:
+        if error is None:
+            self.trouble = None
+        else:
+            said = str(self._complaints) or error.str()
+            self.trouble = f"writing to {topic} at {self._address}: {said}"
+
+    def _started(self) -> Producer:
+        if self._producer is None:
+            self._producer = Producer(
+                {
+                    **quiet(self._client, self._complaints),
+                    "acks": "all",
+                    # A topic that a broker makes by itself is not compacted: its records go.
+                    "allow.auto.create.topics": False,
+                    # One request at a time keeps the order without a producer id, for which the
+                    # credentials may lack the right. A repeat does no harm: equal keys compact.
+                    "max.in.flight.requests.per.connection": 1,
+                    "linger.ms": 0,
+                    "message.timeout.ms": int(_PATIENCE_S * 1000),
+                    "topic.metadata.propagation.max.ms": 2000,  # it may just have been made
+                    "topic.metadata.refresh.fast.interval.ms": 100,
+                }
+            )
+        return self._producer
+
+    def _replicas(self) -> int:
+        return max(1, min(self._replication_factor, self._admin.broker_count()))
+
+    def _await_leaders(self, wanted: set[TopicPartition]) -> None:
+        deadline = time.monotonic() + _PATIENCE_S
+        while missing := wanted - set(self._admin.end_offsets(wanted)):
+            if time.monotonic() > deadline:
+                first = min(missing)
+                raise ClusterUnavailable(
+                    f"preparing {first.topic} at {self._address}: it has no leader"
+                )
+            time.sleep(_POLL_S)
+            self._admin.topic_names()  # asks for all metadata: the client would keep "no leader"

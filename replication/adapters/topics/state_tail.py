@@ -1,0 +1,94 @@
+"""One of Isthmus' own topics, read to its end and followed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as ClientPartition
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.errors import ClusterUnavailable
+from replication.model import TopicPartition
+from replication.state import Stored, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+_PATIENCE_S = 10.0
+_POLL_S = 0.05
+_AT_ONCE = 1000  # records a poll
+
+
+class Tail:
+    """Follows one state topic: all of it first, then what is new."""
+
+    def __init__(self, client: Mapping[str, Any], topic: str) -> None:
+        self._topic = topic
+        self._where = f"{topic} at {client['bootstrap.servers']}"
+        self._complaints = Complaints()
+        self._admin = KafkaAdmin(client)
+        self._next = 0
+        self._consumer: Consumer | None = Consumer(
+            {
+                **quiet(client, self._complaints),
+                "group.id": "isthmus-tail",  # the client demands one; nothing is ever committed
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 200,
+                "fetch.error.backoff.ms": 200,
+            }
+        )
+        self._consumer.assign([ClientPartition(topic, 0, 0)])
+
+    def catch_up(self) -> list[Stored]:
+        """Return everything up to the present end. Raises ClusterUnavailable after 10 s."""
+        end = self._admin.end_offsets([TopicPartition(self._topic, 0)]).get(
+            TopicPartition(self._topic, 0)
+        )
+        if end is None:
+            raise ClusterUnavailable(f"reading {self._where}: it has no leader")
+        deadline = time.monotonic() + _PATIENCE_S
+        found: list[Stored] = []
+        while self._next < end:
+            if time.monotonic() > deadline:
+                said = str(self._complaints) or "no response in time"
+                raise ClusterUnavailable(f"reading {self._where}: {said}")
+            found += self.poll(_POLL_S)
+        return found
+
+    def poll(self, wait_s: float = 0.0) -> list[Stored]:
+        """Return what has come since the last call, oldest first; cheap when there is nothing."""
+        if self._consumer is None:
+            return []
+        with self._doing():
+            messages = self._consumer.consume(_AT_ONCE, timeout=wait_s)
+            return [each for message in messages if (each := self._take(message)) is not None]
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+    def _take(self, message: Message) -> Stored | None:
+        error, offset = message.error(), message.offset()
+        if error is None:
+            self._next = (offset or 0) + 1
+            return parse(_bytes(message.key()), _bytes(message.value()))
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._next = max(self._next, offset or 0)  # markers and compaction leave no record
+            return None
+        if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return None  # the client asks for the group's coordinator; we need none
+        raise KafkaException(error)
+
+    def _doing(self) -> AbstractContextManager[None]:
+        return our_errors(f"reading {self._where}", lambda: self._complaints)
+
+
+def _bytes(value: bytes | str | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

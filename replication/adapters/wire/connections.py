@@ -1,0 +1,222 @@
+"""The connections to one cluster: dialed when first needed, closed when they stop answering."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from replication.adapters.wire import framing
+from replication.adapters.wire.channel import Channel
+from replication.adapters.wire.open_connection import NO_VERSION, dial
+from replication.client.error_codes import ErrorCode
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from replication.adapters.wire.open_connection import Line
+
+_T = TypeVar("_T")
+CALL_S = 30.0
+COORDINATOR_MOVED = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+}
+TRY_AGAIN = COORDINATOR_MOVED | {
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+}
+_DIAL_S = 10.0
+_SWEEP_S = 1.0
+_RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
+
+
+class Lines:
+    """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
+
+    def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
+        self.brokers: dict[int, tuple[str, int]] = {
+            number - len(bootstrap): _address(each) for number, each in enumerate(bootstrap)
+        }
+        self._config = {**config, "client_id": client_id}
+        self._client_id = client_id
+        self._channels: dict[tuple[int, str], Channel] = {}
+        self._dialing: dict[tuple[int, str], asyncio.Task[Channel]] = {}
+        self._correlation = itertools.count(1)
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="dial")
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def learn(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        """Take over what a metadata answer says of the brokers; bootstrap addresses stay."""
+        stay = {node: address for node, address in self.brokers.items() if node < 0}
+        self.brokers = {**brokers, **stay}
+
+    def ready(self, node: int, purpose: str) -> Channel | None:
+        """Return the open channel, or None when there is none; never dials."""
+        channel = self._channels.get((node, purpose))
+        return None if channel is None or channel.error is not None else channel
+
+    async def channel(self, node: int, purpose: str) -> Channel:
+        """Return an open channel, dialing if need be."""
+        channel = self.lasting(node, purpose)
+        if channel is not None:
+            return channel
+        return await asyncio.shield(self._begin_dial(node, purpose))
+
+    def lasting(self, node: int, purpose: str) -> Channel | None:
+        """Return the open channel unless it is idle and near its end; never dials."""
+        channel = self.ready(node, purpose)
+        return None if channel is None or _expiring(channel) else channel
+
+    def _begin_dial(self, node: int, purpose: str) -> asyncio.Task[Channel]:
+        key = (node, purpose)
+        if key not in self._dialing:
+            self._dialing[key] = asyncio.create_task(self._dial(node, purpose))
+        return self._dialing[key]
+
+    async def any_channel(self) -> Channel:
+        """Return a channel to any broker, the known ones first. Raises what the last one said."""
+        problem: Exception = ClusterUnavailable("no broker is reachable")
+        for node in sorted(
+            self.brokers, key=lambda each: (self.ready(each, "call") is None, -each)
+        ):
+            try:
+                return await self.channel(node, "call")
+            except (ClusterUnavailable, ClusterRejected) as error:
+                problem = error
+        raise problem
+
+    async def call(self, channel: Channel, request: Any, highest: int) -> Any:
+        """Send a request of kafka-python's, in the highest version that both sides know."""
+        low, high = channel.line.versions.get(request.API_KEY, NO_VERSION)
+        version = min(highest, high)
+        if version < low:
+            raise ClusterRejected(
+                f"{channel.where} supports no version of {request.name} that Isthmus supports"
+            )
+        request.API_VERSION = version
+        request.with_header(correlation_id=next(self._correlation), client_id=self._client_id)
+        response = request.header.get_response_class()
+        raw = request.encode(version=version, header=True, framed=True)
+        answered: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        channel.request([raw], functools.partial(settle, answered), CALL_S)
+        return response.decode(await answered, version=version, header=True)
+
+    def framed(
+        self, key: int, version: int, pieces: Sequence[bytes | memoryview]
+    ) -> list[bytes | memoryview]:
+        """Put size and header before the pieces of a request body."""
+        head = framing.request_head(key, version, next(self._correlation), self._client_id)
+        size = len(head) + sum(map(len, pieces))
+        return [size.to_bytes(4, "big") + head, *pieces]
+
+    def drop(self, purpose: str) -> None:
+        """Close the channels of ``purpose`` on which an answer is still awaited."""
+        for key, channel in list(self._channels.items()):
+            if key[1] == purpose and channel.open_requests:
+                del self._channels[key]
+                channel.close()
+
+    async def close(self) -> None:
+        """Close everything."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for task in list(self._dialing.values()):
+            task.cancel()
+        for channel in self._channels.values():
+            channel.close()
+        self._channels.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _dial(self, node: int, purpose: str) -> Channel:
+        try:
+            if node not in self.brokers:
+                raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
+            host, port = self.brokers[node]
+            opening = self._threads.submit(dial, host, port, self._config, _DIAL_S)
+            try:
+                line = await asyncio.wrap_future(opening)
+            except asyncio.CancelledError:
+                opening.add_done_callback(_hang_up)  # the thread goes on
+                raise
+            former = self.ready(node, purpose)
+            if former is not None and former.open_requests:
+                line.sock.close()  # requests in order go over one connection, as long as it lives
+                return former
+            if former is not None:
+                former.close()
+            self._channels[node, purpose] = channel = Channel(line, f"{host}:{port}")
+            if self._sweeper is None:
+                self._sweeper = asyncio.create_task(self._sweep())
+            return channel
+        finally:
+            del self._dialing[node, purpose]
+
+    async def _sweep(self) -> None:
+        """Close lines whose oldest request is overdue: half-open connections never say so.
+
+        Idle ones whose session ends soon are replaced, so that nothing that is sent meets its end.
+        """
+        while True:
+            await asyncio.sleep(_SWEEP_S)
+            now = time.monotonic()
+            for key, channel in list(self._channels.items()):
+                if channel.overdue(now):
+                    channel.close(ClusterUnavailable(f"{channel.where}: no response in time"))
+                elif channel.error is None and _expiring(channel):
+                    self._begin_dial(*key).add_done_callback(_hear)
+
+
+def settle(future: asyncio.Future[_T], answer: _T | None, error: Exception | None) -> None:
+    """Give a waiting coroutine its answer or its error."""
+    if future.done():
+        return
+    if answer is None:
+        future.set_exception(error or ClusterUnavailable("no answer"))
+    else:
+        future.set_result(answer)
+
+
+async def attempts() -> AsyncIterator[int]:
+    """Yield attempt numbers with growing pauses between: 20 ms, doubling to 1 s, 15 s in all."""
+    pause, deadline = 0.02, time.monotonic() + 15
+    for number in itertools.count():
+        yield number
+        if time.monotonic() > deadline:
+            return
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 1.0)
+
+
+def _hear(dialing: asyncio.Task[Channel]) -> None:
+    """Take in a failure that nobody waits for: whoever needs the line dials again."""
+    if not dialing.cancelled():
+        dialing.exception()
+
+
+def _hang_up(opening: Future[Line]) -> None:
+    """Close a connection that nobody waits for any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().sock.close()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.strip().rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _expiring(channel: Channel) -> bool:
+    ends = channel.line.expires_at
+    if ends is None or channel.open_requests:
+        return False
+    return ends - time.monotonic() < _RENEW_BEFORE_S

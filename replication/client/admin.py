@@ -1,0 +1,126 @@
+"""What the core asks of the outside world. ``replication.adapters`` implements it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from replication.client.acl_values import Acl
+    from replication.model import TopicPartition
+    from replication.settings.sections import Flow
+    from replication.state import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic as its cluster reports it."""
+
+    name: str
+    topic_id: str  # hex of its UUID
+    partitions: int
+    replicas: int = 0  # of the partition that has the fewest; 0: not told
+
+
+class SetBy(StrEnum):
+    """Where the value of a topic's config comes from."""
+
+    TOPIC = "topic"  # set on this topic
+    BROKERS = "brokers"  # set for all topics while the brokers run
+    FILE = "file"  # a broker's properties file
+    DEFAULT = "default"  # built in
+
+
+class ConfigValue(NamedTuple):
+    """A config that holds for a topic."""
+
+    value: str
+    set_by: SetBy
+
+
+def set_on_topic(settings: Mapping[str, ConfigValue]) -> dict[str, str]:
+    """Return the values that were set on the topic itself."""
+    return {name: each.value for name, each in settings.items() if each.set_by is SetBy.TOPIC}
+
+
+class Cluster(Protocol):
+    """What planning and status need to know of a cluster; see adapters.kafka_admin."""
+
+    def cluster_id(self) -> str:
+        """Return the cluster's own id."""
+
+    def broker_count(self) -> int:
+        """Return how many brokers are alive."""
+
+    def broker_default(self, name: str) -> str | None:
+        """Return a broker's value of a setting; None when the credentials may not see it."""
+
+    def topics(self) -> Mapping[str, TopicInfo]:
+        """Return all topics that the credentials may see, internal ones too."""
+
+    def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
+        """Return all configs of each topic that may be altered and are no secrets.
+
+        Of a topic that our user may not ask about there are none; one that is gone is left out.
+        """
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Create a topic unless it is there. Raises ClusterRejected."""
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None:
+        """Raise ClusterRejected if ``create_topic`` would be; create nothing."""
+
+    def grow_topic(self, name: str, total: int) -> None:
+        """Raise the partition count to ``total``."""
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """Set configs, or unset those that are None; all or none. Others stay as they are."""
+
+    def acls(self, *, to_change: bool = False) -> Collection[Acl]:
+        """Return all rights. Raises ClusterRejected for who may not see, or change, them.
+
+        Raises NoAuthorizer for one who is ``to_change`` them; others are shown none.
+        """
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Create rights; return which were refused, and why."""
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
+        """Delete exactly these rights; return which were refused, and why."""
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return the readable end (last stable offset) of each partition that has a leader."""
+
+
+class Records(Protocol):
+    """Isthmus' own topics on one cluster; see adapters.state_store."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key; empty when there is no such topic."""
+
+    def write(self, topic: str, *records: Stored) -> None:
+        """Write in order and wait until it is acked."""
+
+    def ensure_topics(self, source: str) -> None:
+        """Create the state topics of the flows from ``source`` that do not exist yet.
+
+        Raises ClusterRejected where an existing one would lose state (its cleanup.policy) or may
+        not be created, ClusterUnavailable where the target does not answer.
+        """
+
+
+class Clients(Protocol):
+    """The clients of a file's flows, made when they are first asked for."""
+
+    def source(self, flow: Flow) -> Cluster: ...
+
+    def target(self, flow: Flow) -> Cluster: ...
+
+    def store(self, flow: Flow) -> Records: ...

@@ -1,0 +1,78 @@
+"""The tables of keys in docs/configuration.md, made from the sections of the settings.
+
+A table stands between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
+``make docs`` renews them.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replication.config.file.values import format_size
+from replication.config.keys.section_keys import SECTIONS, fields_of
+from replication.durations import unit_of
+from replication.settings.setting_key import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.config.keys.section_keys import SectionField
+    from replication.settings.setting_key import Key
+
+PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
+_TABLE = re.compile(r"<!-- settings: (.+?) -->\n.*?<!-- end -->", re.DOTALL)
+_PREFIXES = {Level.WORKER: "B.", Level.CONSUMER: "A.consumer."}
+
+
+def renewed(page: str) -> str:
+    """Return the page with each of its tables as the sections have it."""
+    return _TABLE.sub(
+        lambda match: f"<!-- settings: {match[1]} -->\n{_table(match[1])}\n<!-- end -->", page
+    )
+
+
+def _table(names: str) -> str:
+    rows = [_row(each, key) for each in _named(names) for key in each.keys]
+    return "\n".join(["| key | default | meaning |", "|---|---|---|", *rows])
+
+
+def _named(names: str) -> Iterator[SectionField]:
+    """Yield the fields of ``Section`` and ``Section.field``. Raises KeyError."""
+    sections = {each.__name__: each for each in SECTIONS}
+    for name in names.split():
+        section, _, wanted = name.partition(".")
+        fields = {each.name: each for each in fields_of(sections[section])}
+        yield from [fields[wanted]] if wanted else fields.values()
+
+
+def _row(field: SectionField, key: Key) -> str:
+    default = key.default or (_shown(field.default, key) if key is field.keys[0] else "")
+    least = "" if key.least is None or key.least < 1 else f"; at least {_least(key)}"
+    name = f"{_PREFIXES.get(key.level, '')}{key.name}"
+    return f"| `{name}` | {default} | {key.description}{least} |"
+
+
+def _least(key: Key) -> str:
+    return format_size(key.least or 0) if key.kind == "bytes" else str(key.least)
+
+
+def _shown(default: Any, key: Key) -> str:
+    """Return a default as a file would write it; empty: none."""
+    match default:
+        case bool():
+            return f"`{str(default).lower()}`"
+        case timedelta():
+            unit = timedelta(milliseconds=1) if unit_of(key.name) == "ms" else timedelta(seconds=1)
+            return f"`{default // unit}`"
+        case int():
+            return f"`{format_size(default) if key.kind == 'bytes' else default}`"
+        case tuple():
+            return ", ".join(f"`{each}`" for each in default)
+    return f"`{default}`" if default else ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(renewed(PAGE.read_text("utf-8")), "utf-8")

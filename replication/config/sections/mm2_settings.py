@@ -1,0 +1,66 @@
+"""Build what a flow writes in MirrorMaker 2's formats, and where MirrorMaker 2 keeps its state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replication.config.keys.section_keys import field_of, fields_of
+from replication.config.sections.task_settings import LEAST, NEVER
+from replication.settings.sections import Checkpoints, Heartbeats, Mm2, OffsetSyncs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.config.file.properties import Value
+    from replication.config.sections.flows import Pair
+    from replication.config.sections.reading import Reader
+
+_HEARTBEATS = "emit.heartbeats.enabled"
+
+
+def read_mm2(
+    read: Reader, worker: Reader, props: Mapping[str, Value], pair: Pair, *, reverse: bool
+) -> Mm2:
+    """Return the section. ``reverse``: the file has a flow of its own for the way back."""
+    return Mm2(
+        heartbeats=_heartbeats(read, back=not reverse and _asked_back(props, pair)),
+        syncs=_syncs(read),
+        checkpoints=_checkpoints(read),
+        **{each.name: worker.value(each) for each in fields_of(Mm2)},
+    )
+
+
+def _heartbeats(read: Reader, *, back: bool) -> Heartbeats:
+    found = read.section(Heartbeats)
+    ever = found.every > NEVER
+    return found.model_copy(
+        update={
+            "enabled": found.enabled and ever,
+            "every": max(found.every, LEAST),
+            "back": back and ever,
+        }
+    )
+
+
+def _syncs(read: Reader) -> OffsetSyncs:
+    """Return the section; a location that is named asks for them too."""
+    asked = "offset-syncs.topic.location" in read.props
+    enabled = read.value(replace(field_of(OffsetSyncs, "enabled"), default=asked))
+    return read.section(OffsetSyncs, enabled=enabled)
+
+
+def _checkpoints(read: Reader) -> Checkpoints:
+    found = read.section(Checkpoints)
+    enabled = found.enabled and found.every > NEVER
+    return found.model_copy(update={"enabled": enabled, "every": max(found.every, LEAST)})
+
+
+def _asked_back(props: Mapping[str, Value], pair: Pair) -> bool:
+    """Say whether the file itself asks for heartbeats of the way back: they stand on the source.
+
+    MirrorMaker 2 writes them unless it is told not to; a source that we only read stays unwritten.
+    """
+    source, target = pair
+    asked = props.get(f"{target}->{source}.{_HEARTBEATS}") or props.get(_HEARTBEATS)
+    return asked is not None and asked.parsed is True

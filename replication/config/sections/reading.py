@@ -1,0 +1,99 @@
+"""Read the sections of the settings, and remember where each value came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from replication.config.file import values
+from replication.config.keys.client_keys import is_secret
+from replication.config.keys.section_keys import field_of, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from replication.config.file.properties import Value
+    from replication.config.keys.section_keys import SectionField
+    from replication.settings.setting_key import Key
+
+S = TypeVar("S")
+MASK = "********"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting in force: its value (masked when secret) and ``file:line`` or ``default``."""
+
+    name: str
+    value: str
+    origin: str
+    key: str = ""  # as the file writes it, prefix included
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads fields of sections from ``props``, whose values were parsed when they were checked.
+
+    A field whose key is not set, or has a wrong value, which was noted, gets its default.
+    """
+
+    file: Path
+    props: Mapping[str, Value]
+    trace: list[Setting] = field(default_factory=list)
+
+    def section(self, section: type[S], **given: Any) -> S:
+        """Return a section of the settings; ``given`` are the fields that follow from others."""
+        read = {
+            each.name: self.value(each) for each in fields_of(section) if each.name not in given
+        }
+        return section(**read, **given)
+
+    def field(self, section: type, name: str) -> Any:
+        """Return the value of one field of a section."""
+        return self.value(field_of(section, name))
+
+    def value(self, wanted: SectionField) -> Any:
+        """Return the value of a field: that of its first key which is set, else its default."""
+        key = next((each for each in wanted.keys if each.name in self.props), wanted.keys[0])
+        setting = self.props.get(key.name)
+        parsed = None if setting is None else _parsed(key, setting)
+        if setting is None or parsed is None:
+            if wanted.default is not None:
+                self.note(key.name, _shown(wanted.default), None)
+            return wanted.default
+        self.note(key.name, setting.text.strip(), setting)
+        return parsed
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the string that a key has in the file, without blanks around it."""
+        setting = self.props.get(name)
+        if setting is None or not isinstance(setting.parsed, str):
+            self.note(name, default, None)
+            return default
+        self.note(name, setting.text.strip(), setting)
+        return setting.parsed
+
+    def note(self, name: str, value: str, setting: Value | None) -> None:
+        """Remember a setting that was found by other means."""
+        origin = f"{self.file}:{setting.line}" if setting and setting.line else "default"
+        hidden = is_secret(name) or name == "alert.webhook.url"  # such addresses hold a token
+        shown = MASK if hidden and value else value
+        self.trace.append(Setting(name, shown, origin, setting.key if setting else ""))
+
+
+def _parsed(key: Key, setting: Value) -> object:
+    """Return what a value means; MirrorMaker 2's own defaults come from no line of the file."""
+    return setting.parsed if setting.line else values.parse(key.kind, key.name, setting.text)
+
+
+def _shown(default: object) -> str:
+    match default:
+        case timedelta():
+            return f"{default.total_seconds():g}s"
+        case tuple() | dict():
+            return ", ".join(default)
+        case bool():
+            return str(default).lower()
+    return str(default)

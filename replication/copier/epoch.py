@@ -1,0 +1,96 @@
+"""How long a unit copies: an epoch, and then a little longer, until the next one comes for it.
+
+H  Between two epochs a unit is still an appender: its claims stand, and no anchor says that it has
+   ended. So nothing has to be written at a boundary, and nothing needs to be believed there:
+   whoever gets the unit in another process fences and counts as after a crash (B, C), and whoever
+   was fenced ends. A clean end (G) is made once, when nobody has come for the unit in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.client.state_log import StateLog
+from replication.errors import ClusterUnavailable, FlowTaken
+from replication.state import Control, FlowStatus, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.client.network import Network
+    from replication.copier.spec import UnitSpec
+    from replication.state import Stored
+
+_STATUS_TAIL = 200  # records of the status topic that are looked at when a unit begins
+_CONTROL_WAIT_MS = 2000  # what comes is heard at once; the driver beats every second anyway
+_RETRY_S = 0.5
+
+
+@dataclass(slots=True)
+class Term:
+    """The epoch of one unit, and what comes after it."""
+
+    spec: UnitSpec  # of the epoch that runs, or ran last
+    over: asyncio.Event = field(default_factory=asyncio.Event)  # the epoch is
+    ended: asyncio.Event = field(default_factory=asyncio.Event)  # the unit is to end as well
+    _timer: asyncio.TimerHandle | None = None
+
+    def begin(self, spec: UnitSpec) -> None:
+        """Begin an epoch: the first one, or another one of a unit that has not ended."""
+        self.spec = spec
+        self.over.clear()
+        self._after(spec.epoch_s, self.end_epoch)
+
+    def end_epoch(self) -> None:
+        """End the epoch; the unit ends too unless another epoch begins in time."""
+        if self.over.is_set():
+            return
+        self.over.set()
+        if self.spec.linger_s > 0:
+            self._after(self.spec.linger_s, self.end)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """End the unit now."""
+        self.close()
+        self.over.set()
+        self.ended.set()
+
+    def close(self) -> None:
+        """Let no time end anything any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _after(self, seconds: float, do: Callable[[], None]) -> None:
+        self.close()
+        self._timer = asyncio.get_running_loop().call_later(seconds, do)
+
+    async def watch(self, target: Network) -> None:
+        """Hear what the driver says, until cancelled. Raises FlowTaken when it is another one."""
+        log = StateLog(target, status_topic(self.spec.source_alias))
+        while True:
+            try:
+                if log.position < 0:
+                    await log.start_near_end(_STATUS_TAIL)
+                came = await log.wait_for_more(_CONTROL_WAIT_MS)
+            except ClusterUnavailable:
+                await asyncio.sleep(_RETRY_S)
+                continue
+            for each in came:
+                self.hear(each)
+
+    def hear(self, record: Stored) -> None:
+        """Take in one record of the status topic."""
+        spec = self.spec
+        match record:
+            case FlowStatus(flow=spec.flow) if record.generation > spec.generation:
+                raise FlowTaken(
+                    f"{spec.flow}: the driver on {record.host} (process {record.pid}) took over"
+                )
+            case Control(flow=spec.flow, generation=spec.generation):
+                if record.end_epoch >= spec.epoch:
+                    (self.end if record.last else self.end_epoch)()

@@ -1,0 +1,87 @@
+"""The memory of a unit: buffers that answers of the source are received into."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+from replication.client.fetch_values import Frame
+
+_LARGEST_FETCH = 8 << 20
+
+
+class Frames:
+    """The buffers of a unit: a fixed number, each as large as the largest response it held.
+
+    One that had to grow for a record larger than a Fetch is given back to the system afterwards.
+    """
+
+    def __init__(self, count: int = 0, most: int = _LARGEST_FETCH) -> None:
+        self._free: deque[Frame] = deque()
+        self._count = 0
+        self._most = most
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.resize(count, most)
+
+    def resize(self, count: int, most: int) -> None:
+        """Have ``count`` buffers at least, for answers of ``most`` bytes."""
+        self._most = most
+        for _ in range(count - self._count):
+            self._give_back(Frame(on_free=self._give_back))
+        self._count = max(count, self._count)
+
+    def try_take(self) -> Frame | None:
+        """Return a held buffer, or None when all are in use."""
+        if not self._free:
+            return None
+        frame = self._free.popleft()
+        frame.hold()
+        return frame
+
+    async def take(self) -> Frame:
+        """Return a held buffer as soon as one is free."""
+        while (frame := self.try_take()) is None:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # it was this one's: the next shall have it
+                    self._wake()
+                raise
+        return frame
+
+    def replace(self, frame: Frame) -> None:
+        """Leave ``frame`` to whoever writes into it; a new one takes its place."""
+        frame.on_free = None
+        self._give_back(Frame(on_free=self._give_back))
+
+    def _give_back(self, frame: Frame) -> None:
+        if len(frame.memory) > 2 * self._most:
+            frame.memory = bytearray()
+        self._free.append(frame)
+        self._wake()
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+
+class FramesAndBytes(NamedTuple):
+    """How many buffers a unit has, and how many bytes a Fetch may ask for."""
+
+    frames: int
+    bytes: int
+
+
+def frames_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
+    """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
+
+    Two a broker at least: one under way while the other is being appended.
+    """
+    count = max(4, 2 * brokers + 1)
+    return FramesAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))

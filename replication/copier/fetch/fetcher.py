@@ -1,0 +1,211 @@
+"""Fetch from one source broker, into reused buffers, and hand batches to their lanes.
+
+The next Fetch is on its way before the batches of the last one are sent, as long as a buffer is
+free. A buffer is free again when all its batches are acked, so read-ahead is bounded in bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.client.network import SessionLost
+from replication.copier.fetch.fetch_response import Taking, locate
+from replication.copier.fetch.throttle import Thrift
+from replication.errors import ClusterRejected, ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.client.fetch_session import FetchOptions
+    from replication.client.fetch_values import Fetched, Frame
+    from replication.copier.fetch.fetch_request import Wishes
+    from replication.copier.fetch.fetch_response import Shared
+    from replication.copier.partition.intake import News
+    from replication.copier.partition.partition_copy import Lane
+
+_SMALL_FETCH = 64 << 10  # below this the source is not behind
+_REST_S = 0.001  # in which records gather; the event loop's clock is no finer
+_NOTHING_TO_FETCH_S = 0.05
+_BACK_OFF_S = 0.5
+
+
+class _Stop(NamedTuple):
+    """Why the fetching stopped. All empty: no answer is due."""
+
+    answer: tuple[Frame, Sequence[Fetched]] | None = None  # to be made ready; it lies in the frame
+    outside: Sequence[Lane] = ()  # their positions are not in the source's log
+    problem: Exception | None = None
+
+
+@dataclass(slots=True)
+class Fetching:
+    """Reading from one source broker: of priority topics (``first``) or of the others.
+
+    An ordinary answer is taken in, sent on and followed by the next Fetch in the turn of the event
+    loop that it came in. What has to wait for something stops that; then ``run`` goes on.
+    """
+
+    node: int
+    first: bool
+    wishes: Wishes
+    shared: Shared
+    options: FetchOptions
+    _frame: Frame | None = None
+    _begun: float = 0.0
+    _stopped: asyncio.Future[_Stop] = field(init=False)
+    _pause: asyncio.TimerHandle | None = None
+    _thrift: Thrift = field(default_factory=Thrift)
+    _taking: Taking = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._taking = Taking(self.node, self.shared)
+
+    async def run(self) -> None:
+        """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
+        self.wishes.session.restart()
+        try:
+            while True:
+                self._stopped = asyncio.get_running_loop().create_future()
+                if self._frame is None:
+                    self._frame = await self.shared.frames.take()
+                if self._begin(self._frame):
+                    await self._go_on()
+                else:
+                    await asyncio.sleep(_NOTHING_TO_FETCH_S)
+        finally:
+            if self._pause is not None:
+                self._pause.cancel()
+            if self._frame is not None:  # an answer may still be on its way into it
+                self.shared.frames.replace(self._frame)
+
+    async def _go_on(self) -> None:
+        """Do what takes a while, until no answer is due."""
+        while (stop := await self._stopped).answer is not None:
+            frame, found = stop.answer
+            news = await self._prepared(found)
+            self._stopped = asyncio.get_running_loop().create_future()
+            self._take_all(found, news, frame)
+        where = await locate(self.shared.network, stop.outside)
+        for lane, trouble in zip(stop.outside, where, strict=True):
+            self._taking.suffer(lane, trouble)
+        if isinstance(stop.problem, SessionLost):
+            return  # the next Fetch opens a new one
+        if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
+            self.wishes.session.restart()
+            self._taking.all_wait(list(self.wishes.lanes), str(stop.problem))
+            await asyncio.sleep(_BACK_OFF_S)
+        elif stop.problem is not None:
+            raise stop.problem
+
+    def _begin(self, frame: Frame) -> bool:
+        """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
+        now, pace = time.monotonic(), self.shared.pace
+        if pace.pause_s(now, self._begun, first=self.first) > 0:
+            return False
+        entries = self.wishes.tell()
+        if entries is None:
+            return False
+        self._begun = now
+        options = pace.shared(self.options, first=self.first)
+        if (rack := self.shared.replicas.rack_at(now)) != options.rack:
+            options = replace(options, rack=rack)
+        answer = partial(self._answered, self._stopped, frame)
+        self.shared.network.begin_fetch(self.node, entries, options, frame, answer)
+        return True
+
+    def _answered(
+        self,
+        stopped: asyncio.Future[_Stop],
+        frame: Frame,
+        found: Sequence[Fetched] | None,
+        problem: Exception | None,
+    ) -> None:
+        """Take an answer in at once, if nothing has to be found out before."""
+        if stopped.done():
+            return  # nobody waits for it any more
+        if found is None:
+            stopped.set_result(_Stop(problem=problem))
+            return
+        try:
+            news = self._news(found)
+            if self.shared.producers.ready(news):
+                self._take_all(found, news, frame)
+            else:
+                stopped.set_result(_Stop((frame, found)))
+        except Exception as error:  # noqa: BLE001 -- ``run`` raises it
+            _tell(stopped, error)
+
+    async def _prepared(self, found: Sequence[Fetched]) -> list[News]:
+        """Find out what has to be known; return what was asked for and is still wanted.
+
+        A lane that only now wants its part was not asked for: its part comes again (P1).
+        """
+        news = self._news(found)
+        await self.shared.producers.prepare(news)
+        asked = {lane for lane, _ in news}
+        return [(lane, each) for lane, each in self._news(found) if lane in asked]
+
+    def _take_all(self, found: Sequence[Fetched], news: Sequence[News], frame: Frame) -> None:
+        """Take in what was fetched, send it on, and begin the next Fetch.
+
+        What is large is sent after that, so that the source's broker works meanwhile.
+        """
+        now = time.monotonic()
+        self.shared.pace.spend(sum(len(each.records) for each in found), now)
+        size, queued, outside = 0, [], []
+        for lane, each in news:
+            taken, is_outside = self._taking.take(lane, each, frame)
+            size += taken
+            if each.records:
+                queued.append(lane)
+                self.wishes.served(lane)
+            if is_outside and lane in self.wishes.lanes:
+                outside.append(lane)
+        self._frame = None
+        try:
+            if size >= _SMALL_FETCH and not outside:
+                under_way = self._follow()
+                self.shared.sender.offer_all(queued)
+            else:
+                self.shared.sender.offer_all(queued)
+                under_way = not outside and (self._rests(size, now) or self._follow())
+        finally:
+            frame.release()
+        if not under_way:
+            self._stopped.set_result(_Stop(outside=outside))
+
+    def _rests(self, size: int, now: float) -> bool:
+        """Say whether the next Fetch is to begin a little later, and see to it."""
+        if not size or not self._thrift.rests(now):
+            return False
+        loop = asyncio.get_running_loop()
+        self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
+        return True
+
+    def _rested(self, stopped: asyncio.Future[_Stop]) -> None:
+        if stopped.done():
+            return
+        try:
+            if not self._follow():
+                stopped.set_result(_Stop())
+        except Exception as error:  # noqa: BLE001 -- ``run`` raises it
+            _tell(stopped, error)
+
+    def _follow(self) -> bool:
+        """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
+        self._frame = self.shared.frames.try_take()
+        return self._frame is not None and self._begin(self._frame)
+
+    def _news(self, found: Sequence[Fetched]) -> list[News]:
+        return [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
+
+
+def _tell(stopped: asyncio.Future[_Stop], error: Exception) -> None:
+    """Have ``run`` raise ``error``; the event loop would only log it."""
+    if stopped.done():  # it has other news for ``run`` already
+        raise error
+    stopped.set_exception(error)

@@ -1,0 +1,156 @@
+"""The fetchers of a unit: which lane is read from which source broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.client.fetch_session import FetchOptions, FetchSession
+from replication.copier.fetch.buffer_pool import Frames, frames_for
+from replication.copier.fetch.fetch_request import Wishes
+from replication.copier.fetch.fetch_response import Shared
+from replication.copier.fetch.fetcher import Fetching
+from replication.copier.fetch.throttle import Pace
+from replication.model import NO_LEADER_EPOCH
+
+if TYPE_CHECKING:
+    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.produce.producers import Producers
+    from replication.copier.produce.sender import Appending
+    from replication.copier.recovery_queue import RecoveryQueue
+    from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Clusters
+
+_MOST_FETCHED = 4 << 20  # of one partition in one answer
+
+
+class Place(NamedTuple):
+    """Where a lane is read: priority topics have a connection of their own to each broker."""
+
+    node: int
+    first: bool
+
+    @property
+    def line(self) -> str:
+        """Name of its connection: what is read first must not wait behind a long poll."""
+        return "fetch first" if self.first else "fetch"
+
+
+class _Reader(NamedTuple):
+    fetching: Fetching
+    task: asyncio.Task[None]
+
+
+@dataclass(slots=True)
+class Readers:
+    """Has a fetcher at each place that lanes are read from, and no other one."""
+
+    spec: UnitSpec
+    ends: Clusters
+    sender: Appending
+    producers: Producers
+    recoveries: RecoveryQueue
+    _pace: Pace = field(init=False)
+    _shared: Shared = field(init=False)
+    _wishes: dict[Place, Wishes] = field(default_factory=dict)
+    _readers: dict[Place, _Reader] = field(default_factory=dict)
+    _places: dict[Lane, Place] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ends = self.ends
+        ends.replicas.rack = self.spec.copying.client_rack
+        self._pace = Pace(self.spec.copying.bytes_per_second)
+        self._shared = Shared(
+            ends.source,
+            self._committed,
+            Frames(),
+            self._pace,
+            ends.replicas,
+            self.sender,
+            self.producers,
+            self._on_moved,
+        )
+
+    def read(self, lane: Lane) -> None:
+        """Let the right fetcher have the lane: of its leader, or of a replica near us."""
+        leader = self.ends.source.leader(lane.source)
+        if leader is None:
+            return
+        replica = self.ends.replicas.of(lane.source, time.monotonic())
+        place = Place(leader.node if replica is None else replica, lane.plan.first)
+        former = self._places.get(lane)
+        if former == place:
+            return
+        if former is not None:
+            self._wishes[former].leave(lane)
+        self._places[lane] = place
+        if place not in self._wishes:
+            session = self.ends.sessions.setdefault(place, FetchSession())
+            self._wishes[place] = Wishes(session, self._leader_epoch)
+        self._wishes[place].join(lane)
+        if lane.plan.first and former is None:
+            self._pace.behind.add(lane)  # until its first answer says how far it is
+
+    def leave(self, lane: Lane) -> None:
+        """Read the lane no more."""
+        place = self._places.pop(lane, None)
+        if place is not None:
+            self._wishes[place].leave(lane)
+            self._pace.behind.discard(lane)
+
+    def _leader_epoch(self, lane: Lane) -> int:
+        """Return the one that we know of: a stale leader, or a newer one, then says so."""
+        leader = self.ends.source.leader(lane.source)
+        return NO_LEADER_EPOCH if leader is None else leader.epoch
+
+    def start(self) -> None:
+        """Start the fetchers that lack, end those without lanes, share the memory among them."""
+        for place in [place for place, each in self._wishes.items() if not each.lanes]:
+            del self._wishes[place]
+            if (idle := self._readers.pop(place, None)) is not None:
+                idle.task.cancel()
+        count, most = frames_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
+        self._shared.frames.resize(count, most)
+        for place, wishes in self._wishes.items():
+            if place not in self._readers:
+                fetching = Fetching(*place, wishes, self._shared, FetchOptions())
+                task = asyncio.create_task(fetching.run())
+                task.add_done_callback(self._on_ended)
+                self._readers[place] = _Reader(fetching, task)
+            options = self._options(place, wishes.session, most)
+            self._readers[place].fetching.options = options
+
+    @property
+    def _committed(self) -> bool:
+        """Whether records of transactions that are not committed stay behind."""
+        return self.spec.copying.isolation == "read_committed"
+
+    def _options(self, place: Place, session: FetchSession, most: int) -> FetchOptions:
+        options = FetchOptions(
+            max_bytes=most,
+            partition_bytes=min(_MOST_FETCHED, most),
+            isolation=int(self._committed),
+            session=session,
+            line=place.line,
+        )
+        return self._pace.limited(options)
+
+    def _on_moved(self, lane: Lane) -> None:
+        self.read(lane)
+        asyncio.get_running_loop().call_soon(self.start)
+
+    def _on_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self.recoveries.fail(failure)
+
+    async def stop(self) -> None:
+        """Stop all fetching, and close the connections on which an answer is still awaited."""
+        tasks = [each.task for each in self._readers.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for line in {place.line for place in self._readers}:
+            self.ends.source.drop(line)
+        self._readers.clear()

@@ -1,0 +1,96 @@
+"""How fast a unit fetches: its byte budget, its small answers, and what goes before what. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from replication.client.fetch_session import FetchOptions
+    from replication.copier.partition.partition_copy import Lane
+
+_BURST_S = 0.1  # what an idle time saves up, in seconds of the rate
+_LEAST_FETCH = 64 << 10
+_SHARE_EVERY_S = 1.0
+_SHARE = 1 << 20
+_ANSWER_EVERY_S = 1 / 1000  # more small answers cost more CPU time than the waiting is worth
+_SAVED_S = 0.05  # what a quiet time saves up, in small answers of that rate
+
+
+@dataclass(slots=True)
+class Pace:
+    """Shared by all fetchers of a unit.
+
+    The budget is a bucket that fills with ``rate`` bytes a second; a Fetch may overdraw it, and
+    then all wait until the debt is paid. While a lane of a priority topic is behind, the others
+    get one Fetch of 1 MiB a second from each broker, so that nothing starves.
+    """
+
+    rate: int = 0  # bytes a second; 0: no limit
+    behind: set[Lane] = field(default_factory=set)  # of priority topics, with more to fetch
+    _saved: float = 0.0
+    _at: float = 0.0
+
+    def spend(self, size: int, now: float) -> None:
+        """Note that ``size`` bytes were fetched."""
+        if self.rate:
+            self._fill(now)
+            self._saved -= size
+
+    def pause_s(self, now: float, begun: float, *, first: bool) -> float:
+        """Return how long a fetcher has to wait whose last Fetch was at ``begun``."""
+        debt = 0.0
+        if self.rate:
+            self._fill(now)
+            debt = max(0.0, -self._saved / self.rate)
+        if first or not self.yields():
+            return debt
+        return max(debt, begun + _SHARE_EVERY_S - now)
+
+    def yields(self) -> bool:
+        """Say whether ordinary lanes have to leave the way to a priority lane that can go on."""
+        return bool(self.behind) and any(each.fetches for each in self.behind)
+
+    def heard(self, lane: Lane) -> None:
+        """Note how far a lane has got."""
+        if lane.plan.first and lane.position < lane.source_end:
+            self.behind.add(lane)
+        else:
+            self.behind.discard(lane)
+
+    def limited(self, options: FetchOptions) -> FetchOptions:
+        """Return ``options`` with answers so small that the budget is spent evenly."""
+        if not self.rate:
+            return options
+        most = max(_LEAST_FETCH, int(self.rate * _BURST_S))
+        return replace(
+            options,
+            max_bytes=min(options.max_bytes, most),
+            partition_bytes=min(options.partition_bytes, most),
+        )
+
+    def shared(self, options: FetchOptions, *, first: bool) -> FetchOptions:
+        """Return ``options`` as they are now: an ordinary lane's share is a small one."""
+        if first or not self.yields():
+            return options
+        return replace(options, max_bytes=min(options.max_bytes, _SHARE))
+
+    def _fill(self, now: float) -> None:
+        gained = (now - self._at) * self.rate
+        self._saved = min(self._saved + gained, self.rate * _BURST_S)
+        self._at = now
+
+
+@dataclass(slots=True)
+class Thrift:
+    """Counts the small answers of one fetcher; beyond 1,000 a second each is followed by a rest.
+
+    So a record that comes alone is sent on at once, and what many of them cost is bounded.
+    """
+
+    _paid_until: float = 0.0
+
+    def rests(self, now: float) -> bool:
+        """Note a small answer at ``now``, in seconds; say whether to rest after it."""
+        self._paid_until = max(self._paid_until, now - _SAVED_S) + _ANSWER_EVERY_S
+        return self._paid_until > now

@@ -1,0 +1,115 @@
+"""Who else appends to our target partitions: other flows of ours may, anybody else is named.
+
+An append that lands further on than where our last one ended shows that somebody came between. The
+batches there tell the producer id, and the registry tells whether it is one of Isthmus' (F): so
+merging is no stranger. A partition is looked at now and then, not at every gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.client.fetch_session import FetchOptions
+from replication.client.network import Reading
+from replication.copier.partition.broker_errors import Remedy, Trouble
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import PartitionState
+from replication.records.batch import walk
+from replication.settings.state_policies import STOP, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.client.network import Network
+    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.spec import UnitSpec
+    from replication.provenance.producer_registry import SourceRegistry
+
+_EVERY_S = 1.0
+_AGAIN_S = 30.0  # between two looks at a partition
+_MOST_READ = 256 << 10  # bytes of one look
+
+
+@dataclass(slots=True)
+class AppendGaps:
+    """Where an append landed further on than our last one ended: somebody came between.
+
+    ``expected``: another flow reads the target beside us, so records that are born there are no
+    surprise.
+    """
+
+    expected: bool = False
+    starts: dict[Lane, int] = field(default_factory=dict)  # target offset of the gap
+    _looked: dict[Lane, float] = field(default_factory=dict)
+
+    def note(self, lane: Lane, start: int) -> None:
+        """Have somebody look at target offset ``start``, unless that was done lately."""
+        if self.expected:
+            return
+        looked = self._looked.get(lane)
+        if looked is None or time.monotonic() - looked >= _AGAIN_S:
+            self.starts.setdefault(lane, start)
+
+    def looked_at(self, lane: Lane) -> None:
+        """Note that somebody has looked at the lane's gap."""
+        del self.starts[lane]
+        self._looked[lane] = time.monotonic()
+
+
+@dataclass(slots=True)
+class Strangers:
+    """Looks for foreign records in the gaps between a unit's appends."""
+
+    spec: UnitSpec
+    target: Network
+    registry: SourceRegistry  # of the target
+    gaps: AppendGaps
+    settle: Callable[[Lane], None]  # a lane has trouble
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
+                while self.gaps.starts:
+                    lane, start = next(iter(self.gaps.starts.items()))
+                    await self._look(lane, start)
+                    self.gaps.looked_at(lane)
+
+    async def _look(self, lane: Lane, begin: int) -> None:
+        found = await self._producers(lane, begin)
+        await self.registry.look_up(found)
+        own = lane.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
+        ours = {*self.registry.origins.entries, own}
+        strangers = {who: offset for who, offset in found.items() if who not in ours}
+        if strangers:
+            self._tell(lane, strangers)
+
+    async def _producers(self, lane: Lane, begin: int) -> dict[int, int]:
+        """Return each producer id with records from ``begin`` on, and the offset of its first."""
+        options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
+        answer = await Reading(self.target, lane.target, "strangers").fetch(begin, options)
+        found: dict[int, int] = {}
+        if answer is None:
+            return found
+        for batch in walk(answer.records, lane.target, answer.legacy):
+            if not batch.is_control and batch.last >= begin:
+                found.setdefault(batch.producer_id, batch.base)
+        return found
+
+    def _tell(self, lane: Lane, strangers: dict[int, int]) -> None:
+        who, offset = next(iter(strangers.items()))
+        name = "a producer without a producer id" if who < 0 else f"producer id {who}"
+        reason = f"foreign {name} writes to the target topic: offset {offset}"
+        position = lane.acked.source if lane.acked else None
+        state = PartitionState.TARGET_FOREIGN
+        if choose(state, position, self.spec.policies, lane.plan.decision) == STOP:
+            lane.suffer(Trouble(Remedy.JUDGE, reason, state))
+            self.settle(lane)
+        else:
+            lane.remark = reason
+            lane.touch()

@@ -1,0 +1,192 @@
+"""What a broker's error code asks of a partition. Pure.
+
+The append rules are invariant A and the fine print of a takeover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from replication.client.error_codes import ErrorCode
+from replication.model import OffsetRange, PartitionState
+
+if TYPE_CHECKING:
+    from replication.state import Anchor
+
+
+class Remedy(IntEnum):
+    """What to do, in order of weight."""
+
+    RETRY = 1  # the same bytes with the same sequence, in order
+    SPLIT = 2  # a batch was refused for one of its records: send its halves
+    TAKE_OVER = 3  # fence and count: what happened is not known
+    JUDGE = 4  # the policy says whether it goes on; the other partitions do
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a partition cannot go on as it did."""
+
+    remedy: Remedy
+    reason: str
+    state: PartitionState = PartitionState.WAITING
+    lost: OffsetRange | None = None  # source offsets that are missing if it goes on
+    resume: int | None = None  # source offset at which it could go on
+
+
+_STUCK = {
+    PartitionState.LOST_RANGE,
+    PartitionState.SOURCE_TRUNCATED,
+    PartitionState.TARGET_RESET,
+    PartitionState.TARGET_FOREIGN,
+    PartitionState.REFUSED,
+    PartitionState.POSITION_LOST,
+}
+# Who answers so names the new leader, if it knows it (KIP-951).
+LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+_APPEND_LATER: dict[int, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such topic or partition",
+    ErrorCode.LEADER_NOT_AVAILABLE: "the target partition has no leader",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the target partition's leader changed",
+    ErrorCode.REQUEST_TIMED_OUT: "the request to the target broker timed out",
+    ErrorCode.NETWORK_EXCEPTION: "the connection to the target broke",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "too few in-sync replicas on the target",
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "too few in-sync replicas on the target",
+    ErrorCode.KAFKA_STORAGE_ERROR: "the target broker cannot write to its disk",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: (
+        "the target partition's preferred leader is not available"
+    ),
+}
+_COUNT_AGAIN: dict[int, str] = {
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target rejected the sequence as out of order",
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target already has the batch",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "a newer producer fenced ours",
+    ErrorCode.INVALID_TXN_STATE: "the target has no such open transaction",
+    ErrorCode.UNKNOWN_PRODUCER_ID: "the target no longer knows our producer id",
+    ErrorCode.PRODUCER_FENCED: "a newer producer fenced ours",
+    ErrorCode.TRANSACTION_ABORTABLE: "the target requires the transaction to be aborted",
+}
+_REFUSED: dict[int, str] = {
+    ErrorCode.MESSAGE_TOO_LARGE: "it is larger than the target topic's max.message.bytes",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "it is larger than the target topic's segment.bytes",
+    ErrorCode.INVALID_TIMESTAMP: (
+        "its timestamp is outside the target topic's message.timestamp.before/after.max.ms"
+    ),
+    ErrorCode.POLICY_VIOLATION: "a policy of the target rejects the record",
+    ErrorCode.INVALID_RECORD: (
+        "the target rejects the record as invalid: a compacted topic needs records with a key"
+    ),
+}
+_FORBIDDEN: dict[int, str] = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: (
+        "not authorized to write to the target topic: it needs WRITE"
+    ),
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
+        "not authorized to write to the target cluster: it needs IDEMPOTENT_WRITE"
+    ),
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        "not authorized for the transactional id on the target: it needs WRITE and DESCRIBE"
+    ),
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "the target does not support the compression codec",
+}
+_FETCH_LATER: dict[int, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the source has no such topic or partition",
+    ErrorCode.LEADER_NOT_AVAILABLE: "the source partition has no leader",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "the source partition's leader changed",
+    ErrorCode.REQUEST_TIMED_OUT: "the request to the source broker timed out",
+    ErrorCode.REPLICA_NOT_AVAILABLE: "the source's replica is not available",
+    ErrorCode.KAFKA_STORAGE_ERROR: "the source broker cannot read its disk",
+    ErrorCode.FENCED_LEADER_EPOCH: "the source partition's leader changed",
+    ErrorCode.UNKNOWN_LEADER_EPOCH: "the source partition's leader changed",
+    ErrorCode.OFFSET_NOT_AVAILABLE: "the source's replica lags behind",
+    ErrorCode.UNKNOWN_TOPIC_ID: "the source does not know the topic's id yet",
+    ErrorCode.INCONSISTENT_TOPIC_ID: "the source's topic has another topic id",
+}
+
+
+def append_trouble(code: int, message: str = "") -> Trouble:
+    """Return what an error of a Produce asks for."""
+    if code in _APPEND_LATER:
+        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
+    if code in _COUNT_AGAIN:
+        return Trouble(Remedy.TAKE_OVER, _COUNT_AGAIN[code])
+    detail = f" ({message})" if message else ""
+    if code in _REFUSED:
+        return Trouble(Remedy.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
+    reason = _FORBIDDEN.get(code, f"the target rejects a batch with error {code}")
+    return Trouble(Remedy.JUDGE, reason + detail, PartitionState.REFUSED)
+
+
+def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
+    """Return what to make of a single record that the target refuses."""
+    return Trouble(
+        Remedy.JUDGE,
+        f"the target rejects the record at offset {offset}: {why.reason}",
+        PartitionState.REFUSED,
+        lost=OffsetRange(offset, offset + 1),
+        resume=after,
+    )
+
+
+def join_trouble(code: int) -> Trouble | None:
+    """Return what to make of a partition that may not take part in a transaction.
+
+    None: it may, but another one of the same request may not.
+    """
+    if code in {ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED}:
+        return None
+    if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
+    return append_trouble(code)
+
+
+def fetch_trouble(code: int) -> Trouble:
+    """Return what an error of a Fetch asks for; OFFSET_OUT_OF_RANGE needs the offsets besides."""
+    if code in _FETCH_LATER:
+        return Trouble(Remedy.RETRY, _FETCH_LATER[code])
+    if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        reason = "not authorized to read the source topic"
+        return Trouble(Remedy.JUDGE, reason, PartitionState.REFUSED)
+    return Trouble(Remedy.RETRY, f"the source answers with error {code}")
+
+
+def target_reset(end: int, ours: int) -> Trouble:
+    """Return what to make of a target that ends before what was acked there."""
+    reason = (
+        f"the target ends at {end}, our last record is at {ours - 1}: "
+        "its records were deleted or it was recreated"
+    )
+    return Trouble(Remedy.JUDGE, reason, PartitionState.TARGET_RESET)
+
+
+def out_of_range(position: int, log_start: int, end: int) -> Trouble:
+    """Return what to make of a position that the source's log does not hold."""
+    if position < log_start:
+        reason = f"the source no longer has offsets [{position}, {log_start})"
+        lost = OffsetRange(position, log_start)
+        return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
+    if position <= end:
+        return Trouble(Remedy.RETRY, "the source's log is complete again")
+    reason = f"the source ends at {end}, before our position {position}"
+    lost = OffsetRange(end, position)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+
+
+def diverged(position: int, end: int) -> Trouble:
+    """Return what to make of a source whose log went another way before our position.
+
+    ``end`` is where the log ends that we and the source have in common, as far as it knows.
+    """
+    reason = (
+        f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
+        "them became leader; the target has records that the source no longer has"
+    )
+    lost = OffsetRange(end, position)
+    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+
+
+def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
+    """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
+    return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

@@ -1,0 +1,40 @@
+"""What was copied of one partition, and how late. Pure: times come in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.partition.latency import Delays
+
+if TYPE_CHECKING:
+    from replication.copier.partition.producer_batch import Piece
+    from replication.state import Anchor
+
+
+@dataclass(slots=True, eq=False)
+class CopyCounters:
+    """Counts since the flow's first start; anchors report them."""
+
+    records: int = 0
+    bytes: int = 0
+    lost: int = 0  # source offsets that were passed over by policy
+    delays: Delays = field(default_factory=Delays)
+    last_timestamp: int = 0  # ms, of the latest record that was copied
+    caught_up_ms: int = 0  # when nothing was left to copy, the last time
+
+    def go_on_from(self, anchor: Anchor) -> None:
+        """Count on from what ``anchor`` reports."""
+        self.records, self.bytes, self.lost = anchor.records, anchor.bytes, anchor.lost
+        self.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
+
+    def add(self, piece: Piece) -> None:
+        """Count a batch that is on the target."""
+        self.records += piece.count
+        self.bytes += len(piece.batch)
+        self.last_timestamp = piece.timestamp
+
+    def behind_ms(self, now_ms: int) -> int:
+        """Return the age of the oldest record that waits, where one does."""
+        since = max(self.caught_up_ms, min(self.last_timestamp, now_ms))
+        return max(0, now_ms - since) if since else 0

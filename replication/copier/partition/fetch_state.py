@@ -1,0 +1,103 @@
+"""What of a lane decides whether and where it is fetched; whoever must act hears of each change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch, PartitionState
+
+if TYPE_CHECKING:
+    from replication.copier.partition.broker_errors import Trouble
+
+
+def leader_epoch_at(known: OffsetAndEpoch, offset: int) -> int:
+    """Return the leader epoch of the batch before ``offset``, if that is what is ``known``."""
+    return known.epoch if known.offset == offset else NO_LEADER_EPOCH
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Watched:
+    """Puts itself into ``asks`` and ``news`` when something changes.
+
+    So a round of work costs what has news, however many partitions there are.
+    """
+
+    asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
+    news: set[Any] = field(default_factory=set)  # these may need a new anchor
+    leaves: bool = False  # another plan has no place for it: what is on the wire is its last
+    _position: int = 0
+    _fetched_to: int = 0  # offset
+    _fetched_epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before that
+    _state: PartitionState = PartitionState.WAITING
+    _trouble: Trouble | None = None
+    _retry_at: float | None = None
+
+    def touch(self) -> None:
+        self.asks.add(self)
+        self.news.add(self)
+
+    @property
+    def position(self) -> int:
+        """Next source offset to fetch."""
+        return self._position
+
+    @position.setter
+    def position(self, offset: int) -> None:
+        self._position = offset
+        self.touch()
+
+    @property
+    def last_epoch(self) -> int:
+        """Source leader epoch of what was fetched last; after any jump it is not known."""
+        known = self._fetched_to == self._position
+        return self._fetched_epoch if known else NO_LEADER_EPOCH
+
+    @property
+    def fetched_to(self) -> OffsetAndEpoch:
+        """The end of what was fetched."""
+        return OffsetAndEpoch(self._fetched_to, self._fetched_epoch)
+
+    def go_on_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
+        """Fetch from ``offset`` on; the batch before it is of the source's leader ``epoch``."""
+        self._position = self._fetched_to = offset
+        self._fetched_epoch = epoch
+        self.touch()
+
+    @property
+    def state(self) -> PartitionState:
+        return self._state
+
+    @state.setter
+    def state(self, state: PartitionState) -> None:
+        self._state = state
+        self.touch()
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """What an answer asks for, once no other answer is due."""
+        return self._trouble
+
+    @trouble.setter
+    def trouble(self, trouble: Trouble | None) -> None:
+        self._trouble = trouble
+        self.touch()
+
+    @property
+    def retry_at(self) -> float | None:
+        """When to go on, monotonic; None: not held back."""
+        return self._retry_at
+
+    @retry_at.setter
+    def retry_at(self, moment: float | None) -> None:
+        self._retry_at = moment
+        self.touch()
+
+    @property
+    def fetches(self) -> bool:
+        return (
+            self._state is PartitionState.RUNNING
+            and not self.leaves
+            and self._trouble is None
+            and self._retry_at is None
+        )

@@ -1,0 +1,106 @@
+"""Where a partition's copy stands, and where to resume after a crash. Pure.
+
+The invariants of the append engine that live here:
+
+C  Position after a takeover = anchor + count: *n* records of our producer ids stand in the target
+   between the anchor and our fence marker, so the first *n* deliverable records of the source from
+   the anchor on are there already. Other writers in the same partition do not matter.
+D  An anchor may lag, never lead. So an anchor that a late writer wrote is right, only slower.
+
+Who may append is in the anchor too. Before its first append to a partition an appender writes a
+*claim*: the anchor as it was, with itself added to ``appenders``. All claims of a flow go to one
+log, so of two appenders one sees the other's claim: the later one fences the earlier one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from replication.client.producer_identity import Claimant
+    from replication.records.batch import Batch
+    from replication.state import Anchor
+
+
+class Position(NamedTuple):
+    """Next offset to read at the source, and where counting at the target would begin."""
+
+    source: int
+    target: int
+
+
+def claim(previous: Anchor, me: Claimant) -> Anchor:
+    """Return the claim to write over ``previous``: the same position, and who may append now.
+
+    After a clean end (invariant G) nobody else may; otherwise all that might still are kept.
+    """
+    earlier = () if previous.clean else previous.appenders
+    mine = (me.transactional_id, me.producer_id)
+    return replace(
+        previous,
+        appenders=(*(each for each in earlier if each != mine), mine),  # the last is who claims
+        generation=me.generation,
+        epoch=me.epoch,
+        clean=False,
+    )
+
+
+def outranks(theirs: Anchor, me: Claimant) -> bool:
+    """Say whether the writer of ``theirs`` takes precedence over ``me``.
+
+    A newer driver always does. Under one driver only a later start of the same unit does: its
+    producer id is the same with a higher epoch.
+    """
+    if theirs.generation != me.generation:
+        return theirs.generation > me.generation
+    same_unit = theirs.appenders[-1:] == ((me.transactional_id, me.producer_id),)
+    return same_unit and theirs.epoch > me.epoch
+
+
+def missing_appenders(theirs: Anchor, mine: Anchor) -> tuple[tuple[str, int], ...]:
+    """Return the appenders that only ``theirs`` knows of: they must be fenced too."""
+    return tuple(each for each in theirs.appenders if each not in mine.appenders)
+
+
+class OwnRecords:
+    """Counts, batch by batch, what we appended between the anchor and our fence markers.
+
+    What is part of a transaction is not counted: its anchor is committed with it.
+
+    ``markers`` says for each fenced producer id the epoch that its marker has at least. Feed the
+    target's batches in order, from the anchor's target offset on, until ``complete``.
+    """
+
+    def __init__(
+        self, start: int, producer_ids: Collection[int], markers: Mapping[int, int]
+    ) -> None:
+        self.next_offset = start
+        self.records = 0
+        self.bytes = 0
+        self.keeps = False  # the last batch of ours
+        self.last: bytes | None = None
+        self._own = frozenset(producer_ids)
+        self._waiting = dict(markers)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every marker has been seen: nothing of ours can come after them."""
+        return not self._waiting
+
+    def add(self, batch: Batch) -> None:
+        """Take the next batch; one that ends before the position is left out."""
+        if batch.last < self.next_offset:
+            return
+        self.next_offset = batch.last + 1
+        if batch.is_control:
+            epoch = self._waiting.get(batch.producer_id)
+            if epoch is not None and batch.producer_epoch >= epoch:
+                del self._waiting[batch.producer_id]
+        elif batch.producer_id in self._own and not batch.is_transactional:
+            self.records += batch.count
+            self.bytes += len(batch.view)
+            if self.keeps:
+                self.last = bytes(batch.view)

@@ -1,0 +1,71 @@
+"""As whom a lane appends: one of our producers at a time, the others of its partition rest. No I/O.
+
+A producer for each way that records came by, so that the next flow can tell (P3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.model import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
+from replication.provenance.origins import BORN_HERE
+from replication.records.batch import next_sequence, restamp
+
+if TYPE_CHECKING:
+    from replication.copier.partition.producer_batch import Piece
+    from replication.provenance.origins import Via
+
+
+class _Stamp(NamedTuple):
+    """Where a producer that rests stands in the target partition."""
+
+    producer: ProducerIdAndEpoch
+    sequence: int
+
+
+@dataclass(slots=True, eq=False)
+class Writer:
+    """Numbers what a lane appends (A)."""
+
+    producer: ProducerIdAndEpoch = NO_PRODUCER
+    sequence: int = 0  # of the next record
+    proven: bool = False  # the target has acked an append of this producer epoch
+    via: Via = BORN_HERE  # of what ``producer`` appends
+    _resting: dict[Via, _Stamp] = field(default_factory=dict)
+
+    def begin(self, producer: ProducerIdAndEpoch) -> None:
+        """Append as ``producer`` what was born at the source, and as nobody else."""
+        self.via = BORN_HERE
+        self._resting.clear()
+        self.renew(producer)
+
+    def renew(self, producer: ProducerIdAndEpoch) -> None:
+        """Go on as ``producer``: sequences begin anew with every epoch."""
+        self.producer, self.sequence, self.proven = producer, 0, False
+
+    def producer_for(self, via: Via) -> ProducerIdAndEpoch | None:
+        """Return the producer that appends what came by ``via``; None: there is none yet."""
+        if via == self.via:
+            return self.producer
+        stamp = self._resting.get(via)
+        return None if stamp is None else stamp.producer
+
+    def admit(self, via: Via, producer: ProducerIdAndEpoch) -> None:
+        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
+        if via != self.via:
+            self._resting[via] = _Stamp(producer, 0)
+
+    def stamp(self, piece: Piece, bits: int) -> None:
+        """Make ``piece`` the next append of the one who may append it; unnumbered without an id."""
+        piece.sequence = NO_SEQUENCE if self.producer == NO_PRODUCER else self.sequence
+        restamp(piece.batch, *self.producer, piece.sequence, bits)
+        self.sequence = next_sequence(self.sequence, piece.count)
+        piece.stamped = True
+
+    def switch(self, via: Via) -> None:
+        """Append as the producer for ``via`` from now on; nothing is on the wire."""
+        self._resting[self.via] = _Stamp(self.producer, self.sequence)
+        self.via = via
+        self.producer, self.sequence = self._resting.pop(via)
+        self.proven = False  # it may have rested for so long that the broker has forgotten it

@@ -1,0 +1,70 @@
+"""Prove on a target what appends outside transactions rely on (invariants A and B).
+
+Apache Kafka does both: it takes a plain append by a transactional id's producer, and after the
+marker of a newer epoch it refuses the former one. Not every cluster that speaks its protocol does.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from replication.client.network import Fenced, NotGranted
+from replication.client.state_log import StateLog
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.records.codec import encode, plain_record
+from replication.state import PROBE_TOPIC
+
+if TYPE_CHECKING:
+    from replication.client.network import Network
+    from replication.model import ProducerIdAndEpoch
+
+
+async def prove(target: Network, transactional_id: str) -> str:
+    """Return what the target does not do of what appends rely on; empty: it does all of it.
+
+    The probe topic must be there. Raises NotGranted or ClusterRejected when our user may not do
+    what has to be tried, ClusterUnavailable when there is no answer: neither says anything.
+    """
+    await target.refresh([PROBE_TOPIC])
+    former, present = StateLog(target, PROBE_TOPIC), StateLog(target, PROBE_TOPIC)
+    await present.start_near_end(0)
+    old = await target.init_producer_id(transactional_id)
+    await former.own(old)
+    if refusal := await _append(former):
+        return f"it rejects a produce request outside a transaction ({refusal})"
+    new = await target.init_producer_id(transactional_id)
+    if new[0] != old[0]:
+        return "it assigns two producer ids to one transactional id"
+    await present.own(new)
+    await target.fence(transactional_id, new, [present.partition])
+    if not await _marked(present, new):
+        return "it writes no marker for an aborted transaction"
+    if not isinstance(await _append(former, b"late"), Fenced):
+        return "it accepts produce requests of a fenced producer"
+    if refusal := await _append(present):
+        return f"after a marker it rejects a produce request outside a transaction ({refusal})"
+    return ""
+
+
+async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | None:
+    """Append a record; return the refusal, or nothing."""
+    record = plain_record(int(time.time() * 1000), key, b"")
+    try:
+        await log.append_batch(encode([record]))
+    except NotGranted:
+        raise
+    except ClusterRejected as refusal:
+        return refusal
+    return None
+
+
+async def _marked(log: StateLog, producer: ProducerIdAndEpoch) -> bool:
+    """Wait for the producer's marker. Where there is none, an append shows that all else works."""
+    try:
+        await log.wait_for_markers(dict([producer]))
+    except ClusterUnavailable:
+        if await _append(log):
+            raise
+        return False
+    return True

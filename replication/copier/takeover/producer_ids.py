@@ -1,0 +1,90 @@
+"""Who a unit is for the brokers: one producer for each way that what it appends came by.
+
+A producer's name holds the ids of the clusters, the source's too: an alias may come to name another
+cluster than it did, and what was appended under the former one stays that cluster's (P3).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from replication.client.network import NotGranted
+from replication.client.producer_identity import Claimant
+from replication.copier.takeover.at_least_once import plain_claimant
+from replication.errors import ClusterRejected
+from replication.model import NO_PRODUCER, Mode
+from replication.provenance.origins import BORN_HERE, onward
+from replication.state import ProducerEntry
+
+if TYPE_CHECKING:
+    from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Clusters
+    from replication.provenance.origins import Via
+
+
+async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+    """Get a new epoch of the unit's producer id: whoever had the unit before is older now.
+
+    One that cannot fence where the flow asks for no more, or the target refuses and it may.
+    """
+    if spec.copying.delivery != Mode.AT_LEAST_ONCE:
+        try:
+            return await _named_claimant(spec, ends)
+        except NotGranted as problem:
+            if spec.copying.delivery != "auto":
+                raise ClusterRejected(
+                    f"{spec.flow}: {spec.target_alias} does not grant a producer id ({problem}): "
+                    "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId "
+                    f"isthmus.{spec.flow} (prefixed)"
+                ) from problem
+    return await _plain(spec, ends, BORN_HERE)
+
+
+async def forwarder(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
+    """Get a new epoch of the producer for records that came to the source by ``via``."""
+    if spec.copying.delivery == Mode.AT_LEAST_ONCE:
+        return await _plain(spec, ends, via)
+    name = onward(spec.transactional_id, via, ends.source.cluster_id)
+    return Claimant(name, *await ends.target.init_producer_id(name), spec.generation)
+
+
+async def _named_claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+    name = spec.transactional_id
+    producer_id, epoch = await ends.target.init_producer_id(name)
+    known = ends.takeover.producers.entries.get(producer_id)
+    if known is not None and known.came_by != (ends.source.cluster_id,):
+        name = onward(name, BORN_HERE, ends.source.cluster_id)
+        producer_id, epoch = await ends.target.init_producer_id(name)
+    return Claimant(name, producer_id, epoch, spec.generation)
+
+
+async def _plain(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
+    """Get a producer that cannot fence. Raises ClusterRejected where it needs an id to be told."""
+    plain = ends.takeover.plain
+    me = await plain_claimant(ends.target, plain.get(via, NO_PRODUCER), spec.generation)
+    plain[via] = me.producer
+    if me.producer_id < 0 and spec.origins_matter:
+        raise ClusterRejected(
+            f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
+            "read it could not separate copies from its own records and would copy them back: "
+            f"allow it WRITE on the TransactionalId isthmus.{spec.flow} (prefixed), or "
+            "IDEMPOTENT_WRITE on the cluster"
+        )
+    return me
+
+
+def entry_of(spec: UnitSpec, ends: Clusters, who: Claimant, via: Via = BORN_HERE) -> ProducerEntry:
+    """Return what the registry has to hold before ``who`` appends what came by ``via`` (F)."""
+    source_id = ends.source.cluster_id
+    known = ends.registry.origins.entries.values()
+    return ProducerEntry(
+        who.producer_id,
+        spec.flow,
+        via[0] if via else source_id,
+        who.transactional_id,
+        int(time.time() * 1000),
+        who.generation,
+        (*via, source_id),
+        next(each.alias for each in known if each.came_by == via) if via else spec.source_alias,
+    )

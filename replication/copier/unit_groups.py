@@ -1,0 +1,131 @@
+"""One unit in this process, from the epoch it came with until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from replication.copier.unit import Figures, Unit
+from replication.errors import ReplicationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.copier.spec import UnitSpec
+    from replication.copier.takeover.connections import Clusters, Connect, Pool
+
+
+@dataclass(slots=True)
+class _Group:
+    """The partitions of a unit that are copied in one mode."""
+
+    spec: UnitSpec
+    unit: Unit | None = None  # None: there is no way to its clusters
+    outcome: str = "clean"
+    task: asyncio.Task[None] = field(init=False)
+
+    def begin(self, pool: Pool, connect: Connect) -> None:
+        ends = None
+        try:
+            ends = pool.take(self.spec, connect)
+            self.unit = Unit(self.spec, ends)
+        except ReplicationError as error:
+            self.outcome = str(error)
+        self.task = asyncio.create_task(self._run(pool, ends))
+
+    async def _run(self, pool: Pool, ends: Clusters | None) -> None:
+        """Copy until the term has ended; what the group meets becomes its outcome."""
+        if self.unit is None or ends is None:
+            return
+        well = False
+        try:
+            await self.unit.run()
+            well = True
+        except ReplicationError as error:
+            self.outcome = str(error)
+        finally:
+            pool.give_back(self.spec, ends, well=well)
+
+    async def epoch_over(self) -> None:
+        """Wait until the epoch is over; where the unit ends with it, until it has ended."""
+        if self.unit is None:
+            return
+        over = asyncio.create_task(self.unit.epoch_over())
+        await asyncio.wait({self.task, over}, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        await asyncio.gather(over, return_exceptions=True)
+        if self.unit.term.ended.is_set() or self.task.done():
+            await asyncio.shield(self.task)
+
+
+@dataclass(slots=True)
+class Stay:
+    """A unit's groups: what is appended and what is transactional run side by side.
+
+    Each has its own producer.
+    """
+
+    spec: UnitSpec
+    on_ended: Callable[[Stay], None]
+    _groups: list[_Group] = field(default_factory=list)
+
+    def begin(self, pool: Pool, connect: Connect) -> None:
+        """Take the unit over and copy."""
+        self._groups = [_Group(each) for each in self.spec.groups()]
+        for each in self._groups:
+            each.begin(pool, connect)
+            each.task.add_done_callback(self._on_group_ended)
+
+    async def follow(self, spec: UnitSpec) -> bool:
+        """Begin the epoch of ``spec`` with what is open; False: it needs a new start."""
+        groups = spec.groups()
+        units = [each.unit for each in self._groups if each.unit and not each.task.done()]
+        if not len(units) == len(groups) == len(self._groups):
+            return False
+        pairs = zip(units, groups, strict=True)
+        self.spec = spec
+        return all(await asyncio.gather(*(unit.follow(each) for unit, each in pairs)))
+
+    async def epoch_over(self) -> None:
+        """Wait until the epoch is over."""
+        await asyncio.gather(*(each.epoch_over() for each in self._groups))
+
+    async def end(self) -> None:
+        """End cleanly."""
+        for each in self._groups:
+            if each.unit is not None:
+                each.unit.term.end()
+        await asyncio.gather(*(each.task for each in self._groups), return_exceptions=True)
+
+    def _on_group_ended(self, _: asyncio.Task[None]) -> None:
+        if self.ended:
+            self.on_ended(self)
+
+    @property
+    def ended(self) -> bool:
+        return all(each.task.done() for each in self._groups)
+
+    @property
+    def outcome(self) -> str:
+        """Return "clean", or why groups ended."""
+        bad = dict.fromkeys(each.outcome for each in self._groups if each.outcome != "clean")
+        return "; ".join(bad) if bad else "clean"
+
+    def news(self) -> Figures:
+        """Return what was done since this was last asked."""
+        total = Figures()
+        for each in self._groups:
+            total = total.plus(each.unit.news()) if each.unit is not None else total
+        return total
+
+    @property
+    def not_running(self) -> int:
+        return sum(
+            each.unit.not_running if each.unit else len(each.spec.partitions)
+            for each in self._groups
+        )
+
+    @property
+    def at_least_once(self) -> int:
+        return sum(each.unit.at_least_once for each in self._groups if each.unit)

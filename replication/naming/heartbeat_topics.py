@@ -1,0 +1,32 @@
+"""Which topics of each cluster hold heartbeats that a file's flows copy, on any hop. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from replication.naming.selection import TopicSelector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.settings.sections import Config
+
+
+def heartbeat_names(config: Config) -> Mapping[str, frozenset[str]]:
+    """Return them by cluster. Raises ConfigError for a policy that cannot be asked.
+
+    Whoever writes heartbeats on a source, it may have them: MirrorMaker 2 writes them there too.
+    """
+    copying = [
+        (flow, TopicSelector.for_flow(flow, config.clusters))
+        for flow in config.flows
+        if flow.selection.heartbeats
+    ]
+    found: dict[str, set[str]] = {alias: set() for alias in config.clusters}
+    for flow, selector in copying:
+        found[flow.source].add(selector.policy.heartbeats_topic())
+    for _ in config.clusters:  # a way leads through each of them once
+        for flow, selector in copying:
+            chosen = selector.selected(found[flow.source])
+            found[flow.target].update(map(selector.remote_topic, chosen))
+    return {alias: frozenset(names) for alias, names in found.items()}

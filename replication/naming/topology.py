@@ -1,0 +1,206 @@
+"""What a file's flows make of its clusters: where topics go, where they merge, where they circle.
+
+Pure. ``drawn`` needs the file alone; ``with_topics`` adds what the clusters show, as plans have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.naming.conflicts import Kind, TargetNames, find_conflicts, refusals
+from replication.naming.selection import gap
+from replication.naming.topic_namer import Namer, rule_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from replication.naming.conflicts import Conflict, Named
+    from replication.planning.planner import TargetPlan
+    from replication.planning.source_snapshot import SourceSnapshot
+    from replication.settings.sections import Config, Flow
+
+LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_ANY = "t"  # stands for whatever a pattern matches
+
+
+class TopicName(NamedTuple):
+    """A topic that the source has, or that the file names, and what it is called on the target."""
+
+    topic: str
+    target: str
+    left_out: str = ""  # why it is not copied
+    there: bool | None = None  # on the target; None: nobody has looked
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One flow."""
+
+    flow: str
+    source: str
+    target: str
+    selection: tuple[str, ...]  # patterns
+    names: str  # what a topic t becomes
+    circles: bool  # it is part of a circle in which names are kept
+    topics: tuple[TopicName, ...] = ()
+    gap: str = ""  # what is asked for and the source does not have
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Topics of several sources that become one."""
+
+    target: str  # the cluster
+    topic: str  # there; empty: any that the sources have alike
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A whole file."""
+
+    clusters: Mapping[str, tuple[str, ...]]  # addresses, by name
+    edges: tuple[Edge, ...]
+    circles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
+    merges: tuple[Merge, ...]
+    conflicts: tuple[Conflict, ...] = ()  # names that cannot be used
+    problems: tuple[str, ...] = ()  # clusters that did not answer
+
+
+def drawn(config: Config) -> Topology:
+    """Return the topology as the file alone tells it: names that it writes out, and patterns."""
+    found = tuple(circles([flow for flow in config.flows if not flow.naming.prefixes_all]))
+    round_about = {flow.name for circle in found for flow in circle}
+    namers = {flow.name: Namer.for_flow(flow, config) for flow in config.flows}
+    named = {name: namer.named(_written_out(namer)) for name, namer in namers.items()}
+    conflicts = tuple(_conflicts(config, named))
+    merges = {*_merges(conflicts), *_likely_merges(config, namers)}
+    return Topology(
+        {alias: each.bootstrap_servers for alias, each in config.clusters.items()},
+        tuple(
+            Edge(
+                flow.name,
+                flow.source,
+                flow.target,
+                flow.selection.topics,
+                rule_text(flow),
+                flow.name in round_about,
+                tuple(_offline(named[flow.name], refusals(conflicts, flow.name))),
+            )
+            for flow in config.flows
+        ),
+        tuple((*(flow.source for flow in each), each[0].source) for each in found),
+        tuple(sorted(merges, key=lambda each: (each.target, each.topic))),
+        tuple(each for each in conflicts if each.refused),
+    )
+
+
+def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable[str]) -> Topology:
+    """Return the topology with what the clusters show.
+
+    ``plans`` are those of the targets that answered, ``silent`` tells of the others.
+    """
+    plans = tuple(plans)
+    seen = {source.flow.name: (source, plan) for plan in plans for source in plan.sources}
+    conflicts = [conflict for plan in plans for conflict in plan.conflicts]
+    return replace(
+        offline,
+        edges=tuple(
+            _seen(edge, *seen[edge.flow]) if edge.flow in seen else edge for edge in offline.edges
+        ),
+        merges=tuple(_merges(conflicts)),
+        conflicts=tuple(each for each in conflicts if each.refused),
+        problems=(*silent, *(problem for plan in plans for problem in plan.problems)),
+    )
+
+
+def _written_out(namer: Namer) -> tuple[str, ...]:
+    """Return the selected topics whose names stand in the file."""
+    flow = namer.flow
+    plain = {each for each in flow.selection.topics if set(each) <= LITERAL}
+    mapped = {line.topic for line in flow.naming.mapped if line.source in (None, flow.source)}
+    return namer.selector.selected(plain | mapped)
+
+
+def _offline(named: Iterable[Named], refused: Mapping[str, str]) -> Iterator[TopicName]:
+    for each in named:
+        yield TopicName(each.topic, each.target, refused.get(each.topic, ""))
+
+
+def _conflicts(config: Config, named: Mapping[str, tuple[Named, ...]]) -> Iterator[Conflict]:
+    for target in dict.fromkeys(flow.target for flow in config.flows):
+        names = [each for flow in config.flows_into(target) for each in named[flow.name]]
+        yield from find_conflicts(names, TargetNames())
+
+
+def _merges(conflicts: Iterable[Conflict]) -> Iterator[Merge]:
+    for each in conflicts:
+        if each.kind is Kind.MERGE:
+            sources, _, targets = zip(
+                *(member.flow.partition("->") for member in each.members), strict=True
+            )
+            yield Merge(targets[0], each.target, tuple(dict.fromkeys(sources)))
+
+
+def _likely_merges(config: Config, namers: Mapping[str, Namer]) -> Iterator[Merge]:
+    """Find flows into one target that give topics one name if their sources have them alike."""
+    for target in dict.fromkeys(flow.target for flow in config.flows):
+        alike: dict[str, list[Flow]] = {}
+        for flow in config.flows_into(target):
+            name = namers[flow.name].selector.remote_topic(_ANY)
+            group = alike.setdefault(name, [])
+            if not group or any(may_share(flow, other) for other in group):
+                group.append(flow)
+        for group in alike.values():
+            plain = all(set(topic) <= LITERAL for flow in group for topic in flow.selection.topics)
+            if len(group) > 1 and not plain:
+                yield Merge(target, "", tuple(flow.source for flow in group))
+
+
+def _seen(edge: Edge, source: SourceSnapshot, plan: TargetPlan) -> Edge:
+    there = plan.topics.topics if plan.topics else {}
+    remote = source.selector.remote_topic
+    copied = [
+        TopicName(topic, remote(topic), source.barred.get(topic, ""), remote(topic) in there)
+        for topic in source.selector.selected(source.topics)
+    ]
+    passed = source.selector.passed_over(source.topics)
+    left_out = [TopicName(each.name, "", each.reason) for each in passed]
+    return replace(
+        edge,
+        topics=(*copied, *left_out),
+        gap=gap(source.selector, source.topics),
+    )
+
+
+def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Yield each circle once: it begins at its flow with the smallest name.
+
+    A circle comes to each of its clusters once; longer ways round are made of these.
+    """
+    for first in sorted(flows, key=lambda flow: flow.name):
+        yield from _walk((first,), flows)
+
+
+def _walk(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    if path[-1].target == path[0].source:
+        if path[0].name == min(flow.name for flow in path):
+            yield path
+        return
+    been = {each.source for each in path[1:]}
+    for flow in flows:
+        if (
+            flow.source == path[-1].target
+            and flow.target not in been
+            and all(may_share(flow, each) for each in path)
+        ):
+            yield from _walk((*path, flow), flows)
+
+
+def may_share(one: Flow, other: Flow) -> bool:
+    """Say whether two flows may copy a topic of the same name; patterns are taken to overlap."""
+    topics = (set(one.selection.topics), set(other.selection.topics))
+    if all(set(topic) <= LITERAL for each in topics for topic in each):
+        return bool(topics[0] & topics[1])
+    return all(topics)

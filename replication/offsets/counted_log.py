@@ -1,0 +1,137 @@
+"""One log, read for counting: which of its offsets hold records that take part in the copy."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from replication.client.error_codes import ErrorCode
+from replication.client.fetch_session import FetchOptions
+from replication.client.network import Reading
+from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
+from replication.records.batch import AbortedFilter, Batch, walk
+from replication.records.codec import decode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from replication.client.fetch_values import Fetched
+    from replication.client.network import Network
+    from replication.model import TopicPartition
+
+_LINE = "offsets"  # of the connections to a broker: nobody else waits on it
+_TRIES = 20
+_PAUSE_S = 0.1
+_FIRST, _THEN = 256 << 10, 4 << 20  # bytes of a fetch: most questions are answered by the first
+
+
+@dataclass(slots=True)
+class CountedLog:
+    """Reads a partition's batch headers; decodes only batches with holes in them.
+
+    ``counts`` says whether a batch's records take part; ``left_out`` are ranges of offsets that
+    never did. ``end`` is where the last reading ended.
+    """
+
+    network: Network
+    partition: TopicPartition
+    counts: Callable[[Batch], bool]
+    committed: bool = True  # skip aborted transactions, and read no further than is decided
+    left_out: Sequence[OffsetRange] = ()
+    end: int = 0
+    _reading: Reading = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reading = Reading(self.network, self.partition, _LINE)
+
+    async def start(self) -> int:
+        """Return the first offset that is left."""
+        return await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
+
+    async def spans(
+        self, begin: int, until: int | None = None
+    ) -> AsyncGenerator[Sequence[int], None]:
+        """Yield, batch by batch, the offsets in [begin, until) that take part.
+
+        Without ``until`` up to where the log ends when the reading begins.
+        """
+        async with aclosing(self._batches(begin, until)) as batches:
+            async for batch, first, after in batches:
+                if offsets := self._offsets(batch, first, after):
+                    yield offsets
+
+    async def records(self, begin: int, until: int) -> AsyncGenerator[tuple[int, int], None]:
+        """Yield offset and fingerprint of the records in [begin, until) that take part.
+
+        The fingerprint is of timestamp, key, value and headers, for this process alone.
+        """
+        async with aclosing(self._batches(begin, until)) as batches:
+            async for batch, first, after in batches:
+                wanted = set(self._offsets(batch, first, after))
+                for each in decode(batch, self.partition):
+                    if each.offset in wanted:
+                        yield each.offset, hash((each.timestamp, each.rest))
+
+    async def _batches(
+        self, begin: int, until: int | None
+    ) -> AsyncGenerator[tuple[Batch, int, int], None]:
+        """Yield the batches that take part, and which offsets of each are asked for."""
+        at = self.end = begin
+        options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
+        while until is None or at < until:
+            found = await self._fetch(at, options)
+            end = found.stable if self.committed else found.high_watermark
+            until = end if until is None else until
+            before, keeps = at, AbortedFilter(found.aborted)
+            for batch in walk(found.records, self.partition, found.legacy):
+                kept = keeps.keeps(batch) and batch.count and self.counts(batch)
+                if batch.last < at:
+                    continue
+                first, at = max(batch.base, at), batch.last + 1
+                self.end = min(at, until)
+                if kept and batch.base < until:
+                    yield batch, first, min(at, until)
+            if at == before:  # nothing is there any more, or not yet
+                self.end = max(self.end, min(end, until))
+                return
+            options = replace(options, partition_bytes=_THEN)
+
+    def _offsets(self, batch: Batch, first: int, after: int) -> Sequence[int]:
+        holes = [
+            each for each in self.left_out if each.start <= batch.last and batch.base < each.end
+        ]
+        if batch.count == batch.last - batch.base + 1 and not holes:
+            return range(first, after)
+        there = (each.offset for each in decode(batch, self.partition))
+        return [
+            offset
+            for offset in there
+            if first <= offset < after and not any(a <= offset < b for a, b in holes)
+        ]
+
+    async def _fetch(self, at: int, options: FetchOptions) -> Fetched:
+        """Fetch once, also while leaders move. What retention takes meanwhile is passed over."""
+        where, said = self.partition, "it has no leader"
+        for _ in range(_TRIES):
+            found = await self._reading.fetch(at, options)
+            if found is not None:
+                if found.error == ErrorCode.NONE:
+                    return found
+                said = f"error {found.error}"
+                if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    start = await self.start()
+                    if start <= at:
+                        break  # it ends before: a log that was emptied holds nothing there
+                    at = start
+                    continue
+            await asyncio.sleep(_PAUSE_S)
+            await self.network.refresh([where.topic])
+        if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            end = await self.network.offset_at(where, LATEST_TIMESTAMP)
+            return found._replace(
+                error=ErrorCode.NONE, high_watermark=end, stable=end, records=memoryview(b"")
+            )
+        raise ClusterUnavailable(f"reading {where}: {said}")

@@ -1,0 +1,142 @@
+"""What a round of group sync asks for, finds, and does. Pure, but for the ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from replication.offsets.consumer_groups import CommitGroup, Committed, GroupAction, LeaveGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from replication.model import TopicPartition
+    from replication.naming.selection import Judgement
+    from replication.offsets.consumer_groups import Group, Positions
+    from replication.offsets.flow_offsets import Answers, Known
+    from replication.offsets.offset_map import Answer
+
+
+class OffsetsOf(Protocol):
+    """A flow's offsets; see adapters.offset_reader."""
+
+    known: Known
+    trouble: dict[TopicPartition, str]
+
+    def look(self) -> Known: ...
+
+    def translate(
+        self,
+        wanted: Mapping[TopicPartition, Collection[int]],
+        *,
+        back: bool = False,
+        ahead: bool = True,
+    ) -> Answers: ...
+
+
+class GroupsOf(Protocol):
+    """The groups of one cluster; see adapters.wire.groups. ``away``: brokers that are silent."""
+
+    @property
+    def away(self) -> Mapping[int, str]: ...
+
+    def listed(self) -> Mapping[str, Group]: ...
+
+    def positions(self, groups: Iterable[Group]) -> Mapping[str, Positions]: ...
+
+    def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]: ...
+
+
+class Moved(NamedTuple):
+    """A group's position in one source partition, and its place on the target; None: not yet."""
+
+    group: str
+    source: TopicPartition
+    position: Committed
+    target: TopicPartition
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round found, and what is to be done about it."""
+
+    moved: tuple[Moved, ...] = ()
+    actions: tuple[GroupAction, ...] = ()
+    silent: str = ""  # a broker that did not answer: its groups or partitions are not in here
+    excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
+
+    @property
+    def commits(self) -> tuple[CommitGroup, ...]:
+        return tuple(each for each in self.actions if isinstance(each, CommitGroup))
+
+    @property
+    def waiting(self) -> int:
+        """How many positions are not copied yet."""
+        return sum(each.answer.offset is None for each in self.moved)
+
+
+def by_group(
+    moved: Iterable[Moved],
+) -> dict[str, dict[TopicPartition, Committed | None]]:
+    """Return the target's positions of each group; None where it is not copied yet."""
+    found: dict[str, dict[TopicPartition, Committed | None]] = {}
+    for each in moved:
+        offset = each.answer.offset
+        there = None if offset is None else Committed(offset, each.position.metadata)
+        found.setdefault(each.group, {})[each.target] = there
+    return found
+
+
+def told(found: Round, refused: Mapping[str, str], groups: int) -> str:
+    """Return a round in one line; ``groups`` belong to the flow."""
+    left = [each for each in found.actions if isinstance(each, LeaveGroup)]
+    parts = [f"{groups} groups, {len(found.commits) - len(refused)} updated"]
+    if left:
+        parts.append(f"{len(left)} unchanged, {left[0].group} because {left[0].reason}")
+    if found.excluded:
+        first = found.excluded[0]
+        parts.append(f"{len(found.excluded)} excluded, {first.name}: {first.reason}")
+    if found.waiting:
+        parts.append(f"{found.waiting} offsets not copied yet")
+    if refused:
+        group, why = next(iter(refused.items()))
+        parts.append(f"{len(refused)} rejected, {group} because {why}")
+    return "; ".join(parts)
+
+
+ALL_EVERY_S = 60.0  # somebody may have changed a group on the target, and its end may have moved
+
+
+@dataclass(slots=True)
+class Settled:
+    """Remembers where groups stood at the source when nothing was left to do for them."""
+
+    _at: dict[str, Positions] = field(default_factory=dict)
+    _all_at: float = -ALL_EVERY_S
+
+    def unsettled(self, positions: Mapping[str, Positions], now: float) -> Mapping[str, Positions]:
+        """Return the groups that have moved since, now and then all of them."""
+        if now - self._all_at >= ALL_EVERY_S:
+            self._all_at = now
+            self._at.clear()
+            return positions
+        return {name: where for name, where in positions.items() if self._at.get(name) != where}
+
+    def note(
+        self, positions: Mapping[str, Positions], found: Round, refused: Mapping[str, str]
+    ) -> None:
+        """Take in what was done for the groups that were looked at.
+
+        Who waits, was left as it is or was refused is looked at again, and everybody is when a
+        broker was silent.
+        """
+        if found.silent:
+            return
+        again = {each.group for each in found.moved if each.answer.offset is None}
+        again |= {each.group for each in found.actions if isinstance(each, LeaveGroup)}
+        self._at.update(
+            (name, where)
+            for name, where in positions.items()
+            if name not in again and name not in refused
+        )

@@ -1,0 +1,245 @@
+"""Translate offsets of one partition, both ways, by reading no more than batch headers.
+
+A mark says how many records were copied before it. So an offset's *rank* among the copied records
+is counted in the one log, from the mark before it, and the record of that rank is sought in the
+other log from the same mark on. Where a log has only copied records between two marks nothing is
+read: rank and offset go in step. Where retention took the mark's place, what is left is counted
+from the next mark back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.model import Mode
+from replication.offsets.offset_map import NOT_YET, Answer, stretch_of, stretches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from replication.offsets.counted_log import CountedLog
+    from replication.offsets.offset_map import Mark, Stretch
+
+_MOST_DECODED = 200_000  # offsets
+HERE, THERE = 0, 1  # the log to translate from, and the other one
+
+
+class Count(NamedTuple):
+    """What was asked for, and how many records were met on the way."""
+
+    found: dict[int, int]
+    total: int
+
+
+async def count_to(
+    log: CountedLog, begin: int, places: Iterable[int], until: int, most: int | None = None
+) -> Count:
+    """Return how many records stand in [begin, place) for each place, reading up to ``until``.
+
+    Stops when there are more than ``most``: the places behind are left out.
+    """
+    found, total, rest = {}, 0, deque(sorted(places))
+    async with aclosing(log.spans(begin, until)) as spans:
+        async for span in spans:
+            while rest and rest[0] <= span[-1]:
+                found[rest[0]] = total + bisect_left(span, rest[0])
+                rest.popleft()
+            total += len(span)
+            if most is not None and total > most:
+                return Count(found, total)
+    return Count({**found, **dict.fromkeys(rest, total)}, total)
+
+
+async def seek(
+    log: CountedLog, begin: int, ranks: Iterable[int], until: int | None, *, whole: bool = False
+) -> Count:
+    """Return where the records of these ranks from ``begin`` on stand; ``whole``: read it all."""
+    found, total, rest = {}, 0, deque(sorted(ranks))
+    async with aclosing(log.spans(begin, until)) as spans:
+        async for span in spans:
+            while rest and rest[0] < total + len(span):
+                found[rest[0]] = span[rest[0] - total]
+                rest.popleft()
+            total += len(span)
+            if not rest and not whole:
+                break
+    return Count(found, total)
+
+
+@dataclass(slots=True)
+class Translation:
+    """Both logs of one partition and the marks in them. ``marks`` must not be empty.
+
+    What is deliverable at the source may change from mark to mark: ``source`` gives the log as it
+    was copied up to one. ``ahead``: what was copied since the last mark is counted too; else it
+    is not copied yet.
+    """
+
+    source: Callable[[Mark], CountedLog]
+    target: CountedLog
+    marks: Sequence[Mark]
+    ahead: bool = True
+
+    async def translate(self, offsets: Collection[int], *, back: bool = False) -> dict[int, Answer]:
+        """Return the answer for each of ``offsets``; ``back``: they are the target's."""
+        listed = stretches(self.marks, back=back)
+        asked: list[dict[int, int]] = [{} for _ in listed]  # in each: an offset, and its place
+        for each in offsets:
+            at = stretch_of(listed, each)
+            asked[at][each] = max(each, listed[at].at(listed[at].low)[HERE])
+        answers: dict[int, Answer] = {}
+        for number, stretch in enumerate(listed):
+            places = asked[number]
+            found = await self._within(stretch, sorted(set(places.values()))) if places else {}
+            answers |= {o: found[place] for o, place in places.items() if place in found}
+            for offset in places.keys() - answers.keys():  # nothing is copied between it and high
+                following = listed[number + 1]
+                asked[number + 1][offset] = following.at(following.low)[HERE]
+        start = await (self._newest if back else self.target).start()
+        return {each: _that_is_there(answer, start) for each, answer in answers.items()}
+
+    async def _within(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
+        """Return answers; a place behind the last record of a closed stretch has none in it."""
+        if stretch.high is None:
+            return await (self._open_back if stretch.back else self._open)(stretch.low, places)
+        if stretch.straight:
+            (here, end), (there, _) = stretch.span(HERE), stretch.span(THERE)
+            return {each: Answer(there + each - here) for each in places if each < end}
+        ranks = await self._ranks(stretch, places)
+        if ranks is None:
+            return await self._by_content(stretch, places)
+        inside = {place: r for place, r in ranks.items() if r < stretch.high.records}
+        found = await self._offsets(stretch, set(inside.values()))
+        if found is None:
+            return await self._by_content(stretch, sorted(inside))
+        return {place: Answer(found[rank]) for place, rank in inside.items()}
+
+    async def _ranks(self, stretch: Stretch, places: Sequence[int]) -> dict[int, int] | None:
+        """Return how many records were copied before each place; None: compaction took some."""
+        (begin, end), low = stretch.span(HERE), stretch.low.records
+        if stretch.is_dense(HERE):
+            return {each: low + each - begin for each in places}
+        if not stretch.records:
+            return dict.fromkeys(places, low)
+        log = self._log(stretch, HERE)
+        start = await log.start()
+        if start <= begin and not _compacts(stretch):
+            count = await count_to(log, begin, places, places[-1])
+            return {each: low + rank for each, rank in count.found.items()}
+        count = await count_to(log, max(begin, start), places, end)
+        if start <= begin and count.total == stretch.records:
+            return {each: low + rank for each, rank in count.found.items()}
+        if start <= begin or not _is_counted(stretch):
+            return None
+        left = low + stretch.records - count.total  # rank of the first record that is there
+        return {
+            each: max(low, left + rank - max(0, start - each)) for each, rank in count.found.items()
+        }
+
+    async def _offsets(self, stretch: Stretch, ranks: set[int]) -> dict[int, int] | None:
+        """Return where the records of these ranks stand; None: compaction took some."""
+        (begin, end), low = stretch.span(THERE), stretch.low.records
+        if stretch.is_dense(THERE) or not ranks:
+            return {each: begin + each - low for each in ranks}
+        log = self._log(stretch, THERE)
+        start = await log.start()
+        if start <= begin and not _compacts(stretch):
+            count = await seek(log, begin, {each - low for each in ranks}, end)
+            found = {each + low: offset for each, offset in count.found.items()}
+            return found if found.keys() == ranks else None
+        wanted = {each - low for each in ranks}
+        count = await seek(log, max(begin, start), wanted | {0}, end, whole=True)
+        if start <= begin and count.total == stretch.records:
+            return {each: count.found[each - low] for each in ranks}
+        if start <= begin or not _is_counted(stretch):
+            return None
+        gone = (stretch.records or 0) - count.total
+        first = count.found.get(0, end)
+        shifted = {max(0, each - low - gone) for each in ranks}
+        again = await seek(log, max(begin, start), shifted, end)
+        return {each: again.found.get(max(0, each - low - gone), first) for each in ranks}
+
+    async def _by_content(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
+        """Seek the first record at or behind each place that both logs still hold.
+
+        For where compaction took what is to be counted. Whatever is passed over is gone from one
+        of the logs, because a later record of its key is there. Among equal records the first that
+        can be the one is taken. A stretch that is too long to be decoded has no exact answers.
+        """
+        (begin, end), (there, end_there) = stretch.span(HERE), stretch.span(THERE)
+        if max(end - begin, end_there - there) > _MOST_DECODED:
+            return {each: Answer(stretch.lowest(each), exact=False) for each in places}
+        theirs: dict[int, list[int]] = {}
+        async for offset, mark in self._log(stretch, THERE).records(there, end_there):
+            theirs.setdefault(mark, []).append(offset)
+        ours = [each async for each in self._log(stretch, HERE).records(begin, end)]
+        found: dict[int, Answer] = {}
+        for place in places:
+            lowest, at = stretch.lowest(place), bisect_left(ours, (place,))
+            both = (t for _, mark in ours[at:] for t in theirs.get(mark, ()) if t >= lowest)
+            if (first := next(both, None)) is not None:
+                found[place] = Answer(first)
+        return found
+
+    async def _open(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
+        """Answer behind the last mark, for source offsets."""
+        further = [each for each in places if each > low.source]
+        if not further or not self.ahead:
+            if len(further) == len(places):
+                return dict.fromkeys(places, NOT_YET)
+            first = await seek(self.target, low.target, {0}, None)
+            answer = Answer(first.found.get(0, self.target.end))
+            return {each: answer if each <= low.source else NOT_YET for each in places}
+        async with aclosing(self.target.spans(low.target)) as reading:
+            spans = [each async for each in reading]
+        ours = [offset for span in spans for offset in span]
+        end = self.target.end
+        count = await count_to(self._newest, low.source, places, places[-1], len(ours))
+        where = [*ours, end]
+        return {
+            each: Answer(where[rank] if rank is not None and rank <= len(ours) else None)
+            for each in places
+            for rank in (count.found.get(each),)
+        }
+
+    async def _open_back(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
+        """Answer behind the last mark, for target offsets."""
+        count = await count_to(self.target, low.target, places, places[-1])
+        source = self._newest
+        found = await seek(source, low.source, set(count.found.values()), None)
+        end = source.end
+        return {
+            each: Answer(found.found.get(rank, end if rank == found.total else None))
+            for each, rank in count.found.items()
+        }
+
+    def _log(self, stretch: Stretch, side: int) -> CountedLog:
+        if (side == HERE) == stretch.back:
+            return self.target
+        return self.source(stretch.high or stretch.low)
+
+    @property
+    def _newest(self) -> CountedLog:
+        """The source as it is copied now."""
+        return self.source(self.marks[-1])
+
+
+def _compacts(stretch: Stretch) -> bool:
+    """Say whether compaction may have taken what is to be counted."""
+    return (stretch.high or stretch.low).mode == Mode.TRANSACTIONAL
+
+
+def _is_counted(stretch: Stretch) -> bool:
+    """Say whether the records between the marks are as many as the marks say, from either end."""
+    return (stretch.high or stretch.low).mode == Mode.APPEND
+
+
+def _that_is_there(answer: Answer, start: int) -> Answer:
+    """Move what retention took to the first record that is left."""
+    if answer.offset is None or answer.offset >= start:
+        return answer
+    return answer._replace(offset=start)

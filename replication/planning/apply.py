@@ -1,0 +1,180 @@
+"""Carry a plan out, an outcome an action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, assert_never
+
+from replication.errors import ClusterRejected
+from replication.planning.acl_sync import AclAction, Grant, Revoke, Skip
+from replication.planning.topics import (
+    AlterConfigs,
+    CreateTopic,
+    GrowTopic,
+    Keep,
+    Refuse,
+    TopicAction,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.client.acl_values import Acl
+    from replication.state import Applied
+
+Doable = CreateTopic | GrowTopic | AlterConfigs | Grant | Revoke
+Action = TopicAction | AclAction
+
+
+class Writer(Protocol):
+    """The part of ``ports.Cluster`` that changes things."""
+
+    def create_topic(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None: ...
+
+    def would_create(
+        self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
+    ) -> None: ...
+
+    def grow_topic(self, name: str, total: int) -> None: ...
+
+    def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None: ...
+
+    def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
+
+    def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an action; ``problem`` is None when all of it was done."""
+
+    action: Action
+    problem: str | None
+    refused: Mapping[str, str] = field(default_factory=dict)  # what of it was not done, and why
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is not as wanted now; leaving a difference alone is no failure."""
+        return self.problem is not None and not isinstance(self.action, Keep | Skip)
+
+
+def is_change(action: Action) -> bool:
+    """Say whether the target is not yet as wanted: to be changed, or to be changed by a person."""
+    return not isinstance(action, Keep | Skip)
+
+
+def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
+    """Apply every action; a rejected one does not hold up the others.
+
+    Raises ClusterUnavailable at once: the rest of the plan would fail the same way.
+    """
+    for action in plan:
+        yield _apply(action, target)
+
+
+def _apply(action: Action, target: Writer) -> Outcome:
+    """Apply one action."""
+    if isinstance(action, Keep | Refuse | Skip):
+        return Outcome(action, action.reason)
+    try:
+        refused = _do(action, target)
+    except ClusterRejected as error:
+        return Outcome(action, str(error))
+    return Outcome(action, _listed(refused) if refused else None, refused)
+
+
+def _do(action: Doable, target: Writer) -> Mapping[str, str]:
+    """Do it; return which parts of it were refused, and why. Raises ClusterRejected for all."""
+    match action:
+        case CreateTopic():
+            return _create(action, target)
+        case GrowTopic(topic, total):
+            target.grow_topic(topic, total)
+        case AlterConfigs():
+            return _alter(action, target)
+        case Grant(acls=acls):
+            return _named(target.create_acls(acls))
+        case Revoke(acls=acls):
+            return _named(target.delete_acls(acls))
+        case _:
+            assert_never(action)
+    return {}
+
+
+def _create(action: CreateTopic, target: Writer) -> Mapping[str, str]:
+    """Create a topic, without the configs that the cluster refuses if it refuses some."""
+    try:
+        target.create_topic(*_arguments(action, action.configs))
+    except ClusterRejected:
+        refused = {
+            config: why
+            for config, value in action.configs.items()
+            if (why := _refusal(action, {config: value}, target))
+        }
+        kept = {each: value for each, value in action.configs.items() if each not in refused}
+        if not refused or _refusal(action, kept, target):
+            raise
+        target.create_topic(*_arguments(action, kept))
+        return refused
+    return {}
+
+
+def _arguments(
+    action: CreateTopic, configs: Mapping[str, str]
+) -> tuple[str, int, int, Mapping[str, str]]:
+    return action.topic, action.partitions, action.replication_factor, configs
+
+
+def _refusal(action: CreateTopic, configs: Mapping[str, str], target: Writer) -> str:
+    try:
+        target.would_create(*_arguments(action, configs))
+    except ClusterRejected as error:
+        return str(error)
+    return ""
+
+
+def _alter(action: AlterConfigs, target: Writer) -> Mapping[str, str]:
+    """Alter all at once; one by one if that is refused, so that one config holds up no other."""
+    wanted = {each.config: each.value for each in action.changes}
+    try:
+        target.alter_configs(action.topic, wanted)
+    except ClusterRejected as error:
+        if len(wanted) == 1:
+            return dict.fromkeys(wanted, str(error))
+    else:
+        return {}
+    refused = {}
+    for config, value in wanted.items():
+        try:
+            target.alter_configs(action.topic, {config: value})
+        except ClusterRejected as error:
+            refused[config] = str(error)
+    return refused
+
+
+def _named(refused: Mapping[Acl, str]) -> Mapping[str, str]:
+    return {str(acl): why for acl, why in refused.items()}
+
+
+def _listed(refused: Mapping[str, str]) -> str:
+    return "; ".join(f"{config}: {why}" for config, why in refused.items())
+
+
+def applied(outcome: Outcome, before: Applied) -> Applied | None:
+    """Return what to remember of a topic after an outcome; None: nothing new. Pure.
+
+    ``before`` is what was remembered, with the flow and topic that the outcome is about.
+    """
+    match outcome.action:
+        case CreateTopic(configs=wanted) if not outcome.failed or outcome.refused:
+            asked: Mapping[str, str | None] = wanted
+        case AlterConfigs(values=wanted) if not outcome.failed or outcome.refused:
+            asked = {each.config: each.value for each in outcome.action.changes}
+        case _:
+            return None
+    refused = {each: why for each, why in before.refused.items() if each not in asked}
+    refused |= {each: (asked[each] or "", why) for each, why in outcome.refused.items()}
+    done = {each: value for each, value in wanted.items() if each not in refused}
+    return replace(before, configs=done, refused=refused)

@@ -1,0 +1,106 @@
+"""Carry a plan out and remember what was done: for the next plan, and for who asks."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from replication.errors import ReplicationError
+from replication.planning.acl_sync import Grant, Revoke, remembered_rights
+from replication.planning.apply import applied, carry_out, is_change
+from replication.planning.topics import AlterConfigs, CreateTopic
+from replication.state import Applied, OwnRights, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.planning.apply import Outcome
+    from replication.planning.planner import Planner, TargetPlan
+    from replication.settings.sections import Flow
+    from replication.state import Stored
+
+
+def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
+    """Carry a plan out, and remember what was done. Yields each outcome as it comes.
+
+    Raises ClusterUnavailable when the target falls silent: what was done until then is known.
+    """
+    if not plan.actions:
+        return
+    memory = _Memory(plan, planner, by)
+    try:
+        for outcome in carry_out(plan.actions, planner.clients.target(plan.sources[0].flow)):
+            memory.note(outcome)
+            yield outcome
+    except BaseException:
+        with contextlib.suppress(ReplicationError):  # the first reason counts
+            memory.write()
+        raise
+    memory.write()
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of a plan."""
+
+    outcomes: tuple[Outcome, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """The round in one line."""
+        changed = sum(is_change(each.action) and not each.failed for each in self.outcomes)
+        failed = [each.problem for each in self.outcomes if each.failed]
+        parts = [f"{changed} changed" if changed else "nothing to change"]
+        parts += [f"{len(failed)} rejected ({failed[0]})"] if failed else []
+        return "; ".join((*parts, *self.problems))
+
+
+def carry(planner: Planner, flow: Flow, by: str) -> Carried:
+    """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
+    plan = planner.plan(flow.target, {flow.name})
+    return Carried(tuple(execute(plan, planner, by)), plan.problems)
+
+
+class _Memory:
+    """What is to be remembered of a plan that is carried out; written once."""
+
+    def __init__(self, plan: TargetPlan, planner: Planner, by: str) -> None:
+        self._plan = plan
+        self._planner = planner
+        self._by = by
+        self._owners = {each.name: each.flows[0] for each in plan.wanted}
+        self._records: dict[str, tuple[Flow, list[Stored]]] = {}  # by source
+
+    def note(self, outcome: Outcome) -> None:
+        """Keep what an outcome leaves to remember."""
+        match outcome.action:
+            case CreateTopic(topic=topic) | AlterConfigs(topic=topic):
+                flow = self._owners[topic]
+                before = self._plan.applied.get(topic, Applied(flow, topic))
+                now = replace(before, at_ms=_now_ms(), by=self._by)
+                self._keep(flow, applied(outcome, now))
+            case Grant(flow=flow) | Revoke(flow=flow) as action:
+                own = OwnRights(flow, *action.resource)
+                known = {each.key(): each for each in self._plan.made}
+                before_it = replace(known.get(own.key(), own), at_ms=_now_ms(), by=self._by)
+                self._keep(flow, remembered_rights(action, outcome.refused, before_it))
+
+    def _keep(self, flow_name: str, record: Stored | None) -> None:
+        flow = self._planner.config.flow(flow_name)
+        if record is not None:
+            self._records.setdefault(flow.source, (flow, []))[1].append(record)
+
+    def write(self) -> None:
+        """Store it all. Raises ClusterUnavailable."""
+        for source, (flow, records) in self._records.items():
+            store = self._planner.clients.store(flow)
+            store.ensure_topics(source)
+            store.write(status_topic(source), *records)
+        self._records = {}
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,218 @@
+"""What would change on a target so that it is as its flows say: asked and planned.
+
+One implementation, three callers: the command line, Dagster's scheduled jobs and the driver's own
+loop. Whoever asks says which parts of the plan it is about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from replication.errors import ReplicationError
+from replication.naming.conflicts import find_conflicts, refusals
+from replication.naming.selection import TopicSelector
+from replication.naming.topic_namer import Namer
+from replication.planning.acl_sync import plan_rights
+from replication.planning.source_snapshot import (
+    SourceSnapshot,
+    read_source,
+    refuse_same_cluster,
+    wanted_topics,
+)
+from replication.planning.target_snapshot import Kept, read_names
+from replication.planning.topics import (
+    MIN_INSYNC,
+    AlterConfigs,
+    Keep,
+    Refuse,
+    TargetTopics,
+    plan_topics,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from replication.client.admin import Clients, Cluster
+    from replication.naming.conflicts import Conflict
+    from replication.planning.apply import Action
+    from replication.planning.topics import TopicAction, WantedTopic
+    from replication.settings.sections import Config, Flow
+    from replication.state import Applied, OwnRights
+
+
+class Part(StrEnum):
+    """A part of a plan."""
+
+    TOPICS = "topics"  # to be made, or to grow
+    CONFIGS = "configs"
+    ACLS = "acls"
+
+
+ALL_PARTS = frozenset(Part)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """What one target needs, and what was seen on the way."""
+
+    target: str
+    sources: tuple[SourceSnapshot, ...] = ()
+    topics: TargetTopics | None = None
+    wanted: tuple[WantedTopic, ...] = ()
+    actions: tuple[Action, ...] = ()
+    problems: tuple[str, ...] = ()  # clusters that could not be asked; the rest is planned
+    conflicts: tuple[Conflict, ...] = ()  # names that meet, and what is not copied for them
+    made: tuple[OwnRights, ...] = ()  # rights that are ours
+
+    @property
+    def applied(self) -> Mapping[str, Applied]:
+        """What was last applied, by topic of the target."""
+        return self.topics.applied if self.topics else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans for the flows of a file, with what it takes to ask their clusters."""
+
+    config: Config
+    clients: Clients
+    parts: AbstractSet[Part] = ALL_PARTS
+    again: bool = False  # try what was refused before, too
+
+    def plan(
+        self,
+        target: str,
+        names: Collection[str] | None = None,
+        only: Collection[str] | None = None,
+    ) -> TargetPlan:
+        """Plan for one target, for what concerns the flows called ``names``.
+
+        Other flows that may share topics with them are asked all the same. ``only``: just
+        these target topics, whose names the caller has judged. A source that does not answer is
+        a problem, the target an error.
+        """
+        flows = [
+            each
+            for each in self.config.flows_into(target)
+            if names is None or any(_may_meet(each, self.config.flow(name)) for name in names)
+        ]
+        sources, problems = self._sources(flows, only)
+        conflicts = self._conflicts(sources) if only is None else ()
+        sources = tuple(
+            replace(each, barred=refusals(conflicts, each.flow.name)) for each in sources
+        )
+        about = tuple(
+            each
+            for each in wanted_topics(sources)
+            if (names is None or set(each.flows) & set(names))
+            and (only is None or each.name in only)
+        )
+        kept = Kept(flows, self.clients)
+        topics = self._target(kept, [each.name for each in about])
+        actions = plan_topics(self._certain(about, problems), topics)
+        found = TargetPlan(
+            target,
+            sources,
+            topics,
+            about,
+            (
+                *(_refused_names(conflicts, names) if Part.TOPICS in self.parts else ()),
+                *(each for each in actions if self._is_asked_for(each)),
+            ),
+            problems,
+            conflicts,
+        )
+        return self._with_rights(found, names, kept)
+
+    def _with_rights(
+        self, plan: TargetPlan, names: Collection[str] | None, kept: Kept
+    ) -> TargetPlan:
+        if Part.ACLS not in self.parts:
+            return plan
+
+        def is_asked(flow: str) -> bool:
+            return names is None or flow in names
+
+        # All of them have a say: what one flow has lost another one may still want.
+        first = sorted(plan.sources, key=lambda each: not is_asked(each.flow.name))
+        rights, made = plan_rights(first, self.clients, kept, complete=not plan.problems)
+        rights = tuple(each for each in rights if not each.flow or is_asked(each.flow))
+        return replace(plan, actions=(*plan.actions, *rights), made=made)
+
+    def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
+        """Return what there is to say about the names that the flows give on the target."""
+        named = [
+            name
+            for each in sources
+            for name in Namer.for_flow(each.flow, self.config).named(each.chosen)
+        ]
+        if not named:
+            return ()
+        flow = sources[0].flow
+        target, store = self.clients.target(flow), self.clients.store(flow)
+        about = {each.target for each in named}
+        return find_conflicts(named, read_names(about, target.topics(), target, store))
+
+    def _certain(
+        self, wanted: Iterable[WantedTopic], problems: Collection[str]
+    ) -> Iterator[WantedTopic]:
+        """Leave configs alone that a source which did not answer has a say in."""
+        for each in wanted:
+            flows = map(self.config.flow, each.flows)
+            shared = bool(problems) and any(not flow.naming.prefixes_all for flow in flows)
+            yield replace(each, wish=None) if shared else each
+
+    def _sources(
+        self, flows: Iterable[Flow], only: Collection[str] | None
+    ) -> tuple[tuple[SourceSnapshot, ...], tuple[str, ...]]:
+        found, problems = [], []
+        for flow in flows:
+            selector = TopicSelector.for_flow(flow, self.config.clusters)
+            try:
+                source = self.clients.source(flow)
+                refuse_same_cluster(flow, source, self.clients.target(flow))
+                found.append(read_source(flow, selector, source, only))
+            except ReplicationError as error:
+                problems.append(f"{flow.name}: {error}")
+        return tuple(found), tuple(problems)
+
+    def _target(self, kept: Kept, names: Sequence[str]) -> TargetTopics:
+        flow = kept.flows[0]
+        found = read_target(self.clients.target(flow), flow.target, names)
+        if Part.CONFIGS not in self.parts:
+            return found
+        return replace(found, applied=kept.applied(), again=self.again)
+
+    def _is_asked_for(self, action: TopicAction) -> bool:
+        if isinstance(action, Keep):
+            return not self.parts.isdisjoint({Part.TOPICS, Part.CONFIGS})
+        return (Part.CONFIGS if isinstance(action, AlterConfigs) else Part.TOPICS) in self.parts
+
+
+def _refused_names(
+    conflicts: Iterable[Conflict], names: Collection[str] | None
+) -> Iterator[Refuse]:
+    """Yield a refusal for each target topic that flows of ``names`` must not write to."""
+    for each in conflicts:
+        if any(names is None or member.flow in names for member in each.refused):
+            yield Refuse(each.target, each.reason)
+
+
+def _may_meet(one: Flow, other: Flow) -> bool:
+    """Say whether two flows into a target can share a topic; prefixes keep them apart."""
+    prefixed = one.naming.prefixes_all and other.naming.prefixes_all
+    groups = all(each.acls.enabled and each.acls.groups for each in (one, other))
+    return one.name == other.name or not prefixed or groups
+
+
+def read_target(target: Cluster, name: str, topics: Collection[str]) -> TargetTopics:
+    """Ask a target about some topics. Raises ClusterUnavailable or ClusterRejected."""
+    there = target.topics()
+    settings = target.topic_settings([each for each in topics if each in there])
+    new = not all(each in there for each in topics)
+    default = target.broker_default(MIN_INSYNC) if new else None
+    least = int(default) if default is not None and default.isdigit() else None
+    return TargetTopics(there, target.broker_count(), name, settings, least)

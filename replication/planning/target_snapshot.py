@@ -1,0 +1,114 @@
+"""Read what a target says about the names on it: who feeds which topic, and what holds records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from replication.model import TopicPartition
+from replication.naming.conflicts import TargetNames
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Anchor,
+    Applied,
+    OwnRights,
+    ProducerEntry,
+    anchors_topic,
+    status_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from replication.client.admin import Clients, Cluster, TopicInfo
+    from replication.settings.sections import Flow
+    from replication.state import Stored
+
+
+_BEGIN, _END = anchors_topic("\0").split("\0")
+
+
+class Reads(Protocol):
+    """What is needed of ``ports.Records``."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]: ...
+
+
+class Fed(NamedTuple):
+    """Who feeds which topic: see ``TargetNames``."""
+
+    feeders: Mapping[str, set[tuple[str, str]]]
+    lost: Collection[str]
+
+
+def read_names(
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Reads
+) -> TargetNames:
+    """Return what is to be known of the topics ``about``, of ``ours``, the target's.
+
+    Our own topics are read only if one of ``about`` holds records. Raises ClusterUnavailable.
+    """
+    filled = read_filled(about, ours, target)
+    fed = read_fed(ours, store) if filled else Fed({}, ())
+    return TargetNames(frozenset(ours), filled, *fed)
+
+
+def read_filled(
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster
+) -> frozenset[str]:
+    """Return those of the topics ``about`` that hold records."""
+    there = [name for name in about if name in ours]
+    ends = target.end_offsets(
+        [TopicPartition(name, number) for name in there for number in range(ours[name].partitions)]
+    )
+    return frozenset(partition.topic for partition, end in ends.items() if end)
+
+
+def read_fed(ours: Iterable[str], store: Reads) -> Fed:
+    """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
+    feeders: dict[str, set[tuple[str, str]]] = {}
+    for anchor in _anchors(ours, store):
+        feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
+    known = {flow for each in feeders.values() for flow, _ in each}
+    return Fed(feeders, _copied_before(ours, store) - known)
+
+
+def _anchors(ours: Iterable[str], store: Reads) -> Iterable[Anchor]:
+    """Yield the anchors of every flow into this target, those of other processes too."""
+    for topic in ours:
+        if topic.startswith(_BEGIN) and topic.endswith(_END):
+            yield from (each for each in store.read(topic).values() if isinstance(each, Anchor))
+
+
+def _copied_before(ours: Iterable[str], store: Reads) -> set[str]:
+    registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
+    return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Records in the status topics of flows into one target. Raises ClusterUnavailable."""
+
+    flows: Sequence[Flow]
+    clients: Clients
+
+    def applied(self) -> Mapping[str, Applied]:
+        """Return what was last applied, by topic of the target."""
+        return {each.topic: each for each in self._records if isinstance(each, Applied)}
+
+    def rights(self, flows: Collection[str]) -> tuple[OwnRights, ...]:
+        """Return the rights that we made for the flows with these names."""
+        found = (each for each in self._records if isinstance(each, OwnRights))
+        return tuple(each for each in found if each.flow in flows)
+
+    @cached_property
+    def _records(self) -> Sequence[Applied | OwnRights]:
+        names = {each.name for each in self.flows}
+        stores = {each.source: self.clients.store(each) for each in self.flows}
+        return [
+            record
+            for source, store in stores.items()
+            for record in store.read(status_topic(source)).values()
+            if isinstance(record, Applied | OwnRights) and record.flow in names
+        ]

@@ -1,0 +1,266 @@
+"""Record batches, format 2 (KIP-98), as bytes: walk, check, restamp. Pure and free of copies.
+
+A batch that can pass as it is never gets decoded: its header is read, the few fields that belong
+to the writer are replaced in place, and the checksum is renewed. ``replication.records.codec`` decodes
+the rest. What older brokers left, in formats 0 and 1, is turned into format 2 by whoever walks it.
+
+    offset  size  field                    offset  size  field
+         0     8  base offset                  27     8  base timestamp
+         8     4  length after this field      35     8  max timestamp
+        12     4  partition leader epoch       43     8  producer id
+        16     1  magic                        51     2  producer epoch
+        17     4  CRC-32C of all from 21       53     4  base sequence
+        21     2  attributes                   57     4  record count
+        23     4  last offset delta            61        records, compressed as a whole
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
+
+from crc32c import crc32c
+
+from replication.errors import CorruptBatch
+from replication.model import NO_LEADER_EPOCH, NO_PRODUCER_ID
+from replication.records.compression import CODEC_MASK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE = HEADER.size  # 61
+SMALLEST = 26  # bytes of a message of format 0 with neither key nor value: less is in no format
+MAGIC_AT = 16  # in every format
+NO_TIMESTAMP = -1  # format 0 has none; readers of format 2 understand the number in the same way
+_MAGIC = 2
+_OLD_ATTRIBUTES_AT = 17  # in formats 0 and 1
+_PREFIX = 12  # base offset and length; the length counts from here
+_CRC_START = 21
+_BASE_AND_REST = struct.Struct(">q")
+_BASE_AND_LENGTH = struct.Struct(">qi")
+_LEADER_EPOCH = struct.Struct(">i")
+_LENGTH = struct.Struct(">i")
+_PRODUCER_ID = struct.Struct(">q")
+_PRODUCER_AT = 43
+_CRC = struct.Struct(">I")
+_ATTRIBUTES = struct.Struct(">h")
+_WRITER = struct.Struct(">qhi")  # producer id, epoch, base sequence
+
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+OLD_FORMAT = 1 << 16  # beyond the field's 16 bits: what ``walk`` says of formats 0 and 1
+ABORT, COMMIT = 0, 1  # types of a marker
+SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
+
+
+class Batch(NamedTuple):
+    """One batch, where it lies. ``view`` covers it whole, header included.
+
+    A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them:
+    ``view`` covers what they became in format 2, unpacked, ``attributes`` has their codec.
+    """
+
+    view: memoryview
+    base: int  # offset of its first record, or of the record that once was there
+    last: int  # offset of its last record, even when compaction took that record
+    count: int  # type: ignore[assignment]  # records that are in it, not tuple's method
+    attributes: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+
+    @property
+    def is_control(self) -> bool:
+        """A transaction marker: no data."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def leader_epoch(self) -> int:
+        """Epoch of the leader that took it; -1: not known. Gone once the batch is restamped."""
+        if self.attributes & OLD_FORMAT:
+            return -1
+        return int(_LEADER_EPOCH.unpack_from(self.view, _PREFIX)[0])
+
+    @property
+    def passes_as_bytes(self) -> bool:
+        """Whether a restamp is enough: format 2, no holes, own timestamps, no delete horizon."""
+        return (
+            not self.attributes & (LOG_APPEND_TIME | CONTROL | DELETE_HORIZON | OLD_FORMAT)
+            and self.count == self.last - self.base + 1
+        )
+
+
+class LegacyFormats(Protocol):
+    """Reads messages of formats 0 and 1."""
+
+    def __call__(self, message: memoryview, /) -> memoryview:
+        """Return a message, or the set in it, as a batch of format 2 that is not compressed.
+
+        Offsets, timestamps (or NO_TIMESTAMP), keys and values stay. Raises CorruptBatch, without a
+        place.
+        """
+        ...
+
+
+def refuse_legacy(message: memoryview, /) -> NoReturn:
+    """Raise CorruptBatch: in batches of our own there are no such messages."""
+    raise CorruptBatch(f"message format {message[MAGIC_AT]}, which is not known here")
+
+
+def walk(
+    records: memoryview,
+    where: object = "record batches",
+    legacy: LegacyFormats = refuse_legacy,
+) -> Iterator[Batch]:
+    """Yield the whole batches in ``records``; a cut-off last one is left out, as Kafka sends it.
+
+    ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not
+    of a format that we know with a right checksum: a wrong copy would get a fresh one from us.
+    The checksum does not cover offsets and length: offsets must rise, and the first batch be whole.
+    """
+    position, end, following = 0, len(records), 0
+    while position < end:
+        whole = end - position >= _PREFIX
+        base, length = (
+            _BASE_AND_LENGTH.unpack_from(records, position) if whole else (following, end)
+        )
+        stop = position + _PREFIX + length
+        if stop > end and length >= 0:
+            if position:
+                return
+            raise CorruptBatch(
+                f"reading {where} at offset {base}: a batch of {length} bytes, only "
+                f"{end} are available"
+            )
+        view = records[position:stop]
+        if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
+            batch = _read_old(view, base, where, legacy)
+        else:
+            batch = _read(view, base, length, where)
+        if batch.base < following:
+            raise CorruptBatch(
+                f"reading {where} at offset {batch.base}: it follows {following - 1}"
+            )
+        yield batch
+        position, following = stop, batch.last + 1
+
+
+def producer_ids(records: memoryview) -> set[int]:
+    """Return the producer ids of the batches in ``records``: a look at headers, no check."""
+    found: set[int] = set()
+    position, end = 0, len(records)
+    while position + SMALLEST <= end:
+        if records[position + MAGIC_AT] < _MAGIC:
+            found.add(NO_PRODUCER_ID)
+        elif position + HEADER_SIZE <= end:
+            found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
+        length = _LENGTH.unpack_from(records, position + 8)[0]
+        if length < SMALLEST - _PREFIX:
+            break  # damaged: whoever walks the batches says so
+        position += _PREFIX + length
+    return found
+
+
+def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
+    if length < HEADER_SIZE - _PREFIX:
+        raise CorruptBatch(f"reading {where} at offset {base}: a batch of {length} bytes")
+    (_, _, _, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, *writer) = (
+        HEADER.unpack_from(view)
+    )
+    if magic != _MAGIC:
+        raise CorruptBatch(
+            f"reading {where} at offset {base}: message format {magic}, which is not supported"
+        )
+    if crc32c(view[_CRC_START:]) != crc:
+        raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not match")
+    producer_id, producer_epoch, sequence, count = writer
+    if last_delta < 0 or not 0 <= count <= last_delta + 1:
+        raise CorruptBatch(
+            f"reading {where} at offset {base}: {count} records, last offset delta {last_delta}"
+        )
+    return Batch(
+        view,
+        base,
+        base + last_delta,
+        count,
+        attributes,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        sequence,
+    )
+
+
+def _read_old(view: memoryview, last: int, where: object, legacy: LegacyFormats) -> Batch:
+    """Return a message of format 0 or 1, or a compressed set, which has its last one's offset."""
+    try:
+        renewed = legacy(view)
+    except CorruptBatch as error:
+        raise CorruptBatch(f"reading {where} at offset {last}: {error}") from error
+    base, length = _BASE_AND_LENGTH.unpack_from(renewed)
+    batch = _read(renewed, base, length, where)
+    codec = view[_OLD_ATTRIBUTES_AT] & CODEC_MASK
+    return batch._replace(attributes=codec | OLD_FORMAT)
+
+
+def restamp(
+    view: memoryview | bytearray,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    transactional: int = 0,
+) -> None:
+    """Make the batch in ``view`` an idempotent append of ours, in place.
+
+    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise:
+    INVALID_RECORD), the leader epoch NO_LEADER_EPOCH, the transactional bit becomes
+    ``transactional`` (0 or TRANSACTIONAL); records, timestamps and count stay.
+    """
+    _BASE_AND_REST.pack_into(view, 0, 0)
+    _LEADER_EPOCH.pack_into(view, 12, NO_LEADER_EPOCH)
+    (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
+    _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)
+    _WRITER.pack_into(view, _PRODUCER_AT, producer_id, epoch, sequence)
+    _CRC.pack_into(view, 17, crc32c(memoryview(view)[_CRC_START:]))
+
+
+def next_sequence(sequence: int, count: int) -> int:
+    """Return the base sequence of the batch after one of ``count`` records."""
+    return (sequence + count) % SEQUENCE_MODULUS
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction that was aborted, as a Fetch response names it."""
+
+    producer_id: int
+    first_offset: int
+
+
+class AbortedFilter:
+    """Drops batches of aborted transactions, as a ``read_committed`` consumer does (KIP-98).
+
+    ``aborted`` is what a Fetch response says; feed it the response's batches in order.
+    """
+
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._open: set[int] = set()
+
+    def keeps(self, batch: Batch) -> bool:
+        """Say whether ``batch`` holds records to deliver: no marker and not aborted."""
+        while self._coming and self._coming[-1].first_offset <= batch.last:
+            self._open.add(self._coming.pop().producer_id)
+        if batch.is_control:
+            self._open.discard(batch.producer_id)
+            return False
+        return not (batch.is_transactional and batch.producer_id in self._open)

@@ -1,0 +1,208 @@
+"""The walk through two streams of fingerprints; what it looks for is said in ``compare``."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.records.comparison_result import Comparison, Example, Kind, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from replication.records.comparison_result import Print
+
+
+def compare(
+    source: Iterable[Print],
+    target: Iterable[Print],
+    *,
+    foreign_ok: bool = False,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> Comparison:
+    """Compare two streams of one partition.
+
+    ``foreign_ok``: the target also holds records of other writers, which are merely counted as
+    extra; a record that was altered then shows as one lost and one extra.
+    """
+    return _Walk(source, target, limits, foreign_ok=foreign_ok).run()
+
+
+class _Side:
+    """One stream: its next records, read ahead only as far as a search needs."""
+
+    def __init__(self, stream: Iterable[Print]) -> None:
+        self._rest = iter(stream)
+        self.ahead: deque[Print] = deque()
+        self.read = 0
+
+    def fill(self, count: int) -> bool:
+        """Read until ``count`` records are ahead. False: the stream has fewer."""
+        while len(self.ahead) < count:
+            following = next(self._rest, None)
+            if following is None:
+                return False
+            self.ahead.append(following)
+            self.read += 1
+        return True
+
+    def take(self, count: int) -> list[Print]:
+        return [self.ahead.popleft() for _ in range(count)]
+
+
+class _Place(NamedTuple):
+    """Where an unmatched record stands."""
+
+    gap: int
+    offset: int
+
+
+class _Skip(NamedTuple):
+    """How many records to pass over on either side."""
+
+    source: int
+    target: int
+
+
+class _Unmatched:
+    """Records of one side that found no counterpart in their gap, by digest."""
+
+    def __init__(self) -> None:
+        self._by_digest: dict[int, deque[_Place]] = {}
+        self.count = 0
+
+    def add(self, gap: int, record: Print) -> None:
+        self._by_digest.setdefault(record.digest, deque()).append(_Place(gap, record.offset))
+        self.count += 1
+
+    def claim(self, digest: int) -> int | None:
+        """Take out a record with this content and return its offset, or None."""
+        places = self._by_digest.get(digest)
+        if places is None:
+            return None
+        offset = places.popleft().offset
+        if not places:
+            del self._by_digest[digest]
+        self.count -= 1
+        return offset
+
+    def drain(self) -> dict[int, list[int]]:
+        """Take out everything: offsets in order, by gap."""
+        gaps: dict[int, list[int]] = {}
+        for gap, offset in sorted(each for places in self._by_digest.values() for each in places):
+            gaps.setdefault(gap, []).append(offset)
+        self._by_digest.clear()
+        self.count = 0
+        return gaps
+
+
+class _Walk:
+    """One comparison on its way."""
+
+    def __init__(
+        self, source: Iterable[Print], target: Iterable[Print], limits: Limits, *, foreign_ok: bool
+    ) -> None:
+        self._source, self._target = _Side(source), _Side(target)
+        self._limits, self._foreign_ok = limits, foreign_ok
+        self._lost, self._extra = _Unmatched(), _Unmatched()
+        self._seen: dict[int, None] = {}  # digests that agreed, oldest first
+        self._gap = 0
+        self._tail, self._equal_before_tail = 0, -1  # the first gap after the last agreement
+        self._result = Comparison()
+
+    def run(self) -> Comparison:
+        source, target = self._source, self._target
+        while source.fill(1) | target.fill(1):
+            if source.ahead and target.ahead and source.ahead[0].digest == target.ahead[0].digest:
+                self._agree(source.ahead.popleft().digest)
+                target.ahead.popleft()
+            else:
+                self._skip(*self._next_agreement())
+        self._settle()
+        self._result.source_records, self._result.target_records = source.read, target.read
+        return self._result
+
+    def _agree(self, digest: int) -> None:
+        self._result.equal += 1
+        self._seen[digest] = None
+        if len(self._seen) > self._limits.memory:
+            del self._seen[next(iter(self._seen))]
+
+    def _next_agreement(self) -> _Skip:
+        """Return how many records to skip on either side so that the next ones agree.
+
+        The nearest agreement counts: the one with the fewest records skipped in all.
+        """
+        size = 16
+        while True:
+            more = self._source.fill(size) | self._target.fill(size)
+            best = _nearest(self._source.ahead, self._target.ahead)
+            if best is not None and (sum(best) < size or not more):
+                return best
+            if not more or size >= self._limits.window:
+                return best or self._give_up(more=more)
+            size = min(size * 4, self._limits.window)
+
+    def _give_up(self, *, more: bool) -> _Skip:
+        """Return what to skip where nothing agrees as far as we can see."""
+        source, target = len(self._source.ahead), len(self._target.ahead)
+        # A long run of another writer's records must not cost the source its place.
+        return _Skip(0 if more and self._foreign_ok and target else source, target)
+
+    def _skip(self, from_source: int, from_target: int) -> None:
+        self._gap += 1
+        if self._result.equal != self._equal_before_tail:
+            self._tail, self._equal_before_tail = self._gap, self._result.equal
+            self._result.not_yet = 0
+        for record in self._source.take(from_source):
+            elsewhere = self._extra.claim(record.digest)
+            if elsewhere is None:
+                self._lost.add(self._gap, record)
+            else:
+                self._note(Kind.OUT_OF_ORDER, record.offset, elsewhere)
+        for record in self._target.take(from_target):
+            elsewhere = self._lost.claim(record.digest)
+            if elsewhere is not None:
+                self._note(Kind.OUT_OF_ORDER, elsewhere, record.offset)
+            elif record.digest in self._seen:
+                self._note(Kind.REPEATED, None, record.offset)
+            else:
+                self._extra.add(self._gap, record)
+        if self._lost.count + self._extra.count > self._limits.memory:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Give all unmatched records their kind."""
+        lost, extra = self._lost.drain(), self._extra.drain()
+        for gap in sorted(lost.keys() | extra.keys()):
+            sources, targets = lost.get(gap, []), extra.get(gap, [])
+            pairs = 0 if self._foreign_ok else min(len(sources), len(targets))
+            for source, target in zip(sources[:pairs], targets[:pairs], strict=True):
+                self._note(Kind.DIFFERENT, source, target)
+            for source in sources[pairs:]:
+                self._note(Kind.LOST, source, None)
+            for target in targets[pairs:]:
+                self._note(Kind.EXTRA, None, target)
+            self._result.not_yet += len(sources[pairs:]) if gap >= self._tail else 0
+        if self._result.equal != self._equal_before_tail:
+            self._result.not_yet = 0
+
+    def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
+        finding = self._result.found[kind]
+        finding.count += 1
+        if len(finding.examples) < self._limits.examples:
+            finding.examples.append(Example(source, target))
+
+
+def _nearest(source: deque[Print], target: deque[Print]) -> _Skip | None:
+    """Return the positions of the nearest equal records, or None."""
+    last = len(target) - 1  # walked backwards, so that the first place of a content stays
+    first = {record.digest: last - at for at, record in enumerate(reversed(target))}
+    best: _Skip | None = None
+    for at, record in enumerate(source):
+        if best is not None and at >= sum(best):
+            break
+        there = first.get(record.digest)
+        if there is not None and (best is None or at + there < sum(best)):
+            best = _Skip(at, there)
+    return best

@@ -1,0 +1,63 @@
+"""Find records by what is in them, where offsets no longer tell. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.records.batch import LOG_APPEND_TIME
+from replication.records.codec import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.records.batch import Batch
+    from replication.records.codec import Record
+
+
+class Match(NamedTuple):
+    """A place where the run stands: the offset after it, and how many records were looked at."""
+
+    end: int
+    seen: int
+
+
+class Wanted:
+    """A run of records, without gap, as one batch of a target holds them.
+
+    Batches may have been cut, merged or compressed anew on the way: records are compared, by
+    timestamp and the bytes of key, value and headers. A target that puts its own time on records
+    leaves the bytes alone to tell by.
+    """
+
+    def __init__(self, batch: Batch, where: object) -> None:
+        self._timed = not batch.attributes & LOG_APPEND_TIME
+        self._run = [self._key(each) for each in decode(batch, where)]
+        self._back = _borders(self._run)
+        self._fits = 0  # records of the run that the last ones looked at are equal to
+        self.seen = 0
+        self.found: list[Match] = []
+
+    def look_at(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
+        """Take the next records of a log, in order, with their offsets."""
+        for record, offset in zip(records, offsets, strict=True):
+            self.seen += 1
+            key = self._key(record)
+            while self._fits and (self._fits == len(self._run) or self._run[self._fits] != key):
+                self._fits = self._back[self._fits - 1]
+            self._fits += self._run[self._fits] == key
+            if self._fits == len(self._run):
+                self.found.append(Match(offset + 1, self.seen))
+
+    def _key(self, record: Record) -> tuple[int, bytes]:
+        return record.timestamp if self._timed else 0, record.rest
+
+
+def _borders(run: Sequence[object]) -> list[int]:
+    """Return for each beginning of ``run`` how long its longest border is (Knuth-Morris-Pratt)."""
+    borders, length = [0], 0
+    for each in run[1:]:
+        while length and run[length] != each:
+            length = borders[length - 1]
+        length += run[length] == each
+        borders.append(length)
+    return borders

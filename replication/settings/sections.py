@@ -1,0 +1,468 @@
+"""The checked configuration: clusters, flows and their settings. Built by ``load_config``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 -- pydantic evaluates the annotations
+from datetime import timedelta
+from pathlib import Path  # noqa: TC003 -- pydantic evaluates the annotations
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from replication.model import BY_ID
+from replication.settings.copy_settings import CopySettings
+from replication.settings.setting_key import Derived, Key, Level
+from replication.settings.state_policies import Policies
+
+
+class MappedName(NamedTuple):
+    """One line of a map file: what ``topic`` of ``source`` is called on the target."""
+
+    source: str | None  # None: of any
+    topic: str
+    target: str
+    line: int = 0
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Cluster(Section):
+    """One Kafka cluster. ``client``: an admin client's Java properties, placeholders unresolved."""
+
+    alias: str
+    bootstrap_servers: tuple[str, ...] = Field(min_length=1)
+    client: Mapping[str, str] = Field(
+        default={}, repr=False
+    )  # admin client: bootstrap.servers, security.*, sasl.*, ssl.*, …
+
+
+class OwnPolicyClass(Section):
+    """A naming policy of the operator's own: see ``replication.naming.custom_policy``."""
+
+    written: str  # as in the file: python:package.module:Class
+    folder: str  # where its module may be, besides Python's path
+    settings: Mapping[str, str] = Field(default={}, repr=False)  # they may hold anything
+
+
+class RenameRule(Section):
+    """``topics.rename.regex`` and ``topics.rename.replacement``, already translated to Python."""
+
+    pattern: str
+    replacement: str  # Java dialect: ``$1``, ``${source}``
+
+
+class Naming(Section):
+    """How a source topic is called on the target."""
+
+    kind: Annotated[
+        Literal["prefix", "identity", "rename", "own"],
+        Key("replication.policy.class", "string",
+            "`A.orders`; or `IdentityReplicationPolicy`: `orders`; or "
+            "`python:package.module:Class`, [your own](naming.md#a-policy-of-your-own)",
+            level=Level.CONNECTOR, default="`DefaultReplicationPolicy`"),
+    ] = "prefix"  # fmt: skip
+    own: Annotated[
+        OwnPolicyClass | None,
+        Key("replication.policy.config.*", "string", "passed to a policy of your own"),
+    ] = None
+    separator: Annotated[
+        str,
+        Key("replication.policy.separator", "string",
+            "between source and topic; empty is refused with prefixes", level=Level.CONNECTOR),
+    ] = "."  # fmt: skip
+    internal_separator: Annotated[
+        str,
+        Key("replication.policy.internal.topic.separator.enabled", "boolean",
+            "whether that separator is also in the names of checkpoint and offset-sync topics; "
+            "`false`: dots", level=Level.CONNECTOR, default="`true`"),
+    ] = "."  # in the names of MirrorMaker 2's own topics  # fmt: skip
+    rename: Annotated[
+        RenameRule | None,
+        Key("topics.rename.regex", "string",
+            "a pattern for whole names; what it does not match keeps its name",
+            default="`(.+)`"),
+        Key("topics.rename.replacement", "string",
+            "in Java's dialect: `$1`, `${name}` for groups, `\\$` for a dollar; also "
+            "`${source}`, `${target}`; `${clusters.A}` is A's name and limits the rule to flows "
+            "from A"),
+    ] = None  # fmt: skip
+    mapped: Annotated[
+        tuple[MappedName, ...],
+        Key("topics.map.file", "string",
+            "a file with lines `source-topic = target-topic`, which beat all of the above; "
+            "[more](naming.md#a-map-file)"),
+    ] = ()  # fmt: skip
+    merge: Annotated[
+        tuple[str, ...],
+        Key("topics.merge", "patterns",
+            "patterns of target topics that topics may go into although no single rule gives "
+            "them one name"),
+    ] = ()  # fmt: skip
+
+    @property
+    def prefixes_all(self) -> bool:
+        """Whether every copy's name tells where it is from."""
+        return self.kind == "prefix" and not self.mapped
+
+
+class Selection(Section):
+    """Which topics and groups take part: Java regexes, matched whole; exclude wins."""
+
+    topics: Annotated[
+        tuple[str, ...],
+        Key("topics", "patterns", "which topics are copied", level=Level.CONNECTOR),
+        Key("topics.regex", "pattern",
+            "one pattern instead of `topics`; its commas separate nothing"),
+    ] = (".*",)  # fmt: skip
+    topics_exclude: Annotated[
+        tuple[str, ...],
+        Key("topics.exclude", "patterns", "which are not", level=Level.CONNECTOR),
+    ] = (r".*[\-\.]internal", r".*\.replica", r"__.*")
+    groups: Annotated[
+        tuple[str, ...],
+        Key("groups", "patterns", "which groups belong to the flow", level=Level.CONNECTOR),
+    ] = (".*",)
+    groups_exclude: Annotated[
+        tuple[str, ...],
+        Key("groups.exclude", "patterns", "which do not", level=Level.CONNECTOR),
+    ] = (r"console-consumer-.*", r"connect-.*", r"__.*")
+    heartbeats: Annotated[
+        bool,
+        Key("heartbeats.replication.enabled", "boolean",
+            "heartbeat topics take part whatever `topics` says", level=Level.CONNECTOR),
+    ] = True  # fmt: skip
+
+
+class TopicCreation(Section):
+    """How topics are made on the target."""
+
+    enabled: Annotated[
+        bool,
+        Key("topic.creation.enable", "boolean", "whether missing topics are made",
+            level=Level.CREATION),
+    ] = True  # fmt: skip
+    replication_factor: Annotated[
+        int,
+        Key("replication.factor", "int", "of copies; `-1`: the target's default", least=-1,
+            level=Level.CONNECTOR),
+        Key("topic.creation.replication.factor", "int", "the same; `replication.factor` wins",
+            least=-1, level=Level.CREATION),
+        Key("topic.creation.default.replication.factor", "int", "the same, weakest", least=-1,
+            level=Level.CREATION),
+    ] = 2  # -1: the target broker's default  # fmt: skip
+    default_partitions: Annotated[
+        int | None,
+        Key("topic.creation.default.partitions", "int",
+            "a topic is made with at least so many; from then on it grows with its source",
+            least=1, level=Level.CREATION),
+    ] = None  # fmt: skip
+    min_insync_replicas: Annotated[
+        int | None,
+        Key("topic.creation.min.insync.replicas", "int", "`min.insync.replicas` of copies",
+            least=1, level=Level.CREATION),
+    ] = None  # fmt: skip
+    configs_strategy: Annotated[
+        Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"],
+        Key("sync.topic.configs.strategy", "choice",
+            "where the sources of one topic disagree: `INTERSECTION`, `MAJORITY`, `FIRST` (in "
+            "the file's order), `NONE` (no config is copied)"),
+    ] = "FIRST"  # fmt: skip
+
+
+class ConfigSync(Section):
+    """Which topic configs follow the source, and how often."""
+
+    enabled: Annotated[
+        bool,
+        Key("sync.topic.configs.enabled", "boolean",
+            "whether configs follow after a topic was made", level=Level.CONNECTOR),
+    ] = True  # fmt: skip
+    every: Annotated[
+        timedelta,
+        Key("sync.topic.configs.interval.seconds", "interval",
+            "how often; a minute or longer: by Dagster, shorter: by the driver; below zero: never",
+            level=Level.CONNECTOR),
+    ] = timedelta(seconds=600)  # fmt: skip
+    exclude: Annotated[
+        tuple[str, ...],
+        Key("config.properties.exclude", "patterns",
+            "patterns of configs that are neither copied nor touched", level=Level.CONNECTOR,
+            default="MirrorMaker 2's list, `message.timestamp.before.max.ms`, "
+            "`message.timestamp.after.max.ms`"),
+    ] = (  # Java regexes; MirrorMaker 2's, and what is in a copy's way
+        r"follower\.replication\.throttled\.replicas",
+        r"leader\.replication\.throttled\.replicas",
+        r"message\.timestamp\.difference\.max\.ms",
+        r"message\.timestamp\.before\.max\.ms",  # else old records are refused
+        r"message\.timestamp\.after\.max\.ms",
+        r"message\.timestamp\.type",
+        r"unclean\.leader\.election\.enable",
+        r"min\.insync\.replicas",
+    )  # fmt: skip
+    defaults_from: Annotated[
+        Literal["source", "target"],
+        Key("use.defaults.from", "choice",
+            "`source`: what the source has by default, or for all its brokers, is set on the copy "
+            "too", level=Level.CONNECTOR),
+    ] = "target"  # fmt: skip
+    overrides: Annotated[
+        tuple[tuple[str, str, str], ...],
+        Key("topic.config.*", "string",
+            "`topic.config.<topic regex>/<config>`: what copies of these source topics have "
+            "whatever the source says; empty: the target's default. Later lines win"),
+    ] = ()  # topic regex, config, value; "": the default  # fmt: skip
+
+
+class AclSync(Section):
+    """Which ACLs follow the source's, and how often."""
+
+    enabled: Annotated[
+        bool,
+        Key("sync.topic.acls.enabled", "boolean",
+            "whether ACLs on copies follow those on their sources", level=Level.CONNECTOR),
+    ] = True  # fmt: skip
+    every: Annotated[
+        timedelta,
+        Key("sync.topic.acls.interval.seconds", "interval", "as for configs",
+            level=Level.CONNECTOR),
+    ] = timedelta(seconds=600)  # fmt: skip
+    groups: Annotated[
+        bool, Key("sync.group.acls.enabled", "boolean", "ACLs on consumer groups too")
+    ] = False
+    delete: Annotated[
+        bool,
+        Key("sync.topic.acls.delete", "boolean",
+            "delete ACLs that Isthmus created and the source no longer has"),
+    ] = False  # fmt: skip
+
+
+class Heartbeats(Section):
+    """The heartbeats that MirrorMaker 2 writes; ``back`` those of the pair target->source too.
+
+    A flow's own stand on the target. Those of the way back stand on the source, where this flow
+    copies them from: they show how old what arrives is, and need the right to write there.
+    """
+
+    enabled: Annotated[
+        bool,
+        Key("emit.heartbeats.enabled", "boolean",
+            "a heartbeat of A->B every second in `heartbeats` on B", level=Level.CONNECTOR),
+    ] = True  # fmt: skip
+    every: Annotated[
+        timedelta,
+        Key("emit.heartbeats.interval.seconds", "interval", "how often; below zero: never",
+            level=Level.CONNECTOR),
+    ] = timedelta(seconds=1)  # fmt: skip
+    replication_factor: Annotated[
+        int,
+        Key("heartbeats.topic.replication.factor", "int", "of that topic", least=-1,
+            level=Level.CONNECTOR),
+    ] = 3  # capped at the brokers that there are  # fmt: skip
+    back: Annotated[bool, Derived("emit.heartbeats.enabled of B->A, where no flow is")] = False
+
+
+class OffsetSyncs(Section):
+    """Pairs of offsets for MirrorMaker 2's checkpoint connector; ours needs none.
+
+    ``source`` needs the right to write there, so they are written only if the file asks for them.
+    """
+
+    enabled: Annotated[
+        bool,
+        Key("emit.offset-syncs.enabled", "boolean",
+            "pairs of offsets every 5 s, for MirrorMaker 2's checkpoint connector; true where a "
+            "location is named", level=Level.CONNECTOR),
+    ] = False  # fmt: skip
+    location: Annotated[
+        Literal["source", "target"],
+        Key("offset-syncs.topic.location", "choice", "or `target`", level=Level.CONNECTOR),
+    ] = "source"
+    replication_factor: Annotated[
+        int,
+        Key("offset-syncs.topic.replication.factor", "int", "of that topic", least=-1,
+            level=Level.CONNECTOR),
+    ] = 3  # fmt: skip
+
+
+class Checkpoints(Section):
+    """Where each group of the source stands, in terms of the target."""
+
+    enabled: Annotated[
+        bool,
+        Key("emit.checkpoints.enabled", "boolean",
+            "where each selected group stands, in `A.checkpoints.internal` on B",
+            level=Level.CONNECTOR),
+    ] = True  # fmt: skip
+    every: Annotated[
+        timedelta,
+        Key("emit.checkpoints.interval.seconds", "interval", "how often; below zero: never",
+            level=Level.CONNECTOR),
+    ] = timedelta(seconds=60)  # fmt: skip
+    replication_factor: Annotated[
+        int,
+        Key("checkpoints.topic.replication.factor", "int", "of that topic", least=-1,
+            level=Level.CONNECTOR),
+    ] = 3  # fmt: skip
+
+
+class Mm2(Section):
+    """What is written in MirrorMaker 2's formats, and where its own state is."""
+
+    heartbeats: Heartbeats = Heartbeats()
+    syncs: OffsetSyncs = OffsetSyncs()
+    checkpoints: Checkpoints = Checkpoints()
+    offsets_topic: Annotated[
+        str,
+        Key("offset.storage.topic", "string",
+            "where `isthmus takeover` finds MirrorMaker 2's positions; at the top level it beats "
+            "the cluster's", level=Level.WORKER, default="`mm2-offsets.A.internal`"),
+    ] = ""  # of its Connect worker, on the target  # fmt: skip
+    worker_group: Annotated[
+        str,
+        Key("group.id", "string",
+            "the group of its workers; empty when it has stopped", level=Level.WORKER,
+            default="`A-mm2`"),
+    ] = ""  # in which its workers meet, on the target  # fmt: skip
+
+
+class GroupSettings(Section):
+    """Whether the positions of the source's consumer groups are committed on the target."""
+
+    sync: Annotated[
+        bool,
+        Key("sync.group.offsets.enabled", "boolean",
+            "commit the groups' positions on the target, translated exactly ([how](offsets.md))",
+            level=Level.CONNECTOR),
+    ] = False  # as MirrorMaker 2: people must ask for it  # fmt: skip
+    every: Annotated[
+        timedelta,
+        Key("sync.group.offsets.interval.seconds", "interval",
+            "how often; MirrorMaker 2: 60; below zero: never", level=Level.CONNECTOR),
+    ] = timedelta(seconds=5)  # fmt: skip
+
+
+class FlowClients(Section):
+    """Effective Java client properties of each client of a flow, as MirrorMaker 2 resolves them."""
+
+    source_consumer: Mapping[str, str] = Field(repr=False)  # they may hold passwords
+    source_admin: Mapping[str, str] = Field(repr=False)
+    target_producer: Mapping[str, str] = Field(repr=False)
+    target_admin: Mapping[str, str] = Field(repr=False)
+
+
+class Flow(Section):
+    """Copies topics from one cluster to another."""
+
+    source: str
+    target: str
+    selection: Selection = Selection()
+    naming: Naming = Naming()
+    creation: TopicCreation = TopicCreation()
+    configs: ConfigSync = ConfigSync()
+    acls: AclSync = AclSync()
+    copying: CopySettings = CopySettings()
+    policies: Policies = Policies()
+    mm2: Mm2 = Mm2()
+    groups: GroupSettings = GroupSettings()
+    clients: FlowClients
+    cycle_prevention: Annotated[
+        Literal["producer-id", "headers", "names"],
+        Key("cycle.prevention", "choice",
+            "how flows that keep names tell copies from what was produced on their source; "
+            "`headers`: by what `provenance.headers`, MSK Replicator and Redpanda Migrator write "
+            "into records, which decodes all of them; `names`: not at all"),
+    ] = BY_ID  # fmt: skip
+    provenance_headers: Annotated[
+        bool,
+        Key("provenance.headers", "boolean",
+            "each record gets a header `isthmus.origin` with `alias/cluster "
+            "id/topic/partition/offset` of where it was produced; decodes all of them"),
+    ] = False  # fmt: skip
+    lag_sla: Annotated[
+        timedelta,
+        Key("lag.sla.seconds", "duration",
+            "how old an uncopied record may be before the check fails"),
+    ] = timedelta(seconds=60)  # fmt: skip
+    state_replication_factor: Annotated[
+        int,
+        Key("isthmus.topics.replication.factor", "int",
+            "of Isthmus' own topics; else `offset.storage.replication.factor`, else "
+            "`offsets.topic.replication.factor`", least=1),
+        Key("offset.storage.replication.factor", "int", "the same, weaker; below 1: not used",
+            level=Level.WORKER),
+        Key("offsets.topic.replication.factor", "int", "the same, weakest; below 1: not used",
+            level=Level.FILE),
+    ] = 3  # capped at the target's brokers  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """``A->B``, as MM2 writes it."""
+        return f"{self.source}->{self.target}"
+
+
+class SparkSettings(Section):
+    """Where the Spark applications run."""
+
+    master: Annotated[
+        str,
+        Key("spark.master", "string", "where the Spark applications run", level=Level.FILE),
+    ] = "local[*]"
+    application: Annotated[
+        Literal["per-target", "per-flow"],
+        Key("spark.application", "choice", "one application a target, or `per-flow`",
+            level=Level.FILE),
+    ] = "per-target"  # fmt: skip
+    conf: Annotated[
+        Mapping[str, str],
+        Key("spark.conf.*", "string", "passed to Spark without the prefix", level=Level.FILE),
+    ] = {}
+
+
+class Alerts(Section):
+    """Where alerts go besides the log."""
+
+    webhook_url: Annotated[
+        str | None,
+        Key("alert.webhook.url", "string", "where alerts are posted besides the log",
+            level=Level.FILE),
+    ] = Field(default=None, repr=False)  # such addresses hold a token  # fmt: skip
+
+
+class MetricsSettings(Section):
+    """Where the drivers' figures are served for Prometheus, and how finely."""
+
+    port: Annotated[
+        int | None,
+        Key("metrics.port", "port",
+            "serve [metrics](metrics.md) for Prometheus: the first application here, others on "
+            "the ports that follow; `0`: any free one", level=Level.FILE),
+    ] = None  # see supervision.metrics_port; None: nowhere  # fmt: skip
+    host: Annotated[str, Key("metrics.host", "string", "where to listen", level=Level.FILE)] = (
+        "0.0.0.0"  # noqa: S104 -- whoever scrapes is elsewhere, and was asked for
+    )
+    detail: Annotated[
+        Literal["flow", "topic", "partition"],
+        Key("metrics.detail", "choice",
+            "`flow`, `topic` or `partition`: labels of the metrics of records", level=Level.FILE),
+    ] = "topic"  # fmt: skip
+
+
+class Config(Section):
+    """A whole file, checked."""
+
+    path: Path
+    clusters: Mapping[str, Cluster]
+    flows: tuple[Flow, ...]
+    spark: SparkSettings = SparkSettings()
+    alerts: Alerts = Alerts()
+    metrics: MetricsSettings = MetricsSettings()
+
+    def flow(self, name: str) -> Flow:
+        """Return the flow called ``A->B``. Raises KeyError."""
+        return next(each for each in self.flows if each.name == name)
+
+    def flows_into(self, target: str) -> tuple[Flow, ...]:
+        """Return the flows that one Spark application hosts when it is ``per-target``."""
+        return tuple(each for each in self.flows if each.target == target)

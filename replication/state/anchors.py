@@ -1,0 +1,147 @@
+"""Records of the copy itself: where it stands, who may append, what was lost, whose records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from replication.model import NO_LEADER_EPOCH, Mode, PartitionState
+from replication.state.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor(Record):
+    """What is known to be on the target of one source partition, and who may append to it.
+
+    Invariant D: an anchor may lag behind what was acked, it never leads. ``source`` and
+    ``target`` are the next offsets, one past the last acked record.
+    """
+
+    KIND: ClassVar[str] = "anchor"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    target_topic: str
+    source: int | None  # next source offset to copy; None: nothing known yet
+    target: int | None  # where counting begins: next target offset after our last acked record
+    appenders: tuple[tuple[str, int], ...] = ()  # (transactional id or "", producer id): may append
+    generation: int = 0  # of the driver that wrote this
+    epoch: int = 0  # producer epoch of the writer
+    clean: bool = False  # all acked and nobody appending (invariant G)
+    records: int = 0  # appended since the flow's first start
+    bytes: int = 0  # the same in bytes of record batches
+    state: str = PartitionState.WAITING
+    reason: str = ""
+    source_topic_id: str = ""
+    target_topic_id: str = ""
+    source_end: int = 0  # readable end of the source when this was written
+    behind_ms: int = 0  # age of the oldest record not yet copied, 0 when there is none
+    at_ms: int = 0  # wall clock of the writer
+    mode: str = Mode.APPEND  # how the records up to here were copied
+    isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
+    source_epoch: int = NO_LEADER_EPOCH  # of the last copied batch at the source
+    lost: int = 0  # source offsets that were passed over, see Loss
+    # The newest OffsetPoint: era, number, source, target, records.
+    run: tuple[int, int, int, int, int] | None = None
+    origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
+    # Where it took the partition over from another copier, at the source and on the target: what
+    # stands before was not copied by us, so offsets before it cannot be translated.
+    since: tuple[int, int] | None = None
+    # Delays in ms, see copier.delays: the last one, the longest of late, the sum over ``timed``
+    # records; of reading at the source, and of being acked by the target.
+    timed: int = 0
+    age_ms: tuple[int, int, int] = (0, 0, 0)
+    latency_ms: tuple[int, int, int] = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Record):
+    """Who may append to a partition from here on; the position stays with the anchor.
+
+    It has a key of its own: a claim is written before it is known what the former appender
+    committed last, so it must never stand in for a position.
+    """
+
+    KIND: ClassVar[str] = "claim"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    appenders: tuple[tuple[str, int], ...] = ()  # as in the anchor, the writer last
+    generation: int = 0
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(Record):
+    """Offsets of the source, [first, next), that are not on the target, and why. Kept for ever."""
+
+    KIND: ClassVar[str] = "loss"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "topic_id", "first", "state")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    topic_id: str  # of the source topic, so that one that was recreated has losses of its own
+    first: int
+    state: str = PartitionState.LOST_RANGE  # what happened
+    next: int = 0  # one past the last; equal to ``first`` where no offset is missing
+    reason: str = ""
+    at_ms: int = 0  # when it was noted
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetPoint(Record):
+    """A fact about a partition from which offsets are translated; see replication.offsets.offset_points.
+
+    Of our records those with a source offset below ``source`` stand before ``target``, all others
+    at or behind it. It stays true for ever, for these two topic ids.
+    """
+
+    KIND: ClassVar[str] = "point"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "slot")
+
+    flow: str
+    topic: str  # on the source
+    partition: int
+    slot: int  # which of the points that are kept
+    era: int = 0  # when the partition began, in ms: points of different eras have nothing in common
+    number: int = 0  # counts the era's points
+    source: int = 0
+    target: int = 0
+    records: int = 0  # copied before
+    mode: str = Mode.APPEND  # how the records before it were copied
+    isolation: str = ""  # which of them were deliverable
+    origins: str = ""  # the same of copies, as in the anchor
+    source_topic_id: str = ""
+    target_topic_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerEntry(Record):
+    """A producer id that Isthmus appends with (invariant F: stored before its first append)."""
+
+    KIND: ClassVar[str] = "producer"
+    KEYS: ClassVar[tuple[str, ...]] = ("producer_id",)
+
+    producer_id: int
+    flow: str
+    origin: str  # id of the cluster on which the records were born
+    transactional_id: str
+    at_ms: int = 0
+    generation: int = 0  # of the driver that wrote it
+    via: tuple[str, ...] = ()  # ids of the clusters they came by, ``origin`` first; empty: that one
+    origin_alias: str = ""  # what the file calls ``origin``; empty: as in the flow's name
+
+    @property
+    def came_by(self) -> tuple[str, ...]:
+        """Return the ids of all clusters that its records have been on before this one."""
+        return self.via or (self.origin,)
+
+    @property
+    def alias(self) -> str:
+        """Return what ``origin`` is called in the file of whoever wrote this."""
+        return self.origin_alias or self.flow.partition("->")[0]

@@ -1,0 +1,242 @@
+"""Which Spark applications are to be started, stopped or left alone.
+
+Pure: what people want, what was seen and what is remembered in; decisions and new memory out. The
+memory may be lost at any time: it only spares launches, it never decides who may copy. That is
+the lease's and the fence's business, so a launch too many is refused there and does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+from replication.model import Desired
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.settings.sections import Config
+    from replication.state import FlowStatus
+
+FOREIGN_STALE_MS = 20_000  # another host's beat that did not change for so long is a dead driver
+SILENT_MS = 90_000  # a live driver that does not beat for so long hangs, if its target answers
+FIRST_BACKOFF_MS = 5_000
+LONGEST_BACKOFF_MS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One Spark application and the flows that it hosts."""
+
+    name: str
+    target: str
+    flows: tuple[str, ...]
+
+
+def applications(config: Config) -> tuple[Application, ...]:
+    """Return the applications of a file, ordered by name: one a target, or one a flow."""
+    if config.spark.application == "per-flow":
+        found = [Application(each.name, each.target, (each.name,)) for each in config.flows]
+    else:
+        found = [
+            Application(target, target, tuple(each.name for each in config.flows_into(target)))
+            for target in {each.target for each in config.flows}
+        ]
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def metrics_port(config: Config, name: str) -> int | None:
+    """Return the port of an application's metrics: one each, in the order of ``applications``.
+
+    0: any free one. None: there are to be none.
+    """
+    first = config.metrics.port
+    names = [each.name for each in applications(config)]
+    return first + names.index(name) if first and name in names else first
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one look at an application showed."""
+
+    host: str  # ours
+    watcher: bool = False  # the local process that restarts the driver holds its lock
+    driver: bool = False  # the local driver holds its lock
+    silence: str | None = None  # why the target did not answer; then the next two are empty
+    statuses: tuple[FlowStatus, ...] = ()
+    intents: Mapping[str, Desired] = field(default_factory=dict)
+    launching: bool = False  # a run that starts or stops it is not finished yet
+
+
+@dataclass(frozen=True, slots=True)
+class AppMemory:
+    """What is remembered of one application between two looks."""
+
+    launches: int = 0  # since the memory began: makes run keys unique
+    failures: int = 0  # launches since the last beat
+    launched_ms: int = 0
+    beat_ms: int = 0  # the newest beat, by its writer's clock
+    changed_ms: int = 0  # when it was seen to change, by ours
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of all applications; ``born_ms`` tells it from one that was lost."""
+
+    born_ms: int = 0
+    apps: Mapping[str, AppMemory] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str | None, now_ms: int) -> Self:
+        """Read what ``dump`` wrote; begin anew when there is nothing, or nothing readable."""
+        try:
+            stored = json.loads(text or "")
+            apps = {name: AppMemory(**each) for name, each in stored["apps"].items()}
+            return cls(int(stored["born_ms"]), apps)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls(now_ms)
+
+    def dump(self) -> str:
+        """Write the memory as a few hundred bytes of JSON."""
+        apps = {name: asdict(each) for name, each in self.apps.items()}
+        return json.dumps({"born_ms": self.born_ms, "apps": apps}, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """All is as wanted, or on its way."""
+
+    app: Application
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something is wrong that a launch now would not mend."""
+
+    app: Application
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start the application; with ``restart``, end what is left of it first."""
+
+    app: Application
+    reason: str
+    run_key: str
+    restart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the application: nobody wants any of its flows."""
+
+    app: Application
+    reason: str
+    run_key: str
+
+
+Decision = Leave | Wait | Launch | Stop
+
+
+def decide(
+    apps: tuple[Application, ...], observed: Mapping[str, Observed], memory: Memory, now_ms: int
+) -> tuple[tuple[Decision, ...], Memory]:
+    """Return a decision for every application, and what to remember for the next look."""
+    decisions, remembered = [], {}
+    for app in apps:
+        seen = observed[app.name]
+        known = _remember_beat(memory.apps.get(app.name, AppMemory()), seen, now_ms)
+        decision = _decide(app, seen, known, now_ms)
+        if isinstance(decision, Launch | Stop):
+            known = replace(known, launches=known.launches + 1, launched_ms=now_ms)
+            key = f"{app.name}:{memory.born_ms}:{known.launches}"
+            decision = replace(decision, run_key=key)
+        if isinstance(decision, Launch):
+            known = replace(known, failures=known.failures + 1)
+        decisions.append(decision)
+        remembered[app.name] = known
+    return tuple(decisions), Memory(memory.born_ms, remembered)
+
+
+def _remember_beat(known: AppMemory, seen: Observed, now_ms: int) -> AppMemory:
+    """Note a changed beat. A first sight is no change: the beat may be a year old."""
+    beat_ms = max((each.beat_ms for each in seen.statuses), default=0)
+    if beat_ms == known.beat_ms or not beat_ms:
+        return known
+    if not known.beat_ms:
+        return replace(known, beat_ms=beat_ms)
+    return replace(known, beat_ms=beat_ms, changed_ms=now_ms, failures=0)
+
+
+def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
+    if seen.launching:
+        return Leave(app, "a driver is being launched")
+    if not _wanted(app, seen):
+        if seen.watcher or seen.driver:
+            return Stop(app, "all its flows have desired state STOPPED", "")
+        return Leave(app, "stopped, matches desired state")
+    if seen.watcher or seen.driver:
+        return _alive(app, seen, known, now_ms)
+    return _gone(app, seen, known, now_ms)
+
+
+def _wanted(app: Application, seen: Observed) -> bool:
+    """Say whether a flow is to run or to pause. A target that is silent keeps what is there."""
+    return any(seen.intents.get(flow, Desired.RUN) is not Desired.STOP for flow in app.flows)
+
+
+def _alive(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
+    if seen.silence is not None:
+        return Wait(app, f"{seen.silence}; the driver is not changed")
+    quiet_ms = now_ms - max(known.changed_ms, known.launched_ms)
+    # Without a remembered change or launch nothing tells how long it has been quiet.
+    if seen.driver and (known.changed_ms or known.launched_ms) and quiet_ms > SILENT_MS:
+        reason = f"the driver is alive but wrote no status for {quiet_ms // 1000} s"
+        return _launch(app, reason, known, now_ms, restart=True)
+    if not seen.driver:
+        return Leave(app, "the watcher is restarting the driver")
+    # A second watcher would only be refused by the lock that this driver holds.
+    return Leave(app, "up" if seen.watcher else "running without a watcher until the driver exits")
+
+
+def _gone(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
+    if seen.silence is not None:
+        return Wait(app, f"{seen.silence}; another host may be copying, so no driver is launched")
+    elsewhere = _elsewhere(seen, known, now_ms)
+    if elsewhere is not None:
+        return Leave(app, elsewhere)
+    reason = "the driver has exited" if seen.statuses else "the driver was never started"
+    return _launch(app, reason, known, now_ms)
+
+
+def _elsewhere(seen: Observed, known: AppMemory, now_ms: int) -> str | None:
+    """Say where a driver on another host beats, judged by changes and not by that host's clock."""
+    newest = max(seen.statuses, key=lambda each: each.beat_ms, default=None)
+    if newest is None or newest.host in {"", seen.host} or newest.state == "STOPPED":
+        return None
+    if not known.changed_ms and now_ms - newest.beat_ms < FOREIGN_STALE_MS:
+        return f"checking whether {newest.host} still copies"
+    if now_ms - known.changed_ms < FOREIGN_STALE_MS:
+        return f"up on {newest.host}, process {newest.pid}"
+    return None
+
+
+def _launch(
+    app: Application, reason: str, known: AppMemory, now_ms: int, *, restart: bool = False
+) -> Launch | Wait:
+    """Launch, unless launches that led to no beat say to wait longer."""
+    wait_ms = known.launched_ms + backoff_ms(known.failures) - now_ms
+    if wait_ms > 0:
+        tries = f"{known.failures} launches failed"
+        return Wait(app, f"{reason}; {tries}, next try in {-(-wait_ms // 1000)} s")
+    return Launch(app, reason, run_key="", restart=restart)
+
+
+def backoff_ms(failures: int) -> int:
+    """Return how long to wait after that many launches without a beat."""
+    if failures == 0:
+        return 0
+    return min(FIRST_BACKOFF_MS << min(failures - 1, 10), LONGEST_BACKOFF_MS)

@@ -1,0 +1,118 @@
+"""How fast a flow copies, from two looks at its counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.supervision.lag import FlowLag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Self
+
+    from replication.model import PartitionPlan, TopicPartition
+    from replication.state import Anchor, FlowStatus, Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Counters at one moment; they count since the flow's first start."""
+
+    at_ms: int = 0
+    records: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    records_s: float = 0.0
+    bytes_s: float = 0.0
+
+
+def sample(anchors: Iterable[Anchor], at_ms: int) -> Sample:
+    """Return the sum of the counters that the anchors carry."""
+    found = list(anchors)
+    return Sample(at_ms, sum(each.records for each in found), sum(each.bytes for each in found))
+
+
+def rate(before: Sample | None, after: Sample) -> Rate | None:
+    """Return the mean rate between two samples. None: there is no stretch to measure over.
+
+    A counter that went back (anchors were deleted) also gives None, not a negative rate.
+    """
+    if before is None or after.at_ms <= before.at_ms or after.records < before.records:
+        return None
+    seconds = (after.at_ms - before.at_ms) / 1000
+    return Rate(
+        (after.records - before.records) / seconds, max(0, after.bytes - before.bytes) / seconds
+    )
+
+
+class Tally(NamedTuple):
+    """What was counted since the driver started."""
+
+    query_starts: int = 0
+    epochs: int = 0
+    takeovers: int = 0  # partitions that were fenced and counted
+    cpu_s: float = 0.0  # of the processes that copy
+    at_least_once: int = 0  # partitions, in the last epoch
+
+    def plus(self, epoch: Mapping[str, Any]) -> Self:
+        """Add the figures of a finished epoch."""
+        return self._replace(
+            epochs=self.epochs + 1,
+            takeovers=self.takeovers + epoch["takeovers"],
+            cpu_s=self.cpu_s + epoch["cpu_s"],
+            at_least_once=epoch["at_least_once"],
+        )
+
+
+class DutyFigures(NamedTuple):
+    """How a duty went: the last run, and how many there were."""
+
+    name: str
+    ok: bool = True
+    took_ms: int = 0
+    ended_ms: int = 0
+    runs: int = 0
+    failures: int = 0
+
+    def after(self, *, ok: bool, took_ms: int, ended_ms: int) -> Self:
+        """Return the figures after another run."""
+        runs, failures = self.runs + 1, self.failures + (not ok)
+        return self._replace(
+            ok=ok, took_ms=took_ms, ended_ms=ended_ms, runs=runs, failures=failures
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What one look at both clusters showed; of a cluster that is silent, what was known before.
+
+    ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
+    ``lag`` is as of when the source was asked, which is a while ago where it is slow.
+    """
+
+    now_ms: int
+    is_known: bool = True
+    anchors: Mapping[TopicPartition, Anchor] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+    lag: FlowLag = field(default_factory=FlowLag)
+    source_answers: bool = True
+    target_answers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFigures:
+    """Everything that is published of one flow. ``plan``: None while it is not known."""
+
+    source: str
+    target: str
+    status: FlowStatus
+    wanted: bool
+    arrives: bool  # the last status that was written
+    tally: Tally
+    duties: tuple[DutyFigures, ...]
+    plan: tuple[PartitionPlan, ...] | None
+    copied: Copied

@@ -1,0 +1,127 @@
+"""What to tell an operator about a flow: one state, one line, and whether it is as wanted.
+
+Pure. Green means that everything was seen to be well, not that nothing was seen to be wrong: a
+cluster that does not answer, a pattern that matches no topic and a dead driver are not green.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from replication.model import Desired, FlowState, PartitionState
+from replication.settings.state_policies import what_to_do
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from replication.state import Anchor, FlowStatus, Loss
+
+_EPOCH_MS = 60_000  # two of the usual length
+BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """``state`` is a FlowState, or DEAD or UNKNOWN, which no driver can say of itself."""
+
+    state: str
+    healthy: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found out about a flow at one moment. ``None`` for a silence: it answered."""
+
+    flow: str
+    host: str  # of the observer
+    now_ms: int
+    desired: Desired = Desired.RUN
+    desired_ms: int = 0  # when a person last said so
+    status: FlowStatus | None = None
+    anchors: tuple[Anchor, ...] = ()
+    losses: tuple[Loss, ...] = ()  # of all times, the newest last
+    driver: bool = False  # the driver's lock on the observer's host is held
+    source_silence: str | None = None
+    target_silence: str | None = None
+
+
+def flow_health(seen: Seen) -> Health:
+    """Return the first of these that is true of the flow, from the worst to the best."""
+    if seen.target_silence is not None:
+        return Health("UNKNOWN", healthy=False, reason=seen.target_silence)
+    if seen.desired is Desired.STOP:
+        return _as_wanted(seen, FlowState.STOPPED)
+    if seen.status is None:
+        up = "the driver is starting" if seen.driver else "the driver was never started"
+        return Health(FlowState.STARTING, healthy=False, reason=up)
+    if not is_alive(seen.status, seen):
+        return Health("DEAD", healthy=False, reason=_dead(seen.status, seen.now_ms))
+    if seen.desired is Desired.PAUSE:
+        return _as_wanted(seen, FlowState.PAUSED)
+    return _running(seen, seen.status)
+
+
+def is_alive(status: FlowStatus, seen: Seen) -> bool:
+    """Say whether the driver that wrote ``status`` lives.
+
+    On this host its lock knows; a lock that is held by a hung driver does not make it alive.
+    """
+    fresh = seen.now_ms - status.beat_ms < BEAT_STALE_MS
+    return fresh and (seen.driver or status.host != seen.host)
+
+
+def _dead(status: FlowStatus, now_ms: int) -> str:
+    ago = max(0, now_ms - status.beat_ms) // 1000
+    last = f"last status {ago} s ago (process {status.pid} on {status.host}, {status.state})"
+    return f"no driver: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
+
+
+def _as_wanted(seen: Seen, state: FlowState) -> Health:
+    status = seen.status
+    if status is None or status.state == state or not is_alive(status, seen):
+        return Health(state, healthy=True, reason="matches desired state")
+    return Health(status.state, healthy=False, reason=f"changing to {state}")
+
+
+def _running(seen: Seen, status: FlowStatus) -> Health:
+    if seen.source_silence is not None:
+        return Health(status.state, healthy=False, reason=seen.source_silence)
+    worst = next((each for each in seen.anchors if each.state not in _FINE), None)
+    status = replace(status, **_newer(seen, status))
+    if status.state == FlowState.RUNNING and not status.partitions:
+        source = seen.flow.partition("->")[0]
+        why = status.reason or f"no topic of {source} matches the flow's patterns"
+        return Health(status.state, healthy=False, reason=f"copies nothing: {why}")
+    if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
+        told = (f"{status.partitions} partitions", status.reason)
+        return Health(status.state, healthy=True, reason="; ".join(filter(None, told)))
+    reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
+    return Health(status.state, healthy=False, reason=reason)
+
+
+def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:
+    """Return what anchors change of a status: they are a second old, its figure is an epoch's.
+
+    An epoch's figure without a reason counts partitions that were not RUNNING when it ended. An
+    anchor in another state counts while it is newer than that figure may be: of topics that are
+    not copied any more, anchors stay as they are.
+    """
+    bad = [each for each in seen.anchors if each.state not in _FINE]
+    if status.state == FlowState.DEGRADED and status.not_running and not status.reason and not bad:
+        return {"state": FlowState.RUNNING, "not_running": 0}
+    since = status.beat_ms - _EPOCH_MS
+    fresh = [e for e in bad if e.generation == status.generation and e.at_ms > since]
+    if status.state == FlowState.RUNNING and fresh:
+        return {"state": FlowState.DEGRADED, "not_running": len(fresh), "reason": ""}
+    return {}
+
+
+_FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED})
+
+
+def _partition(anchor: Anchor) -> str:
+    where = f"{anchor.topic}-{anchor.partition} is {anchor.state}"
+    parts = (f"{where}: {anchor.reason}" if anchor.reason else where, what_to_do(anchor.state))
+    return "; ".join(each for each in parts if each)

@@ -1,0 +1,53 @@
+"""Whether a flow's heartbeats are as young as they should be. Pure.
+
+The driver says of each duty when it last ended well, so nobody has to read the heartbeats for it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from replication.durations import format_duration
+from replication.model import Desired, FlowState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from replication.settings.sections import Heartbeats
+    from replication.state import DutyReport
+
+HEARTBEATS_DUTY = "heartbeats"
+_AT_REST = {FlowState.STOPPED, FlowState.PAUSED}
+_LATE = timedelta(seconds=60)  # besides the interval: reports come every 10 s, looks every few
+
+
+def resting(desired: Desired, state: str | None) -> str:
+    """Return why no heartbeats are to be expected of a flow; empty: they are.
+
+    ``state`` is what its driver said last, None: nothing.
+    """
+    if desired is not Desired.RUN:
+        return "the flow is paused or stopped"
+    return f"the flow is still {state}" if state in _AT_REST else ""
+
+
+def beating(
+    settings: Heartbeats, reports: Iterable[DutyReport], now_ms: int, *, due_s: float, rests: str
+) -> tuple[bool, str]:
+    """Return whether the newest heartbeat is young enough, and why, in one line.
+
+    ``reports`` are those of the flow's duties. ``due_s``: how long the driver could have written
+    some; a report from before says nothing. ``rests`` as ``resting`` says.
+    """
+    if not settings.enabled or rests:
+        return True, rests if settings.enabled else "disabled in the configuration file"
+    last = next((each for each in reports if each.name == HEARTBEATS_DUTY), None)
+    limit = settings.every + _LATE
+    age_s = due_s if last is None else max(0, now_ms - last.at_ms) / 1000
+    if last is None or age_s > due_s:
+        return timedelta(seconds=due_s) <= limit, f"no heartbeat was written in {due_s:.0f} s"
+    if not last.ok:
+        return False, f"{age_s:.0f} s ago: {last.summary}"
+    told = f"the newest is {age_s:.0f} s old, limit {format_duration(limit)}"
+    return timedelta(seconds=age_s) <= limit, told

@@ -1,0 +1,265 @@
+"""The loop that drives all flows of one application."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+import structlog
+
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
+from replication.adapters.offset_reader import GroupSyncs
+from replication.adapters.topics.state_store import StateStore
+from replication.errors import ClusterUnavailable
+from replication.naming.topic_namer import Namer
+from replication.planning.planner import Part, Planner
+from replication.provenance.routes import Routes
+from spark_jobs.driver.background_tasks import Duties
+from spark_jobs.driver.flow_driver import FlowDriver
+from spark_jobs.driver.flow_lease import Hold
+from spark_jobs.driver.flow_query import is_stopped, slots, start_query
+from spark_jobs.driver.task_list import duties_of
+from spark_jobs.metrics.exposition import exposition_of
+from spark_jobs.metrics.metrics_collector import Surveys
+from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.planning.flow_planner import FlowPlanner
+from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.topic_watcher import Lookout
+from spark_jobs.planning.unit_template import template
+from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
+from spark_jobs.process.loop_watchdog import Pulse
+from spark_jobs.process.spark_session import (
+    block_places,
+    finds_units_again,
+    start_session,
+    warm_workers,
+)
+from spark_jobs.process.startup_timer import Clock
+from spark_jobs.source.data_source import LINGER_S, IsthmusSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
+    from pathlib import Path
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+
+    from replication.settings.sections import Config, Flow
+    from spark_jobs.driver.flow_query import FlowQuery
+    from spark_jobs.metrics.exposition import Exposition
+    from spark_jobs.planning.flow_planner import FlowPlan
+    from spark_jobs.process.appdir import AppDir, Lock
+
+_TICK_S = 0.2
+_RETRY_S = 2.0
+_DUMP_AFTER_S = 8.0
+_DUTIES_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
+
+log = structlog.get_logger()
+
+
+class Driver:
+    """Drives the flows of one application until it is told to end."""
+
+    def __init__(
+        self, config: Config, flows: tuple[Flow, ...], directory: AppDir, lock: Lock
+    ) -> None:
+        self._config = config
+        self._directory = directory
+        self._lock = lock
+        self._clients = KafkaClients()
+        self._routes = Routes.of(config.flows, config.clusters)
+        self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
+        # A pool of their own: no duty that waits for a silent cluster may hold planning up.
+        self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
+        store = self._clients.store(flows[0])  # all flows have one target
+        into = {each.name for each in config.flows_into(flows[0].target)}
+        elsewhere = into - {each.name for each in flows}
+        peers = Peers(store, elsewhere) if elsewhere else None
+        self._guard = NamingGuard(store, peers)
+        self._syncs = GroupSyncs(config)
+        self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
+        self._exposition: Exposition | None = None
+        self._spark: SparkSession | None = None
+        self._ending = False
+        self._slots_at = 0.0
+        self._linger_s = 0.0
+        self._blocks: tuple[Path, ...] = ()
+
+    def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
+        """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
+
+        Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
+        """
+        clock = Clock()
+        gather = Surveys(self._flows, self._clients.source).gather
+        application, pid = self._directory.application, jvm.process.pid
+        self._exposition = exposition_of(self._config, application, gather, pid)
+        self._exposition.serve()
+        self._take_leases()
+        clock.lap("leases_s")
+        jvm.connect()
+        clock.lap("jvm_s")
+        self._linger_s = LINGER_S if finds_units_again(conf) else 0.0
+        self._spark = start_session(conf)
+        self._pool.submit(warm_workers, self._spark)
+        self._spark.dataSource.register(IsthmusSource)
+        self._blocks = block_places(conf)
+        clock.lap("session_s")
+        log.info("driver started", **clock.laps)
+        self._loop(jvm)
+        self._spark.stop()
+
+    def _take_leases(self) -> None:
+        """Take all of them, in the order of their names, so that of two drivers one gets all."""
+        for each in self._flows:
+            self._patiently(each.hold.prepare)
+        for each in self._flows:
+            self._patiently(each.hold.take)
+            each.hold.try_fencing()
+        generations = {each.flow.name: each.hold.status.generation for each in self._flows}
+        self._lock.tell(pid=os.getpid(), generations=generations)
+
+    def _patiently(self, action: Callable[[], None]) -> None:
+        said = ""
+        while True:
+            try:
+                action()
+            except ClusterUnavailable as error:
+                if str(error) != said:
+                    log.warning("target not reachable, retrying", reason=str(error))
+                said = str(error)
+                time.sleep(_RETRY_S)
+            else:
+                return
+
+    def _loop(self, jvm: SparkJvm) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        pulse = Pulse(lambda: _die("the driver's main loop hangs; Spark's JVM may not respond"))
+        pulse.start()
+        while not all(each.done for each in self._flows):
+            begin = time.monotonic()
+            self._drive(jvm, pulse.beat)
+            time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
+        pulse.stop()
+        for each in self._flows:
+            each.hold.close()
+
+    def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
+        """Let every flow do what is due; end at once when the JVM has gone.
+
+        ``beat`` is called after each flow: to start the queries of many takes its time.
+        """
+        if self._exposition is not None:
+            self._exposition.serve()
+        try:
+            self._check_slots()
+            self._keep_classes(jvm)
+            for each in self._flows:
+                each.ending = self._ending
+                each.tick()
+                beat()
+                if why := each.hopeless:
+                    _die(why)
+                if each.stalls(has_slots=self._has_slots):
+                    _die(f"an epoch of {each.flow.name} does not end: a Spark worker process hangs")
+        except Exception:
+            if not self._gone(jvm):
+                raise
+        if not jvm.alive:
+            _die("Spark's JVM has exited")
+        if lost := [each for each in self._blocks if not each.exists()]:
+            _die(f"Spark's files were deleted in {lost[0].parent}")
+
+    def _gone(self, jvm: SparkJvm) -> bool:
+        deadline = time.monotonic() + 1.0  # its sockets close a little earlier
+        while jvm.alive and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return not jvm.alive
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._ending = True
+
+    def _check_slots(self) -> None:
+        """Say what is lacking instead of letting a unit wait for a whole epoch."""
+        waiting = [each for each in self._flows if each.query is None]
+        if not waiting or self._spark is None or time.monotonic() < self._slots_at:
+            return
+        self._slots_at = time.monotonic() + _RETRY_S
+        if is_stopped(self._spark):
+            _die("Spark stopped the application (see the Spark cluster's log)")
+        free = slots(self._spark) - self._taken()
+        for each in waiting:
+            needed = each.flow.copying.units
+            each.lacking = "" if needed <= free else self._lack(needed, free)
+            free -= 0 if each.lacking else needed
+
+    def _taken(self) -> int:
+        return sum(each.flow.copying.units for each in self._flows if each.query is not None)
+
+    def _has_slots(self) -> bool:
+        """Say whether all units that should run can."""
+        return self._spark is None or slots(self._spark) >= self._taken()
+
+    def _lack(self, needed: int, free: int) -> str:
+        return (
+            f"Spark at {self._config.spark.master} has {max(free, 0)} free slots, this flow's "
+            f"units need {needed}: add workers or cores (spark.cores.max, spark.executor.cores), "
+            "or set tasks.max lower"
+        )
+
+    def _keep_classes(self, jvm: SparkJvm) -> None:
+        """Write the class archive once, when all that a start needs has been loaded."""
+        if jvm.archive is None or not all(each.copies_since(_DUMP_AFTER_S) for each in self._flows):
+            return
+        archive, jvm.archive = jvm.archive, None
+        if self._spark is not None:
+            self._pool.submit(dump_archive, self._spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
+
+    def _flow(self, flow: Flow) -> FlowDriver:
+        store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+        hold = Hold(flow, store)
+        lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow, hold))
+        starter = functools.partial(self._start, flow)
+        duties = Duties(flow.name, self._duty_pool, hold.report)
+        duties.add(duties_of(flow, self._config, self._syncs))
+        return FlowDriver(flow, hold, lookout, starter, duties)
+
+    def _planner(self, flow: Flow, hold: Hold) -> functools.partial[Future[FlowPlan]]:
+        namer = Namer.for_flow(flow, self._config)
+        modes = Modes(flow.copying.delivery, lambda: hold.lacks)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes)
+        return functools.partial(
+            self._pool.submit,
+            planner.plan,
+            self._clients.source(flow),
+            self._clients.target(flow),
+            Planner(self._config, self._clients, {Part.TOPICS}),
+        )
+
+    def _start(self, flow: Flow, generation: int, attempt: int, after: int) -> FlowQuery:
+        if self._spark is None:
+            raise RuntimeError("a query was started before the Spark session")
+        directory = self._directory.flow(flow.name)
+        checkpoint = directory.fresh_checkpoint(generation, attempt)
+        wanted = replace(
+            template(flow, generation, self._routes),
+            epoch=after,
+            linger_s=self._linger_s,
+        )
+        return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
+
+
+def _die(reason: str) -> NoReturn:
+    """End now, whatever the threads are doing, to be started again."""
+    log.error("driver exiting for restart", reason=reason)
+    os._exit(DIED)

@@ -1,0 +1,239 @@
+"""One flow of a driver: its plan, its query and its beat, a tick at a time. Nothing waits here."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+from pyspark.errors import PySparkException
+
+from replication.model import Desired, FlowState
+from replication.supervision.flow_figures import FlowFigures, Tally
+from spark_jobs.driver.epoch_stall import Standstill
+from spark_jobs.driver.flow_query import first_line
+from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
+from spark_jobs.memo import Last
+from spark_jobs.planning.delivery_modes import notice, weaker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.settings.sections import Flow
+    from spark_jobs.driver.background_tasks import Duties
+    from spark_jobs.driver.flow_lease import Hold
+    from spark_jobs.driver.flow_query import FlowQuery
+    from spark_jobs.metrics.metrics_collector import Survey
+    from spark_jobs.planning.topic_watcher import Lookout
+
+    Starter = Callable[[int, int, int], FlowQuery]
+
+_DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
+_FIRST_REST_S = 1.0
+_LONGEST_REST_S = 30.0
+_STALL_EPOCHS = 2  # a task whose worker dies is tried again, for a whole epoch
+_STALL_S = 90.0  # beyond these: a takeover at an epoch's begin may take a minute
+_HEALED_S = 60.0  # a query that ran for so long starts again at once
+
+log = structlog.get_logger()
+
+
+class FlowDriver:
+    """Starts, watches and ends one flow's query.
+
+    ``starter`` starts one, given the generation, the number of the attempt and the last epoch
+    of the query before it; ``duties`` are what else is to be done for the flow.
+    """
+
+    def __init__(
+        self, flow: Flow, hold: Hold, lookout: Lookout, starter: Starter, duties: Duties
+    ) -> None:
+        self.flow = flow
+        self.hold = hold
+        self.query: FlowQuery | None = None
+        self.lacking = ""  # why it cannot start: too few slots
+        self.ending = False
+        self._lookout = lookout
+        self._usual = Last(notice)
+        self._starter = starter
+        self._duties = duties
+        self._tally = Tally()
+        self._trouble = ""
+        self._not_running = 0
+        self._rest_s = 0.0
+        self._rested_at = 0.0
+        self._drained_at: float | None = None
+        self._still = Standstill()
+        self._begun_at: float | None = None  # when the query was first seen to copy
+
+    def tick(self) -> None:
+        """Do what is due. Raises FlowTaken when another driver has the flow."""
+        self.hold.hear()
+        if not self.ending:
+            self._lookout.look(self.hold.decisions)
+        now = self.situation()
+        match decide_step(now):
+            case Step.START:
+                self._start()
+            case Step.DRAIN:
+                self._drain()
+            case Step.STOP:
+                self._stop(now)
+            case Step.NOTHING:
+                self._watch()
+        self._duties.tick(wanted=now.wanted and now.planned)
+        self._beat()
+
+    def situation(self) -> Situation:
+        """Return what is the case now."""
+        query, moment = self.query, time.monotonic()
+        draining = self._drained_at is not None
+        return Situation(
+            desired=self.hold.desired,
+            ending=self.ending,
+            query=query is not None,
+            alive=query is not None and query.alive(),
+            begun=query is not None and query.epoch() is not None,
+            idle=query is not None and draining and query.idle(),
+            draining=draining,
+            overdue=self._drained_at is not None and moment - self._drained_at > _DRAIN_S,
+            planned=self._lookout.number > 0,
+            partitions=len(self._lookout.partitions),
+            not_running=self._not_running,
+            rested=moment >= self._rested_at,
+            lacking=self.lacking,
+            unplanned=self._lookout.trouble,
+            gap=self._lookout.gap,
+            notice=self._notice(),
+            trouble=self._trouble,
+        )
+
+    def figures(self, survey: Survey) -> FlowFigures:
+        """Return what is published of the flow; in any thread, ``survey`` looks at its clusters."""
+        plan = self._lookout.partitions if self._lookout.number else None
+        return FlowFigures(
+            source=self.flow.source,
+            target=self.flow.target,
+            status=self.hold.status,
+            wanted=self.hold.desired is Desired.RUN,
+            arrives=not self.hold.trouble,
+            tally=self._tally,
+            duties=self._duties.figures(),
+            plan=plan,
+            copied=survey.look(None if plan is None else [each.source for each in plan]),
+        )
+
+    def _notice(self) -> str:
+        """Return what people should know of how partitions are copied, weakest promise first."""
+        asked = self.flow.copying.delivery == "at-least-once"
+        weakest = weaker(self._tally.at_least_once, self.flow.name, asked=asked)
+        usual = self._usual(self._lookout.partitions, self.hold.lacks)
+        told = (weakest or usual or self.hold.untried, self._lookout.remark)
+        return "; ".join(each for each in told if each)
+
+    def copies_since(self, seconds: float) -> bool:
+        """Say whether the present query has been copying for so long."""
+        return self._begun_at is not None and time.monotonic() - self._begun_at >= seconds
+
+    @property
+    def hopeless(self) -> str:
+        """Return what only a new driver can mend; empty: nothing."""
+        if gone := self._lookout.stateless:  # only a start makes them, and knows whose copies are
+            return f"{gone} was deleted on the target of {self.flow.name}"
+        return ""
+
+    def stalls(self, *, has_slots: Callable[[], bool]) -> bool:
+        """Say whether a process that copies hangs, as an epoch does not end.
+
+        Without slots it only waits. ``has_slots`` is asked when all else speaks for it.
+        """
+        epoch_s = self.flow.copying.epoch / timedelta(seconds=1)
+        if self.query is None or self._still.seconds <= _STALL_EPOCHS * epoch_s + _STALL_S:
+            return False
+        if has_slots():
+            return True
+        self._still.begin()
+        return False
+
+    @property
+    def done(self) -> bool:
+        """Say whether it has ended, after ``ending`` was set."""
+        return self.query is None and self.hold.status.state == FlowState.STOPPED
+
+    def _start(self) -> None:
+        attempt = self._tally.query_starts + 1
+        self._tally = self._tally._replace(query_starts=attempt)
+        self._lookout.tell(run=True)
+        try:
+            generation = self.hold.status.generation
+            self.query = self._starter(generation, attempt, self.hold.ended)
+        except PySparkException as error:
+            self._fail(f"starting the query: {first_line(error)}", 0.0)
+        else:
+            self._still.begin()
+            log.info("query started", flow=self.flow.name, attempt=attempt)
+
+    def _watch(self) -> None:
+        """Read the newest figures; end an epoch that follows an old plan."""
+        if self.query is None:
+            return
+        if figures := self.query.figures():
+            self._not_running = figures["not_running"]
+            self._trouble = figures["outcome"] or ""
+            self._tally = self._tally.plus(figures)
+            log.info("epoch", flow=self.flow.name, **figures)
+        running = self.query.epoch()
+        if self._lookout.partitions:
+            self._still.see(running)
+        else:
+            self._still.begin()
+        if running is None:
+            return
+        if self._begun_at is None:
+            self._begun_at = time.monotonic()
+        if running[1] != self._lookout.number:
+            self.hold.end_epoch(running[0])
+
+    def _drain(self) -> None:
+        if self._drained_at is None:
+            self._drained_at = time.monotonic()
+            self._lookout.tell(run=False)
+        if self.query is not None and (running := self.query.epoch()) is not None:
+            self.hold.end_epoch(running[0], last=True)
+
+    def _stop(self, now: Situation) -> None:
+        query, self.query, self._drained_at, self._begun_at = self.query, None, None, None
+        if query is None:
+            return
+        if now.alive:
+            self._trouble = ""
+            log.info("query ended", flow=self.flow.name, clean=now.idle)
+        else:
+            self._fail(f"the query ended: {query.problem()}", time.monotonic() - query.started)
+        self._not_running = 0
+        query.stop()
+
+    def _fail(self, reason: str, lived_s: float) -> None:
+        """Remember why there is no query, and rest: longer each time, unless it lived long."""
+        self._trouble = reason
+        log.error("query failed", flow=self.flow.name, reason=reason)
+        if lived_s >= _HEALED_S:
+            self._rest_s = 0.0
+        self._rested_at = time.monotonic() + self._rest_s
+        self._rest_s = min(max(self._rest_s * 2, _FIRST_REST_S), _LONGEST_REST_S)
+
+    def _beat(self) -> None:
+        now = self.situation()
+        state, reason = flow_state(now)
+        if state != self.hold.status.state:
+            log.info("state", flow=self.flow.name, state=str(state), reason=reason)
+        running = self.query.epoch() if self.query else None
+        self.hold.beat(
+            state=str(state),
+            reason=reason,
+            epoch=running[0] if running else 0,
+            units=self.flow.copying.units,
+            partitions=now.partitions,
+            not_running=now.not_running,
+        )

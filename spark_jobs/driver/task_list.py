@@ -1,0 +1,68 @@
+"""The duties of a flow, in one place. What they do is in ``replication``; this only lists them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+from replication.adapters.clients import KafkaClients
+from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
+from replication.planning.execute import carry
+from replication.planning.planner import Part, Planner
+from replication.supervision.heartbeat_check import HEARTBEATS_DUTY
+from replication.supervision.task_schedule import is_for_driver
+from spark_jobs.driver.background_tasks import Duty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.adapters.offset_reader import GroupSyncs
+    from replication.settings.sections import Config, Flow
+
+_SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a compacted topic
+_OFF = timedelta(seconds=60)
+
+
+def duties_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Duty]:
+    """Yield what the driver is to do for ``flow`` besides copying.
+
+    ``syncs`` are shared by all flows of the driver. Making duties costs nothing and asks no
+    cluster: clients are made in the first run.
+    """
+    yield from _heartbeats(flow)
+    yield _groups(flow, syncs)
+    if flow.mm2.checkpoints.enabled:
+        yield Duty("checkpoints", flow.mm2.checkpoints.every, recorder(flow, syncs).record)
+    if flow.mm2.syncs.enabled:
+        yield Duty("offset syncs", _SYNCS_EVERY, emitter(flow, syncs).emit)
+    yield from _syncs(flow, config)
+
+
+def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
+    """Yield what is too frequent for Dagster's schedules; see ``replication.supervision.task_schedule``."""
+    clients = cache(KafkaClients)
+
+    def sync(part: Part) -> str:
+        planner = Planner(config, clients(), {part})
+        return carry(planner, flow, f"the driver of {flow.name}").summary
+
+    if flow.configs.enabled and is_for_driver(flow.configs.every):
+        yield Duty("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
+    if flow.acls.enabled and is_for_driver(flow.acls.every):
+        yield Duty("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
+
+
+def _groups(flow: Flow, syncs: GroupSyncs) -> Duty:
+    """Say that groups are not carried over where nobody asked for it: it is often forgotten."""
+    if not flow.groups.sync:
+        return Duty("group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false")
+    return Duty("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
+
+
+def _heartbeats(flow: Flow) -> Iterator[Duty]:
+    beats = flow.mm2.heartbeats
+    if beats.enabled:
+        yield Duty(HEARTBEATS_DUTY, beats.every, pulse(flow).beat)
+    if beats.back:
+        yield Duty("heartbeats on the source", beats.every, pulse_back(flow).beat)

@@ -1,0 +1,134 @@
+"""Serves a driver's figures to Prometheus: ``http://<metrics.host>:<metrics.port>/metrics``.
+
+Nothing is computed before somebody asks. Whatever goes wrong here holds no flow up.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from replication.supervision import metric_catalogue
+from replication.supervision.driver_supervision import metrics_port
+from replication.supervision.metric_catalogue import Kind
+from replication.supervision.metric_samples import flow_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+    from replication.settings.sections import Config, MetricsSettings
+    from replication.supervision.flow_figures import FlowFigures
+
+_RETRY_S = 30.0
+
+log = structlog.get_logger()
+
+
+class Exposition:
+    """The endpoint of one driver. ``gather`` looks at all flows; it is called in other threads.
+
+    ``driver`` are the values of ``catalogue.DRIVER``'s labels, ``jvm`` is the pid of Spark's JVM.
+    """
+
+    def __init__(
+        self,
+        settings: MetricsSettings,
+        port: int | None,
+        gather: Callable[[], Iterable[FlowFigures]],
+        driver: tuple[str, ...],
+        jvm: int,
+    ) -> None:
+        self.port: int | None = None  # that is listened on
+        self._settings = settings
+        self._wanted = port
+        self._gather = gather
+        self._driver = driver
+        self._jvm = jvm
+        self._try_at = 0.0
+        self._trying: threading.Thread | None = None
+        self._said = ""
+
+    def serve(self) -> None:
+        """Begin to listen if that is wanted and not done yet; where it cannot be, try again.
+
+        Returns at once: names are looked up, for tens of seconds where the resolver is silent.
+        """
+        if self._wanted is None or self.port is not None or time.monotonic() < self._try_at:
+            return
+        if self._trying is not None and self._trying.is_alive():
+            return
+        self._try_at = time.monotonic() + _RETRY_S
+        # A daemon: a driver that ends does not wait for it.
+        self._trying = threading.Thread(
+            target=self._listen, args=[self._wanted], name="metrics endpoint", daemon=True
+        )
+        self._trying.start()
+
+    def _listen(self, port: int) -> None:
+        where = f"{self._settings.host}:{port}"
+        try:
+            from prometheus_client import start_http_server  # noqa: PLC0415 - only where asked for
+
+            server, _ = start_http_server(port, self._settings.host, self._registry())
+        except (OSError, OverflowError) as error:
+            said = f"{where}: {getattr(error, 'strerror', None) or error}"
+            self._complain(f"{said}; free it, or choose another metrics.port or metrics.host")
+        except ImportError:
+            self._complain("prometheus-client is not installed: run `make setup`")
+        else:
+            self.port = int(server.server_port)
+            address = f"http://{self._settings.host}:{self.port}/metrics"
+            log.info("metrics endpoint started", address=address)
+
+    def _complain(self, reason: str) -> None:
+        if reason != self._said:
+            log.warning("metrics endpoint failed to start", reason=reason)
+        self._said = reason
+
+    def _registry(self) -> CollectorRegistry:
+        from prometheus_client import CollectorRegistry, ProcessCollector  # noqa: PLC0415 - as above
+
+        registry = CollectorRegistry(support_collectors_without_names=True)
+        ProcessCollector(registry=registry)
+        ProcessCollector("isthmus_jvm", lambda: self._jvm, registry=registry)
+        registry.register(self)
+        return registry
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics with their samples; the registry calls this."""
+        families = {each.name: _family(each) for each in metric_catalogue.ALL}
+        families[metric_catalogue.DRIVER.name].add_metric(self._driver, 1)
+        for seen in self._gather():
+            for name, labels, value in flow_samples(seen, self._settings.detail):
+                if isinstance(value, tuple):
+                    families[name].add_metric(labels, *value)
+                else:
+                    families[name].add_metric(labels, value)
+        yield from families.values()
+
+
+def exposition_of(
+    config: Config, application: str, gather: Callable[[], Iterable[FlowFigures]], jvm: int
+) -> Exposition:
+    """Return the endpoint of this process, which drives an application of a file."""
+    driver = application, socket.gethostname(), str(os.getpid()), config.spark.master
+    return Exposition(config.metrics, metrics_port(config, application), gather, driver, jvm)
+
+
+def _family(metric: metric_catalogue.Metric) -> Any:
+    from prometheus_client import core  # noqa: PLC0415 - as above
+
+    kinds = {
+        Kind.COUNTER: core.CounterMetricFamily,
+        Kind.GAUGE: core.GaugeMetricFamily,
+        Kind.SUMMARY: core.SummaryMetricFamily,
+    }
+    return kinds[metric.kind](metric.name, metric.about, labels=metric.labels)

@@ -1,0 +1,119 @@
+"""Which mode a topic is copied in: compaction takes away what would have to be counted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from replication.model import Mode
+from replication.naming.selection import listed
+from replication.planning.topic_configs import mode_for, policy_of
+from replication.planning.topics import unseen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from replication.client.admin import Cluster
+    from replication.model import PartitionPlan
+    from replication.planning.topic_configs import Settings
+
+_BROKERS = "LogAppendTime"
+_LOOK_EVERY_S = 30.0  # a topic may become compacted at any time
+
+
+@dataclass(slots=True)
+class Modes:
+    """The modes of one flow's topics, by its ``copy.delivery``.
+
+    Configs are read when a topic is new and every 30 s: the plan is made every few seconds.
+    """
+
+    delivery: str = "auto"
+    lacks: Callable[[], str] = str  # what the target does not do of what appends rely on
+    retimed: tuple[str, ...] = ()  # topics of the target that give records another time
+    unseen: str = ""  # whose configs cannot be seen, and what follows from that
+    _known: dict[tuple[str, str], str] = field(default_factory=dict)
+    _look_at: float = 0.0
+
+    def of(
+        self, pairs: Iterable[tuple[str, str]], source: Cluster, target: Cluster
+    ) -> Mapping[tuple[str, str], str]:
+        """Return the mode of each (source topic, target topic)."""
+        wanted = set(pairs)
+        if self.delivery != "auto":
+            return dict.fromkeys(wanted, self.delivery)
+        if self.lacks():
+            return dict.fromkeys(wanted, Mode.TRANSACTIONAL)
+        if wanted - self._known.keys() or time.monotonic() >= self._look_at:
+            theirs = source.topic_settings({here for here, _ in wanted})
+            ours = target.topic_settings({there for _, there in wanted})
+            self._known = {
+                each: mode_for(policy_of(theirs, each[0]), policy_of(ours, each[1]))
+                for each in wanted
+            }
+            self.retimed = tuple(
+                sorted(there for here, there in wanted if _retimes(theirs, here, ours, there))
+            )
+            self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
+            self._look_at = time.monotonic() + _LOOK_EVERY_S
+        return self._known
+
+
+def _retimes(theirs: Settings, here: str, ours: Settings, there: str) -> bool:
+    """Say whether the target puts its own time on records that have one at the source."""
+    return not _stamps(theirs, here) and _stamps(ours, there)
+
+
+def _stamps(settings: Settings, topic: str) -> bool:
+    found = settings.get(topic, {}).get("message.timestamp.type")
+    return found is not None and found.value == _BROKERS
+
+
+def new_times(topics: Sequence[str]) -> str:
+    """Return what to say of topics on which the target puts its own time. Pure."""
+    if not topics:
+        return ""
+    return (
+        f"records of {listed(topics, 1)} get the target's append time "
+        f"(message.timestamp.type={_BROKERS})"
+    )
+
+
+def _unseen(settings: Settings, side: str) -> Iterator[str]:
+    if hidden := sorted(topic for topic, found in settings.items() if not found):
+        more = f" and {len(hidden) - 1} more" if hidden[1:] else ""
+        yield (
+            f"{unseen('configs', hidden[0], f'the {side}')}{more}; they may be compacted, so they "
+            "are copied in transactions"
+        )
+
+
+def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:
+    """Return what people should know of how partitions are copied; empty: as usual. Pure.
+
+    ``lacks``: what the target does not do of what appends rely on.
+    """
+    count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
+    what = "partition uses" if count == 1 else "partitions use"
+    told = (
+        f"{count} {what} transactions: exactly-once for read_committed consumers" if count else ""
+    )
+    if lacks:
+        result = told or "produce requests may repeat records after a crash"
+        told = f"{result}; target limitation: {lacks}"
+    return told
+
+
+def weaker(count: int, flow: str, *, asked: bool) -> str:
+    """Return what to say of ``count`` partitions that are copied at least once. Pure."""
+    if not count:
+        return ""
+    why = (
+        "set by copy.delivery"
+        if asked
+        else "the target does not grant transactional ids "
+        f"(WRITE and DESCRIBE on the TransactionalId isthmus.{flow}, prefixed)"
+    )
+    return f"{count} partition{'s' if count > 1 else ''} at least once: {why}"

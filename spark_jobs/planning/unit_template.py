@@ -1,0 +1,40 @@
+"""What all units of a flow have in common. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replication.copier.spec import UnitSpec
+from replication.model import BY_ID
+
+if TYPE_CHECKING:
+    from replication.provenance.routes import Routes
+    from replication.settings.copy_settings import CopySettings
+    from replication.settings.sections import Flow
+
+
+def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
+    """Return what all units of a flow have in common."""
+    by_id = [each for each in routes.flows.values() if each.cycle_prevention == BY_ID]
+    return UnitSpec(
+        flow=flow.name,
+        source_alias=flow.source,
+        target_alias=flow.target,
+        unit=0,
+        generation=generation,
+        epoch=0,
+        partitions=(),
+        source=dict(flow.clients.source_consumer),
+        target=dict(flow.clients.target_producer),
+        copying=_of_a_unit(flow.copying),
+        policies=flow.policies,
+        origins_matter=any(each.source == flow.target for each in by_id),
+        copies_come=any(each.target == flow.source for each in by_id),
+        stamps=flow.provenance_headers,
+    )
+
+
+def _of_a_unit(flow: CopySettings) -> CopySettings:
+    """Return what of a flow's settings is each unit's; where to start is in partitions' plans."""
+    return replace(flow, bytes_per_second=flow.bytes_per_second // flow.units, start_offsets={})

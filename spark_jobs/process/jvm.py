@@ -1,0 +1,239 @@
+"""The JVM under a Spark driver: started by us, so that it starts fast and its death is seen.
+
+PySpark would start it through a shell script and a second JVM that builds the command line. We
+run the same main class directly. Most of a cold start is class loading: the first driver leaves
+an archive of the loaded classes (AppCDS) in the user's cache, which halves that for all later ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from replication.adapters.local.java import java
+from replication.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_START_S = 60.0
+_OPENED = (
+    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util "
+    "java.util.concurrent java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs "
+    "sun.security.action sun.util.calendar"
+)
+# The driver plans and waits: a small heap, the plainest collector and no second compiler.
+# A large stack: Spark matches stack traces with a regular expression that recurses.
+_LEAN = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MetaspaceSize=192m",
+    "-Xms160m",
+    "-Xss4m",
+    "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",  # a JVM that lives without memory answers nobody
+    "-Xlog:disable",
+)
+_HEAP = "512m"  # Spark refuses less than 450 MiB
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.out.ref = out
+appender.out.type = Console
+appender.out.name = out
+appender.out.target = SYSTEM_ERR
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
+"""
+# Settings that are read before a SparkContext exists; all others are set on its builder.
+_EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")
+_NO_MEMORY = 3  # exit code of a JVM that ran out of memory
+DIED = 70  # exit code of a driver whose JVM is gone: start me again
+
+
+@dataclass(slots=True)
+class SparkJvm:
+    """A running driver JVM."""
+
+    process: subprocess.Popen[bytes]
+    archive: Path | None  # where to keep the loaded classes; None: they came from there
+    directory: tempfile.TemporaryDirectory[str] = field(repr=False)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def was_killed(self, patience_s: float = 1.0) -> bool:
+        """Say whether a signal or a want of memory ended it; its sockets close a little earlier."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience_s)
+        code = self.process.returncode or 0
+        return code < 0 or code == _NO_MEMORY
+
+    def connect(self) -> None:
+        """Wait until it listens, and tell PySpark where.
+
+        Raises EnvironmentProblem; ConnectionError when it was killed.
+        """
+        info = Path(self.directory.name) / "connection"
+        deadline = time.monotonic() + _START_S
+        while not info.exists():
+            if not self.alive and self.was_killed():
+                raise ConnectionError("Spark's JVM was killed")
+            if not self.alive or time.monotonic() > deadline:
+                self.kill()
+                raise EnvironmentProblem(
+                    "starting Java for Spark: it exited or did not answer within "
+                    f"{_START_S:.0f} s; see its lines above in this log"
+                )
+            time.sleep(0.01)
+        told = info.read_bytes()
+        secret = told[8 : 8 + int.from_bytes(told[4:8], "big")]
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark would run any python3 on PATH
+        os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(told[:4], "big"))
+        os.environ["PYSPARK_GATEWAY_SECRET"] = secret.decode()
+        self.directory.cleanup()
+
+    def stop(self, grace_s: float = 3.0) -> None:
+        """Close its input, on which it ends; kill it if it does not."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+        try:
+            self.process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
+    """Start the JVM and return at once. ``log4j`` is where its logging settings are written."""
+    log4j.write_text(_LOG4J)
+    archive = archive_path()
+    known = archive is not None and archive.exists()
+    # Of the application, not of the machine: what a killed driver leaves goes at its next start.
+    directory = tempfile.TemporaryDirectory(prefix="isthmus-", dir=conf.get("spark.local.dir"))
+    command = [str(java()), *_java_options(conf, log4j)]
+    if archive is not None:
+        command += [f"-XX:SharedArchiveFile={archive}"] if known else ["-XX:+RecordDynamicDumpInfo"]
+    command += ["-cp", _class_path(conf), "org.apache.spark.deploy.SparkSubmit"]
+    command += [*_early(conf), "pyspark-shell"]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
+        env=_environment(Path(directory.name) / "connection"),
+        process_group=0,  # Ctrl-C is for us: we end the epoch first
+    )
+    return SparkJvm(process, None if known else archive, directory)
+
+
+def dump_archive(gateway: Any, archive: Path) -> None:
+    """Write the archive of the classes that the JVM has loaded; takes it some seconds.
+
+    Meanwhile it stands still, which no record notices. Failing is fine: starts stay slow.
+    """
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    part = archive.with_name(f"{archive.name}.{os.getpid()}.new")
+    try:
+        _diagnose(gateway, "vmCds", "dynamic_dump", str(part))
+        if part.exists():
+            part.replace(archive)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
+    """Run a diagnostic command in the JVM, as the JDK's jcmd does; a runtime has no jcmd."""
+    java_lang = gateway.jvm.java.lang
+
+    def array(kind: Any, *items: Any) -> Any:
+        made = gateway.new_array(kind, len(items))
+        for index, item in enumerate(items):
+            made[index] = item
+        return made
+
+    text = java_lang.String
+    beans = java_lang.management.ManagementFactory.getPlatformMBeanServer()
+    name = gateway.jvm.javax.management.ObjectName("com.sun.management:type=DiagnosticCommand")
+    # Its class is not public, so the method has to be taken from the interface.
+    methods = java_lang.Class.forName("javax.management.MBeanServer").getMethods()
+    invoke = next(each for each in methods if each.getName() == "invoke")
+    passed = array(java_lang.Object, array(text, *arguments))
+    signature = array(text, "[Ljava.lang.String;")
+    invoke.invoke(beans, array(java_lang.Object, name, command, passed, signature))
+
+
+def archive_path() -> Path | None:
+    """Return where the class archive of this Java and this Spark is; None: there is no home."""
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
+    real = java().resolve()
+    told = f"{real} {real.stat().st_mtime_ns} {_jars()[0].parent} {len(_jars())}"
+    stamp = max(each.stat().st_mtime_ns for each in _jars())
+    digest = hashlib.sha256(f"{told} {stamp}".encode()).hexdigest()[:16]
+    return cache / "isthmus" / f"spark-{digest}.jsa"
+
+
+def spark_home() -> Path:
+    """Return where pyspark is installed, without importing it."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise EnvironmentProblem("pyspark is not installed: run `make` to set up the environment")
+    return Path(spec.origin).parent
+
+
+def _jars() -> list[Path]:
+    return sorted((spark_home() / "jars").glob("*.jar"))
+
+
+def _class_path(conf: Mapping[str, str]) -> str:
+    extra = conf.get("spark.driver.extraClassPath")
+    return os.pathsep.join([*([extra] if extra else []), *map(str, _jars())])
+
+
+def _java_options(conf: Mapping[str, str], log4j: Path) -> list[str]:
+    opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED.split()]
+    heap = f"-Xmx{conf.get('spark.driver.memory', _HEAP)}"
+    own = conf.get("spark.driver.extraJavaOptions", "").split()
+    if scratch := conf.get("spark.local.dir"):
+        own.append(f"-Djava.io.tmpdir={scratch}")
+    return [*opened, *_LEAN, heap, f"-Dlog4j2.configurationFile={log4j.absolute()}", *own]
+
+
+def _early(conf: Mapping[str, str]) -> list[str]:
+    chosen = {key: value for key, value in conf.items() if key.startswith(_EARLY)}
+    return [part for key, value in chosen.items() for part in ("--conf", f"{key}={value}")]
+
+
+def _environment(connection: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_CONNECT_MODE": "0",
+        "MALLOC_ARENA_MAX": "2",
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
+        "PYTHONPATH": python_path(),
+        "PYSPARK_PYTHON": sys.executable,
+        # Only used to look for installed data sources, which costs a Python start; ours is
+        # registered by the driver. Spark skips the search when there is no such command.
+        "PYSPARK_DRIVER_PYTHON": "isthmus-searches-no-data-sources",
+    }
+
+
+def python_path() -> str:
+    """Return the path on which workers find our packages."""
+    here = str(Path(__file__).resolve().parents[2])
+    return os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -1,0 +1,106 @@
+"""One way to build a SparkSession."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.process.jvm import python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
+
+    from replication.settings.sections import SparkSettings
+
+_ALL_CORES = re.compile(r"local(\[\*\])?")
+_TRIES = 4  # of a task: a unit whose worker was killed goes on without a new query
+_OURS = {
+    "spark.app.name": "isthmus",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.shuffle.partitions": "1",
+    # An epoch is one tiny row a task: generating and compiling Java for it takes longer.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.numRecentProgressUpdates": "4",
+    # Without libhadoop, Hadoop's own file system starts two processes for every file it writes.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.python.daemon.module": "spark_jobs.source.worker_daemon",
+    # Never two tasks for a unit at a time; after a lost worker the same epoch is tried again.
+    "spark.speculation": "false",
+    "spark.dynamicAllocation.enabled": "false",
+}
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def spark_conf(settings: SparkSettings, units: int, cores: int | None = None) -> dict[str, str]:
+    """Return all of Spark's settings for an application of so many units. Pure but for ``cores``.
+
+    What the user sets wins. A unit holds its slot for a whole epoch, so ``local[*]`` has at least
+    as many slots as units, however few cores there are.
+    """
+    master = settings.master
+    if _ALL_CORES.fullmatch(master):
+        master = f"local[{max(cores or os.cpu_count() or 1, units)},{_TRIES}]"
+    remote = {
+        "spark.executorEnv.PYTHONPATH": python_path(),
+        "spark.pyspark.python": sys.executable,
+        "spark.cores.max": str(units),
+    }
+    place = _LOCAL if master.startswith("local") else remote
+    return {**_OURS, **place, "spark.master": master, **settings.conf}
+
+
+def finds_units_again(conf: Mapping[str, str]) -> bool:
+    """Say whether the next task of a unit can find the process that copies it.
+
+    On a cluster it may be another machine's: there each epoch ends cleanly before the next.
+    """
+    reuses = conf.get("spark.python.worker.reuse", "true") == "true"
+    return reuses and conf["spark.master"].startswith("local") and sys.platform == "linux"
+
+
+def start_session(conf: Mapping[str, str]) -> SparkSession:
+    """Build the session in the JVM that :mod:`spark_jobs.process.jvm` has started."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while the JVM is starting
+
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    _hush(spark.sparkContext._accumulatorServer)  # noqa: SLF001 - see there
+    return spark
+
+
+def block_places(conf: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return where Spark, once started, keeps its blocks: without them every task fails."""
+    return tuple(Path(conf.get("spark.local.dir", "")).glob("blockmgr-*"))
+
+
+def _hush(server: Any) -> None:
+    """Keep PySpark's socket server from printing a stack trace when the JVM is killed.
+
+    The driver itself sees that and says it in one line.
+    """
+    server.handle_error = lambda *_: None
+
+
+def warm_workers(spark: SparkSession) -> None:
+    """Let Spark start what forks its Python workers, while the first query is still planned."""
+    spark.range(1, numPartitions=1).mapInArrow(_same, "id long").collect()
+
+
+def _same(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    return batches

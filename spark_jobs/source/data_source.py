@@ -1,0 +1,140 @@
+"""Spark's streaming source ``isthmus``: an epoch of copying is a micro-batch, a unit is a task.
+
+Three processes meet here. The *driver* (spark_jobs.replicate) knows what is to be copied and
+writes it to ``plan.json``. The *planner*, which Spark runs beside it for the query's whole life,
+makes an epoch's tasks of that; it asks no cluster, so a cluster that hangs cannot hold up an
+epoch. The *tasks* copy, and yield one row of figures each::
+
+    driver ──plan.json──▶ latestOffset, partitions ──tasks──▶ read: copies until the epoch ends
+       ▲                         │                                   ▲
+       └──────epoch.json─────────┘                                   │
+       └───────────────── Control(end_epoch) on the target ──────────┘
+
+Offsets are epoch numbers. Every query has a new checkpoint, for where a partition continues is
+known to the target alone; its epochs follow on those of the driver's former queries, because what
+was said of the end of those may be heard once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from replication.copier.spec import UnitReport, UnitSpec
+from replication.supervision.unit_assignment import plan_units
+from spark_jobs.process.appdir import FlowDir, read_json, write_json
+from spark_jobs.source import unit_json
+from spark_jobs.source.unit_task import COPIER, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from replication.model import PartitionPlan
+
+SCHEMA = (
+    "unit int, epoch int, records long, bytes long, cpu_s double, started_ms long, ended_ms long, "
+    "takeovers int, not_running int, outcome string, at_least_once int, lingers int"
+)
+# Planning the next epoch takes Spark some 0.2 s; a unit for which nothing comes ends cleanly.
+LINGER_S = 3.0
+# Spark leaves out of its logs and plans what has such a name: the clients' passwords are in it.
+TEMPLATE = "template.secret"
+
+
+class UnitTask(InputPartition):
+    """What one task is to do."""
+
+    def __init__(self, spec: UnitSpec) -> None:
+        super().__init__(None)
+        self.spec = spec
+
+
+class EpochReader(DataSourceStreamReader):
+    """Plans epochs, and runs units. The two happen in different processes, on copies of this."""
+
+    def __init__(self, directory: Path, template: UnitSpec, units: int, copier: str) -> None:
+        self._directory = FlowDir(directory)
+        self._template = template
+        self._units = units
+        self._copier = copier
+        self._epoch = template.epoch
+        self._tasks: tuple[int, Sequence[UnitTask]] | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
+        return {"epoch": self._template.epoch}
+
+    def latestOffset(self) -> dict[str, int]:  # type: ignore[override] # noqa: N802 - Spark's own
+        """Return the next epoch, or the last one again while there is nothing to copy."""
+        plan = read_json(self._directory.plan)
+        if plan is not None and plan["run"] and plan["partitions"]:
+            self._epoch += 1
+        return {"epoch": self._epoch}
+
+    def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> Sequence[UnitTask]:
+        """Return the tasks of the epoch and tell the driver which plan they follow."""
+        epoch = end["epoch"]
+        if self._tasks is None or self._tasks[0] != epoch:
+            plan = read_json(self._directory.plan) or {"number": 0}
+            self._tasks = (epoch, self._plan(epoch, unit_json.partitions_of(plan)))
+            write_json(self._directory.epoch, {"epoch": epoch, "plan": plan["number"]})
+        return self._tasks[1]
+
+    def read(self, partition: UnitTask) -> Iterator[tuple[Any, ...]]:  # type: ignore[override]
+        """Copy until the epoch ends; yield the report."""
+        yield astuple(guarded(partition.spec, self._copier))
+
+    def commit(self, end: Mapping[str, int]) -> None:
+        """Do nothing: what is done is on the target."""
+
+    def _plan(self, epoch: int, partitions: Sequence[PartitionPlan]) -> Sequence[UnitTask]:
+        return [
+            UnitTask(replace(self._template, unit=unit, epoch=epoch, partitions=mine))
+            for unit, mine in plan_units(partitions, self._units)
+        ]
+
+
+class IsthmusSource(DataSource):
+    """Registered with Spark under the name ``isthmus``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "isthmus"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> EpochReader:  # noqa: N802 - Spark's name
+        return EpochReader(
+            Path(self.options["directory"]),
+            unit_json.spec_of(self.options[TEMPLATE]),
+            int(self.options["units"]),
+            self.options["copier"],
+        )
+
+
+def options(
+    directory: FlowDir, template: UnitSpec, units: int, copier: str = COPIER
+) -> dict[str, str]:
+    """Return the options under which the source copies like ``template``."""
+    return {
+        "directory": str(directory.root),
+        TEMPLATE: unit_json.spec_text(template),
+        "units": str(units),
+        "copier": copier,
+    }
+
+
+def write_plan(
+    directory: FlowDir, number: int, partitions: Sequence[PartitionPlan], *, run: bool
+) -> None:
+    """Tell the planner what its next epoch is to copy; not ``run``: that there is to be none."""
+    table = unit_json.partition_table(partitions)
+    write_json(directory.plan, {"number": number, "run": run, **table})
+
+
+def report_of(row: Mapping[str, Any]) -> UnitReport:
+    """Return the report that a row of the source holds."""
+    return UnitReport(**{each.name: row[each.name] for each in fields(UnitReport)})

@@ -1,0 +1,246 @@
+"""Both client libraries against a broker with TLS and SASL, from Java's settings alone."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
+from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
+
+from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
+from replication.adapters.auth.oauth import UnsecuredTokenProvider
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.local_network import free_ports
+
+pytestmark = [
+    pytest.mark.integration,
+    # kafka-python leaves the socket of its first connection to the garbage collector
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+HARD = 'a"b;c,d\\e#f$g h='
+PACKAGE = "org.apache.kafka.common.security"
+SERVER = identity("localhost")
+
+
+def escaped(password):
+    return password.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def listeners(folder, ports):
+    """Return a broker's settings: plain text, SASL_SSL, and TLS that asks clients for a key."""
+    plain, sasl, tls = ports
+    store = write_jks(folder / "server.jks", SERVER, trust=False)
+    trust = write_jks(folder / "server-trust.jks", SERVER, trust=True)
+    start = "listener.name.sasl_ssl"
+    return {
+        "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://127.0.0.1:{sasl},"
+        f"SSL://127.0.0.1:{tls},CONTROLLER://127.0.0.1:{{controller}}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_SSL://localhost:{sasl},"
+        f"SSL://localhost:{tls}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+        "SASL_SSL:SASL_SSL,SSL:SSL",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        f"{start}.plain.sasl.jaas.config": f"{PACKAGE}.plain.PlainLoginModule required "
+        f'user_mirror="{escaped(HARD)}";',
+        f"{start}.scram-sha-256.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
+        f"{start}.scram-sha-512.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
+        f"{start}.oauthbearer.sasl.jaas.config": f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule "
+        'required unsecuredLoginStringClaim_sub="broker";',
+        "listener.name.ssl.ssl.client.auth": "required",
+        "ssl.keystore.location": str(store),
+        "ssl.keystore.password": PASSWORD,
+        "ssl.key.password": PASSWORD,
+        "ssl.truststore.location": str(trust),
+        "ssl.truststore.password": PASSWORD,
+    }
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    """Yield the ports of a secured broker; users ``mirror`` with the hard password exist."""
+    folder = tmp_path_factory.mktemp("secured")
+    cluster = LocalCluster("secured", folder)
+    cluster._create()
+    (node,) = cluster._nodes
+    sasl, tls = free_ports(2)
+    cluster.properties = {
+        key: value.replace("{controller}", str(node.controller_port))
+        for key, value in listeners(folder, (node.port, sasl, tls)).items()
+    }
+    cluster.start()
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        change = UserScramCredentialUpsertion(
+            "mirror", ScramCredentialInfo(mechanism, 4096), HARD.encode()
+        )
+        admin.alter_user_scram_credentials([change])["mirror"].result(20)
+    yield sasl, tls
+    cluster.destroy()
+
+
+@pytest.fixture(autouse=True)
+def _private_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    yield
+    gc.collect()  # here, where its warnings are expected, and not in another test
+
+
+def brokers_seen(java):
+    """Return how many brokers each library sees."""
+    first = len(AdminClient(to_librdkafka(java)).list_topics(timeout=20).brokers)
+    admin = KafkaAdminClient(**to_kafka_python({"request.timeout.ms": "20000", **java}))
+    try:
+        return first, len(admin.describe_cluster()["brokers"])
+    finally:
+        admin.close()
+
+
+def trusting(tmp_path):
+    return {
+        "ssl.truststore.location": str(write_jks(tmp_path / "t.jks", SERVER, trust=True)),
+        "ssl.truststore.password": PASSWORD,
+    }
+
+
+def login(mechanism):
+    if mechanism == "OAUTHBEARER":
+        return (
+            f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required "
+            'unsecuredLoginStringClaim_sub="mirror";'
+        )
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    return f'{PACKAGE}.{module} required username="mirror" password="{escaped(HARD)}";'
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"])
+def test_bl_098_both_libraries_log_in_with_the_hardest_password(broker, tmp_path, mechanism):
+    java = {
+        "bootstrap.servers": f"localhost:{broker[0]}",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": mechanism,
+        "sasl.jaas.config": login(mechanism),
+        **trusting(tmp_path),
+    }
+    assert brokers_seen(java) == (1, 1)
+
+
+class _TokenEndPoint(BaseHTTPRequestHandler):
+    """Issues tokens that the broker takes, and notes who asked for them and how."""
+
+    asked: list[tuple[str, str]]
+
+    def do_POST(self):
+        form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        pair = self.headers["Authorization"].removeprefix("Basic ")
+        self.asked.append((base64.b64decode(pair).decode(), form))
+        token = UnsecuredTokenProvider("mirror").token()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps({"access_token": token, "expires_in": 3600}).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def token_end_point():
+    """Yield the requests for a token so far, and the URL to ask."""
+    kind = type("EndPoint", (_TokenEndPoint,), {"asked": []})
+    with HTTPServer(("127.0.0.1", 0), kind) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield kind.asked, f"http://127.0.0.1:{server.server_port}/token"
+        server.shutdown()
+        thread.join()
+
+
+def test_bl_103_each_library_fetches_its_tokens_with_client_credentials(
+    broker, tmp_path, token_end_point
+):
+    asked, url = token_end_point
+    java = {
+        "bootstrap.servers": f"localhost:{broker[0]}",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.jaas.config": f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule required "
+        f'clientId="me" clientSecret="{escaped(HARD)}" scope="kafka";',
+        **trusting(tmp_path),
+    }
+    assert brokers_seen(java) == (1, 1)
+    assert set(asked) == {(f"me:{HARD}", "grant_type=client_credentials&scope=kafka")}
+    assert len(asked) >= 2
+
+
+def pem(tmp_path):
+    path = tmp_path / "k.pem"
+    path.write_text(SERVER.key_pem("kp") + SERVER.chain_pem)
+    return path
+
+
+FORMS = {
+    "JKS": lambda p: {
+        "ssl.keystore.location": str(write_jks(p / "k.jks", SERVER, trust=False)),
+        "ssl.keystore.password": PASSWORD,
+    },
+    "PKCS12": lambda p: {
+        "ssl.keystore.location": str(write_pkcs12(p / "k.p12", SERVER)),
+        "ssl.keystore.password": PASSWORD,
+        "ssl.keystore.type": "PKCS12",
+    },
+    "PEM file": lambda p: {
+        "ssl.keystore.location": str(pem(p)),
+        "ssl.key.password": "kp",
+        "ssl.keystore.type": "PEM",
+    },
+    "PEM text": lambda _: {
+        "ssl.keystore.key": SERVER.key_pem(),
+        "ssl.keystore.certificate.chain": SERVER.chain_pem,
+        "ssl.keystore.type": "PEM",
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_bl_101_both_libraries_show_a_client_key_of_every_form(broker, tmp_path, form):
+    java = {
+        "bootstrap.servers": f"localhost:{broker[1]}",
+        "security.protocol": "SSL",
+        **trusting(tmp_path),
+        **FORMS[form](tmp_path),
+    }
+    assert brokers_seen(java) == (1, 1)
+
+
+def by_address(broker, tmp_path):
+    """Return settings that reach the broker by a name that is not in its certificate."""
+    return {
+        "bootstrap.servers": f"127.0.0.1:{broker[1]}",
+        "security.protocol": "SSL",
+        **trusting(tmp_path),
+        **FORMS["PKCS12"](tmp_path),
+    }
+
+
+def test_bl_102_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(broker, tmp_path):
+    java = by_address(broker, tmp_path)
+    assert brokers_seen({**java, "ssl.endpoint.identification.algorithm": ""}) == (1, 1)
+    with pytest.raises(KafkaException):
+        AdminClient(to_librdkafka(java)).list_topics(timeout=3)
+    with pytest.raises(KafkaError):
+        KafkaAdminClient(**to_kafka_python(java), bootstrap_timeout_ms=3000)

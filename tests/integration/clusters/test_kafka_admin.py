@@ -1,0 +1,163 @@
+"""The admin adapter against a real broker, and against what is no broker."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from datetime import timedelta
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from support.kafka_records import create_topic, produce, some_records
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.admin.planned_cluster import PlannedCluster
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+
+pytestmark = pytest.mark.integration
+SOON = timedelta(seconds=2)
+
+
+@pytest.fixture(scope="module")
+def admin(source_cluster):
+    return KafkaAdmin({"bootstrap.servers": source_cluster.bootstrap_servers})
+
+
+def test_a_created_topic_is_listed_with_its_id_partitions_and_configs(admin, topic_name):
+    topic = topic_name()
+    admin.create_topic(topic, 3, -1, {"retention.ms": "1000"})
+    info = admin.topics()[topic]
+    assert (info.name, info.partitions) == (topic, 3)
+    assert re.fullmatch("[0-9a-f]{32}", info.topic_id)
+    assert admin.topic_configs([topic, "gone"]) == {topic: {"retention.ms": "1000"}}
+
+
+def test_a_topic_that_another_flow_made_meanwhile_is_let_be(admin, topic_name):
+    topic = topic_name()
+    admin.create_topic(topic, 3, -1, {})
+    admin.create_topic(topic, 2, -1, {})
+    while topic not in (found := admin.topics()):
+        time.sleep(0.05)
+    assert found[topic].partitions == 3
+
+
+def test_a_recreated_topic_has_another_id(admin, source_cluster, topic_name):
+    first, second = topic_name(), topic_name()
+    for topic in (first, second):
+        create_topic(source_cluster.bootstrap_servers, topic)
+    topics = admin.topics()
+    assert topics[first].topic_id != topics[second].topic_id
+
+
+def test_planning_lists_the_same_topics_and_sees_one_made_anew(admin, source_cluster, topic_name):
+    topic, other, address = topic_name(), topic_name("wide"), source_cluster.bootstrap_servers
+    create_topic(address, topic, 3)
+    create_topic(address, other, 12)
+    planned = PlannedCluster({"bootstrap.servers": address})
+    first, full = planned.topics(), admin.topics()
+    for each in (topic, other):
+        assert first[each] == full[each]
+    client = AdminClient({"bootstrap.servers": address})  # its answers end with it
+    client.delete_topics([topic])[topic].result(20)
+    while topic in planned.topics():
+        time.sleep(0.05)
+    create_topic(address, topic, 3)
+    again = planned.topics()
+    planned.close()
+    assert again[topic].partitions == 3
+    assert again[topic].topic_id not in {"", first[topic].topic_id}
+    assert again[other] == first[other]
+
+
+def test_planning_names_a_closed_port():
+    planned = PlannedCluster({"bootstrap.servers": "127.0.0.1:1"})
+    with pytest.raises(ClusterUnavailable, match=r"connecting to 127\.0\.0\.1:1: .*refused"):
+        planned.topics()
+    planned.close()
+
+
+def test_a_topic_grows(admin, topic_name):
+    topic = topic_name()
+    admin.create_topic(topic, 1, 1, {})
+    admin.grow_topic(topic, 4)
+    assert admin.topics()[topic].partitions == 4
+
+
+def test_the_cluster_is_known_by_id_and_size(admin):
+    assert len(admin.cluster_id()) == 22
+    assert admin.broker_count() == 1
+
+
+def test_end_offsets_leave_out_what_is_not_there(admin, source_cluster, topic_name):
+    topic = create_topic(source_cluster.bootstrap_servers, topic_name(), 2)
+    produce(source_cluster.bootstrap_servers, topic, some_records(3))
+    wanted = [TopicPartition(topic, each) for each in (0, 1, 7)] + [TopicPartition("gone", 0)]
+    assert admin.end_offsets(wanted) == {wanted[0]: 3, wanted[1]: 0}
+    assert admin.end_offsets([]) == {}
+
+
+def test_the_readable_end_stops_before_an_open_transaction(admin, source_cluster, topic_name):
+    topic = create_topic(source_cluster.bootstrap_servers, topic_name())
+    producer = Producer(
+        {"bootstrap.servers": source_cluster.bootstrap_servers, "transactional.id": topic}
+    )
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, b"open")
+    producer.flush(30)
+    assert admin.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
+    producer.commit_transaction(30)
+
+
+def test_what_the_cluster_refuses_is_said_in_its_words(admin, source_cluster, topic_name):
+    topic = topic_name()
+    with pytest.raises(ClusterRejected) as caught:
+        admin.create_topic(topic, 1, 3, {})
+    assert str(caught.value).startswith(
+        f"creating topic {topic} at {source_cluster.bootstrap_servers}: Unable to replicate the "
+        "partition 3 time(s): The target replication factor of 3 cannot be reached because only "
+        "1 broker(s) are registered"
+    )
+
+
+def test_a_closed_port_is_named_within_the_time_given():
+    admin = KafkaAdmin({"bootstrap.servers": "127.0.0.1:1"}, SOON)
+    began = time.monotonic()
+    with pytest.raises(ClusterUnavailable) as caught:
+        admin.topics()
+    assert time.monotonic() - began < 5
+    assert str(caught.value) == (
+        "listing the topics at 127.0.0.1:1: Connect to ipv4#127.0.0.1:1 failed: Connection refused"
+    )
+
+
+def test_an_unknown_host_is_named():
+    admin = KafkaAdmin({"bootstrap.servers": "no-such-host.invalid:9092"}, SOON)
+    with pytest.raises(ClusterUnavailable) as caught:
+        admin.cluster_id()
+    assert str(caught.value).startswith(
+        "reading the cluster id at no-such-host.invalid:9092: Failed to resolve "
+    )
+
+
+def test_a_server_that_is_silent_does_not_hold_us_up():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ClusterUnavailable) as caught:
+            KafkaAdmin({"bootstrap.servers": address}, SOON).broker_count()
+    assert str(caught.value).startswith(f"counting the brokers at {address}: ")
+
+
+def test_credentials_that_a_listener_does_not_take_are_rejected(source_cluster):
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+    secret = {"sasl.username": "u", "sasl.password": "secret"}
+    address = {"bootstrap.servers": source_cluster.bootstrap_servers}
+    with pytest.raises(ClusterRejected) as caught:
+        KafkaAdmin({**address, **login, **secret}, SOON).topics()
+    assert source_cluster.bootstrap_servers in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,89 @@
+"""Units that copy on between epochs: killed there, given to others, given other plans."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from support import kafka_records
+from support.copier_flows import Flow, feeding, kill, linger
+
+from replication.adapters.wire import connect
+from replication.copier import Host
+from replication.model import Mode
+
+pytestmark = pytest.mark.integration
+
+FOR_EVER_S = 60.0
+
+
+@pytest.fixture
+def flow(source_cluster, target_cluster, topic_name):
+    topics = {topic_name(): 2, topic_name(): 2}
+    for cluster in (source_cluster, target_cluster):
+        for name, partitions in topics.items():
+            kafka_records.create_topic(cluster.bootstrap_servers, name, partitions)
+    return Flow(source_cluster, target_cluster, topics)
+
+
+@pytest.fixture
+def hosts():
+    made = Host(), Host()
+    yield made
+    for each in made:
+        each.close()
+
+
+def test_a_process_may_be_killed_between_epochs(flow, tmp_path):
+    with feeding(flow):
+        process = linger(flow.spec(epoch_s=1.0, linger_s=FOR_EVER_S), tmp_path)
+        before = sum(each.records for each in flow.anchors().values())
+        flow.wait_for(
+            lambda found: sum(each.records for each in found.values()) > before + 50,
+            "it copies on",
+        )
+        kill(process)
+    report = flow.copy_all(epoch=1)
+    assert (report.outcome, report.takeovers) == ("clean", 4)
+    flow.assert_equal()
+
+
+def test_another_process_may_get_the_next_epoch(flow, hosts):
+    first, second = hosts
+    with feeding(flow):
+        for epoch in range(6):
+            host = first if epoch in {0, 1, 4} else second
+            spec = flow.spec(epoch=epoch, epoch_s=0.7, linger_s=FOR_EVER_S)
+            report = host.copy(spec, connect)
+            assert report.outcome == "clean"
+            assert report.takeovers == (4 if epoch in {2, 4, 5} else 0)
+    flow.wait_copied()
+    assert not first.holds(flow.name, 0)
+    second.close()
+    flow.assert_equal()
+    assert flow.copy_all(epoch=6).takeovers == 0
+
+
+def test_plans_may_change_with_every_epoch(flow, hosts):
+    """BL-117."""
+    host, told, chance = hosts[0], 0, random.Random(7)
+    whole = flow.spec(epoch_s=0.5, linger_s=FOR_EVER_S)
+    compacted = next(iter(flow.topics))
+    plans = [
+        replace(each, mode=Mode.TRANSACTIONAL) if each.source.topic == compacted else each
+        for each in whole.partitions
+    ]
+    with feeding(flow):
+        for epoch in range(10):
+            some = [each for each in plans if chance.random() < 0.6] or plans
+            report = host.copy(replace(whole, epoch=epoch, partitions=tuple(some)), connect)
+            assert (report.outcome, report.takeovers, report.not_running) == ("clean", 0, 0)
+            told += report.records
+    last = replace(whole, epoch=10, partitions=tuple(plans))
+    told += host.copy(last, connect).records
+    flow.wait_copied()
+    told += host.copy(replace(last, epoch=11), connect).records
+    host.close()
+    assert told == sum(flow.fed.values())
+    flow.assert_equal()

@@ -1,0 +1,269 @@
+"""The Spark driver between real clusters: what it copies, obeys, refuses and survives."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from support import kafka_records
+from support.spark_driver import Application, wait_for
+from typer.testing import CliRunner
+
+from orchestration.cli.main import app
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.model import Desired, FlowState, Mode
+from replication.state import Anchor, DutyReport, anchors_topic, status_topic
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+DOWN = """
+clusters = SOURCE, B, down
+down.bootstrap.servers = 127.0.0.1:1
+down->B.enabled = true
+copy.epoch.seconds = 2
+SOURCE->B.sync.group.offsets.enabled = true
+metrics.port = 0
+metrics.host = 127.0.0.1
+metrics.detail = partition
+"""
+
+
+@pytest.fixture(scope="module")
+def running(source_cluster, target_cluster, tmp_path_factory):
+    """One driver for the tests of this module, with a second flow whose source is down."""
+    home = tmp_path_factory.mktemp("driver") / "app"
+    application = Application(source_cluster, target_cluster, home, DOWN)
+    application.start()
+    application.await_state(FlowState.RUNNING)
+    yield application
+    application.close()
+
+
+@pytest.fixture
+def application(source_cluster, target_cluster, tmp_path):
+    made = Application(source_cluster, target_cluster, tmp_path / "app")
+    yield made
+    made.close()
+
+
+def test_a_new_topic_is_copied_within_seconds(running):
+    topic = running.topic()
+    running.produce(topic, 500)
+    begin = time.monotonic()
+    wait_for(lambda: running.is_copied(topic), 20)
+    assert time.monotonic() - begin < 10
+
+
+def test_bl_091_partitions_added_while_records_come_are_copied_from_their_first(running):
+    here, before = running.source.bootstrap_servers, running.status()
+    topic = running.topic("grown", 3)
+    kafka_records.produce(here, topic, kafka_records.some_records(600, 3))
+    admin = KafkaAdmin({"bootstrap.servers": here})
+    admin.grow_topic(topic, 6)
+    wait_for(lambda: admin.topics()[topic].partitions == 6)
+    for turn in range(5):
+        kafka_records.produce(here, topic, kafka_records.some_records(600, 6, seed=turn))
+    wait_for(lambda: running.is_copied(topic), 30)
+    assert running.status().started_ms == before.started_ms, "no restart was needed"
+
+
+def test_epochs_follow_on_without_a_new_start(running):
+    topic = running.topic()
+    running.produce(topic, 100)
+    wait_for(lambda: running.is_copied(topic), 20)
+    before, since = running.producers(topic), running.status().epoch
+    wait_for(lambda: running.status().epoch >= since + 3, 30)
+    running.produce(topic, 100, seed=2)
+    wait_for(lambda: running.is_copied(topic), 20)
+    assert running.producers(topic) == before
+
+
+def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
+    """BL-106."""
+    status = running.await_state(FlowState.FAILED, "down->B")
+    assert "127.0.0.1:1" in status.reason
+    assert "\n" not in status.reason
+    assert running.status().state == FlowState.RUNNING
+
+
+def test_its_heartbeats_on_the_target_are_a_moment_old(running):
+    found = CliRunner().invoke(app, ["heartbeats", str(running.config), "-o", "json"])
+    assert found.exit_code == 0, found.output
+    age = {(each["source"], each["target"]): each["ms"] for each in json.loads(found.stdout)}
+    assert age[running.alias, "B"] < 5000
+
+
+def test_groups_go_along_and_the_driver_says_so(running):
+    topic, group = running.topic(), f"{running.alias}-shop"
+    running.produce(topic, 200)
+    wait_for(lambda: running.is_copied(topic), 20)
+    at = {ends: Consumer({"bootstrap.servers": ends, "group.id": group}) for ends in running.both}
+    source, target = at.values()
+    source.commit(offsets=[TopicPartition(topic, 0, 40)], asynchronous=False)
+    copy = TopicPartition(f"{running.alias}.{topic}", 0)
+    wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
+    duty = DutyReport(running.flow, "group offsets")
+    found = wait_for(lambda: running.store.read(status_topic(running.alias)).get(duty.key()))
+    assert found.ok, found.summary
+    for each in at.values():
+        each.close()
+
+
+def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
+    topic = running.topic()
+    truth = kafka_records.some_records(300, 2, seed=5)
+    kafka_records.produce(running.source.bootstrap_servers, topic, truth)
+    wait_for(lambda: running.is_copied(topic), 20)
+    labels = {"source": running.alias, "target": "B", "topic": topic}
+    labels["target_topic"] = f"{running.alias}.{topic}"
+
+    def all_is_told(found):
+        for number in ("0", "1"):
+            ours = {**labels, "partition": number}
+            count = sum(str(each[0]) == number for each in truth)
+            assert found.of("isthmus_records_total", **ours) == count
+            assert found.of("isthmus_replication_latency_seconds_count", **ours) == count
+            assert found.of("isthmus_lag_records", **ours) == 0
+            assert found.of("isthmus_lag_seconds", **ours) == 0
+            age = found.of("isthmus_record_age_seconds_sum", **ours)
+            assert 0 <= age <= found.of("isthmus_replication_latency_seconds_sum", **ours)
+        assert found.of("isthmus_flow_state", source=running.alias, state="RUNNING") == 1
+        assert found.of("isthmus_flow_state", source="down", state="FAILED") == 1
+        assert found.of("isthmus_cluster_answers", source="down", cluster="down") == 0
+        assert found.of("isthmus_copy_cpu_seconds_total", source=running.alias) > 0
+        assert found.of("isthmus_duty_ok", source=running.alias, duty="heartbeats") == 1
+
+    running.await_scrape(all_is_told)
+
+
+def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(running):
+    topic = running.topic()
+    running.produce(topic, 100)
+    wait_for(lambda: running.is_copied(topic), 20)
+    client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})
+    compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[compact])
+    client.incremental_alter_configs([resource])[resource].result(20)
+    told = r"[2-9] partitions are transactional"  # other tests' heartbeats may be among them
+    wait_for(lambda: re.search(told, running.status().reason))
+    keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
+    kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
+    wait_for(lambda: running.is_copied(topic), 30)
+    found = running.store.read(anchors_topic(running.alias)).values()
+    modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
+    assert modes == {Mode.TRANSACTIONAL}
+
+
+def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
+    topic = running.topic()
+    running.produce(topic, 10)
+    wait_for(lambda: running.is_copied(topic), 20)
+    running.ask(Desired.PAUSE)
+    running.await_state(FlowState.PAUSED, limit_s=20)
+    running.produce(topic, 10, seed=2)
+    time.sleep(3)
+    assert not running.is_copied(topic)
+
+    def it_is_told(found):
+        assert found.of("isthmus_lag_records", source=running.alias, topic=topic) == 10
+        assert found.of("isthmus_flow_wanted", source=running.alias) == 0
+
+    running.await_scrape(it_is_told)
+    running.ask(Desired.RUN)
+    wait_for(lambda: running.is_copied(topic), 30)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        pytest.param("state", "another driver on this machine copies", id="same state directory"),
+        pytest.param("elsewhere", "is copied by another driver: process", id="elsewhere"),
+    ],
+)
+def test_a_second_driver_is_refused(running, state, told):
+    """BL-110."""
+    running.await_state(FlowState.RUNNING, limit_s=30)
+    before = running.status()
+    second = running.start(state)
+    assert second.wait(60) == 75
+    assert told in running.log(state)
+    assert "Traceback" not in running.log(state)
+    assert running.status().instance == before.instance
+
+
+def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
+    """BL-133."""
+    topic = application.topic()
+    application.produce(topic, 500)
+    driver = application.start()
+    wait_for(lambda: application.is_copied(topic))
+    begin = time.monotonic()
+    driver.send_signal(signal.SIGTERM)
+    assert driver.wait(20) == 0
+    assert time.monotonic() - begin < 10
+    assert application.status().state == FlowState.STOPPED
+    assert "clean=True" in application.log()
+    ours, theirs = (
+        [each.offset for each in kafka_records.consume_all(cluster.bootstrap_servers, name)]
+        for cluster, name in (
+            (application.source, topic),
+            (application.target, f"{application.alias}.{topic}"),
+        )
+    )
+    assert ours == theirs
+
+
+def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
+    """BL-122."""
+    driver = application.start()
+    application.await_state(FlowState.RUNNING)
+    kill_jvm(driver.pid)
+    assert driver.wait(5) == 70
+    assert "Traceback" not in application.log()
+
+
+@pytest.mark.parametrize("after_s", [0.0, 2.0], ids=["at its start", "while Spark starts"])
+def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(application, after_s):
+    driver = application.start()
+    find = ["pgrep", "-P", str(driver.pid), "-f", "SparkSubmit"]
+    wait_for(lambda: subprocess.run(find, check=False, capture_output=True).returncode == 0)
+    time.sleep(after_s)
+    kill_jvm(driver.pid)
+    assert driver.wait(20) == 70
+    assert "to be started again" in application.log()
+    assert "Traceback" not in application.log()
+
+
+def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
+    """BL-054 and BL-122."""
+    topic = application.topic()
+    watcher = application.start(module="watch")
+    for seed in (1, 2):
+        status = application.await_state(FlowState.RUNNING)
+        application.produce(topic, 5000, seed)
+        if seed == 1:
+            kill_jvm(status.pid)
+        else:
+            subprocess.run(["kill", "-9", str(status.pid)], check=True)
+        application.produce(topic, 5000, seed + 10)
+        wait_for(lambda before=status: application.status().instance != before.instance)
+    wait_for(lambda: application.is_copied(topic))
+    watcher.terminate()
+    assert watcher.wait(20) == 0
+    assert application.is_copied(topic)
+
+
+def kill_jvm(driver: int) -> None:
+    subprocess.run(["pkill", "-9", "-P", str(driver), "java"], check=True)

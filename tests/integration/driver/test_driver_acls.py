@@ -1,0 +1,150 @@
+"""A Spark driver with all duties that may do what `isthmus acls needed` prints and no more."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from support import kafka_records
+from support.spark_driver import Application, wait_for
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.topics.internal_topics import InternalTopics
+from replication.config.load import load_config
+from replication.mm2.wire import Checkpoint, Heartbeat, OffsetSync, parse_all
+from replication.model import FlowState
+from replication.planning.required_acls import needed
+from replication.state import DutyReport, status_topic
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+ALL_DUTIES = """
+clusters = SOURCE, B, C
+C.bootstrap.servers = 127.0.0.1:1
+C->SOURCE.enabled = true
+SOURCE->B.groups = SOURCE-.*
+copy.epoch.seconds = 5
+dead.letters.enabled = true
+sync.group.offsets.enabled = true
+sync.group.offsets.interval.seconds = 1
+emit.checkpoints.interval.seconds = 1
+emit.offset-syncs.enabled = true
+offset-syncs.topic.location = target
+sync.topic.configs.interval.seconds = 2
+sync.topic.acls.interval.seconds = 2
+"""
+DUTIES = {"heartbeats", "group offsets", "checkpoints", "offset syncs", "topic configs", "ACLs"}
+HEARTBEATS = {"heartbeats": "C", "C.heartbeats": "D"}  # topics of the source: from where
+TRANSACTIONAL = "1 partition uses transactions: exactly-once for read_committed consumers"
+
+
+class Guest(Application):
+    """A driver whose user has the rights that its file needs, and no other ones."""
+
+    def __init__(self, guards, home) -> None:
+        self.guards = guards
+        clusters = (each.cluster for each in guards)
+        logins = tuple(each.login("driver") for each in guards)
+        super().__init__(*clusters, home, ALL_DUTIES, logins)
+        self.refused_before = [len(each.refusals) for each in guards]
+
+    def grant(self, without: str = "") -> None:
+        """Grant all, but for an operation on the source."""
+        every = needed(load_config(self.config).config)
+        needs = [each for each in every if each.flow == self.flow]
+        for name, guard in zip((self.alias, "B"), self.guards, strict=True):
+            mine = [each for each in needs if each.cluster == name]
+            rights = [(each.resource, operation) for each in mine for operation in each.operations]
+            spared = without if name == self.alias else ""
+            guard.allow_only((each for each in rights if each[1] != spared), "driver")
+
+    def refused(self) -> set[str]:
+        """Return what the brokers have refused the driver."""
+        pairs = zip(self.guards, self.refused_before, strict=True)
+        found = [each for guard, before in pairs for each in guard.refusals[before:]]
+        return {what for who, what in found if who == "driver"}
+
+    def reports(self) -> dict[str, DutyReport]:
+        found = self.store.read(status_topic(self.alias)).values()
+        return {each.name: each for each in found if isinstance(each, DutyReport)}
+
+    def emitted(self, topic: str, parse) -> list:
+        client = {"bootstrap.servers": self.target.bootstrap_servers}
+        return list(parse_all(parse, InternalTopics(client).read(topic)))
+
+
+@pytest.fixture
+def guest(guarded_clusters, tmp_path):
+    made = Guest(guarded_clusters, tmp_path / "app")
+    yield made
+    made.close()
+    for each in guarded_clusters:
+        each.allow_only((), "driver")
+    source = AdminClient({"bootstrap.servers": made.source.bootstrap_servers})
+    for each in source.delete_topics(list(HEARTBEATS)).values():
+        each.result(20)
+
+
+def beat(bootstrap: str, topic: str, source: str, target: str) -> None:
+    kafka_records.create_topic(bootstrap, topic)
+    sign = Heartbeat(source, target, 1)
+    kafka_records.produce(bootstrap, topic, [(0, sign.key(), sign.value())])
+
+
+def commit(bootstrap: str, group: str, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
+
+
+def is_ok(report) -> bool:
+    return report.ok
+
+
+def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its_source(guest):
+    here, there = guest.both
+    topic, stock, group = guest.topic(), f"{guest.alias}-stock", f"{guest.alias}-shop"
+    kafka_records.create_topic(here, stock, 1, {"cleanup.policy": "compact"})
+    kafka_records.produce(here, stock, [(0, b"%d" % each, b"v") for each in range(50)])
+    guest.produce(topic, 200)
+    commit(here, group, topic, 40)
+    for name, source in HEARTBEATS.items():
+        beat(here, name, source, guest.alias)
+    guest.grant()
+    guest.start()
+    guest.await_state(FlowState.RUNNING)
+
+    wait_for(lambda: guest.is_copied(topic) and guest.is_copied(stock))
+    admins = [KafkaAdmin({"bootstrap.servers": each}) for each in guest.both]
+    admins[0].grow_topic(topic, 3)
+    admins[0].alter_configs(topic, {"segment.ms": "70000"})
+    copy = f"{guest.alias}.{topic}"
+    wait_for(lambda: admins[1].topic_configs([copy])[copy].get("segment.ms") == "70000")
+    wait_for(lambda: admins[1].topics()[copy].partitions == 3)
+    copies = {f"{guest.alias}.heartbeats", f"{guest.alias}.C.heartbeats"}
+    assert copies <= admins[1].topics().keys()
+
+    shop = Consumer({"bootstrap.servers": there, "group.id": group})
+    wait_for(lambda: shop.committed([TopicPartition(copy, 0)], 10)[0].offset == 40)
+    shop.close()
+    stands = wait_for(
+        lambda: guest.emitted(f"{guest.alias}.checkpoints.internal", Checkpoint.parse)
+    )
+    assert (group, copy, 40, 40) in {(e.group, e.topic, e.upstream, e.downstream) for e in stands}
+    guest.produce(topic, 100, seed=2)  # a pair of offsets is known from the second anchor on
+    wait_for(lambda: guest.emitted(f"mm2-offset-syncs.{guest.alias}.internal", OffsetSync.parse))
+    beats = guest.emitted("heartbeats", Heartbeat.parse)
+    assert (guest.alias, "B") in {(each.source, each.target) for each in beats}
+
+    wait_for(
+        lambda: (found := guest.reports()).keys() == DUTIES and all(map(is_ok, found.values()))
+    )
+    wait_for(lambda: guest.status().reason == TRANSACTIONAL)
+    assert guest.refused() == set()
+
+    guest.grant(without="DESCRIBE_CONFIGS")
+    late = guest.topic("late")
+    guest.produce(late, 100)
+    wait_for(lambda: guest.is_copied(late))
+    wait_for(lambda: "Isthmus' user needs DESCRIBE_CONFIGS on topic" in guest.status().reason)
+    guest.await_state(FlowState.RUNNING)

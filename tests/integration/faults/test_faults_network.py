@@ -1,0 +1,94 @@
+"""The engine on a bad network, and handed from process to process."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from support import kafka_records
+from support.broker_proxy import Proxies
+from support.copier_flows import Flow, feeding, report_of, start_unit
+
+from chaos.proxy import Weather
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def flow(source_cluster, target_cluster, topic_name) -> Flow:
+    topic = topic_name("faults")
+    for cluster in (source_cluster, target_cluster):
+        kafka_records.create_topic(cluster.bootstrap_servers, topic, 2)
+    return Flow(source_cluster, target_cluster, {topic: 2})
+
+
+@pytest.fixture
+def proxies():
+    made = Proxies()
+    yield made
+    made.close()
+
+
+def await_more(flow: Flow, records: int = 50) -> None:
+    before = copied(flow.wait_for(lambda _: True, "the anchors can be read"))
+    flow.wait_for(lambda anchors: copied(anchors) >= before + records, "more is copied")
+
+
+def copied(anchors) -> int:
+    return sum(each.records for each in anchors.values())
+
+
+def test_a_slow_and_lossy_network_costs_nothing_but_time(flow, proxies):
+    with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
+        await_more(flow, 1)
+        for each in proxies.proxies:
+            each.weather = Weather(0.1, 0.05, random.Random(1))
+        await_more(flow, 200)
+    assert reports[0].outcome == "clean"
+    flow.copy_all(epoch=1)
+    flow.assert_equal()
+
+
+def test_half_open_connections_are_given_up_after_the_time_limit(flow, proxies, monkeypatch):
+    monkeypatch.setattr("replication.adapters.wire.network.CALL_S", 1.5)
+    monkeypatch.setattr("replication.adapters.wire.connections.CALL_S", 1.5)
+    with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
+        for _ in range(2):
+            await_more(flow)
+            assert sum(each.strand() for each in proxies.proxies)
+        await_more(flow)
+    assert reports[0].outcome == "clean"
+    flow.copy_all(epoch=1)
+    flow.assert_equal()
+
+
+def test_an_outage_of_the_network_longer_than_the_time_limit_repeats_nothing(
+    flow, proxies, monkeypatch
+):
+    monkeypatch.setattr("replication.adapters.wire.network.CALL_S", 1.0)
+    monkeypatch.setattr("replication.adapters.wire.connections.CALL_S", 1.0)
+    with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
+        await_more(flow)
+        for each in proxies.proxies:
+            each.block()
+        time.sleep(4)
+        for each in proxies.proxies:  # what was sent before arrives now, late
+            each.unblock()
+        await_more(flow)
+    assert reports[0].outcome == "clean"
+    flow.copy_all(epoch=1)
+    flow.assert_equal()
+
+
+def test_many_hand_overs_under_a_live_writer_skip_and_repeat_nothing(flow, tmp_path):
+    """BL-061."""
+    with feeding(flow):
+        for epoch in range(3):
+            unit = start_unit(flow.spec(epoch=epoch), tmp_path)
+            await_more(flow)
+            flow.end(flow.spec(epoch=epoch))
+            report = report_of(unit)
+            assert (report.outcome, report.takeovers) == ("clean", 0)
+    flow.copy_all(epoch=9)
+    flow.assert_equal()

@@ -1,0 +1,90 @@
+"""A driver tries once whether a target fences, keeps the answer there, and obeys it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.topics.state_store import StateStore
+from replication.errors import ClusterRejected
+from replication.model import Mode, TopicPartition
+from replication.settings.sections import Flow, FlowClients
+from replication.state import PROBE_TOPIC, Fencing, status_topic
+from spark_jobs.driver import flow_lease
+from spark_jobs.driver.flow_lease import Hold
+from spark_jobs.planning.delivery_modes import Modes, notice
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def made(target_cluster):
+    """Return a flow with its state topics made, and the store that has them."""
+    client = {"bootstrap.servers": target_cluster.bootstrap_servers}
+    clients = FlowClients(
+        source_consumer={}, source_admin={}, target_producer=client, target_admin=client
+    )
+    flow = Flow(source=f"s{uuid.uuid4().hex[:6]}", target="B", clients=clients)
+    store = StateStore(client, 1)
+    yield flow, store, KafkaAdmin(client)
+    store.close()
+
+
+def hold_of(flow, store) -> Hold:
+    hold = Hold(flow, store)
+    hold.prepare()
+    hold.take()
+    return hold
+
+
+def test_a_kafka_target_is_tried_once_and_lacks_nothing(made, monkeypatch):
+    flow, store, admin = made
+    first = hold_of(flow, store)
+    first.try_fencing()
+    assert first.lacks == ""
+    (found,) = [e for e in store.read(status_topic(flow.source)).values() if type(e) is Fencing]
+    assert (found.cluster, found.lacks, found.flow) == (admin.cluster_id(), "", flow.name)
+    end = admin.end_offsets([TopicPartition(PROBE_TOPIC, 0)])[TopicPartition(PROBE_TOPIC, 0)]
+    assert end >= 3  # two appends of the probe and its marker
+
+    def ask_again(_flow):
+        raise AssertionError("it was tried a second time")
+
+    monkeypatch.setattr(flow_lease, "ask_target", ask_again)
+    again = hold_of(flow, store)
+    again.try_fencing()
+    assert again.lacks == ""
+
+
+def test_what_a_target_lacks_makes_its_units_transactional_and_is_said(made, monkeypatch):
+    flow, store, admin = made
+    monkeypatch.setattr(flow_lease, "ask_target", lambda _flow: "it takes late appends")
+    hold_of(flow, store).try_fencing()
+    monkeypatch.undo()
+    later = hold_of(flow, store)  # learns it from the record
+    later.try_fencing()
+    modes = Modes("auto", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    assert modes == {("t", "A.t"): Mode.TRANSACTIONAL}
+    assert notice([], later.lacks).endswith("target limitation: it takes late appends")
+    chosen = Modes("append", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    assert chosen == {("t", "A.t"): Mode.APPEND}
+
+
+def test_a_target_that_cannot_be_tried_is_said_and_tried_again_by_the_next_driver(
+    made, monkeypatch
+):
+    flow, store, _ = made
+
+    def refused(_flow):
+        raise ClusterRejected("creating topic: no")
+
+    monkeypatch.setattr(flow_lease, "ask_target", refused)
+    first = hold_of(flow, store)
+    first.try_fencing()
+    assert first.untried == "not tried whether B fences appenders: creating topic: no"
+    monkeypatch.undo()
+    second = hold_of(flow, store)
+    second.try_fencing()
+    assert (second.untried, second.lacks) == ("", "")

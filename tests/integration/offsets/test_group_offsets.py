@@ -1,0 +1,336 @@
+"""Consumer groups carried over between real clusters: all kinds, and none against a rule."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from support import kafka_records
+from support.copier_flows import Flow, kill, start_unit
+
+from replication.adapters.offset_reader import GroupSyncs, opened_sync
+from replication.config.load import load_config
+from replication.errors import ClusterUnavailable
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import CommitGroup, Committed
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+PARTITIONS, MANY = 12, 500
+
+
+class World:
+    """A flow that has copied two topics, one of them written in transactions, and its groups."""
+
+    def __init__(self, source, target, home):
+        self.orders = kafka_records.create_topic(
+            source.bootstrap_servers, "orders-groups", PARTITIONS
+        )
+        self.payments = kafka_records.create_topic(source.bootstrap_servers, "payments-groups", 1)
+        topics = {self.orders: PARTITIONS, self.payments: 1}
+        self.flow = Flow(source, target, topics)
+        kafka_records.create_topic(target.bootstrap_servers, self.orders, PARTITIONS)
+        kafka_records.create_topic(target.bootstrap_servers, self.payments, 1)
+        kafka_records.produce(
+            self.flow.here, self.orders, kafka_records.some_records(1200, PARTITIONS)
+        )
+        transact(self.flow, self.payments)
+        self.connect(home)
+
+    @classmethod
+    def over(cls, flow, home):
+        """Return one around a flow that has copied already."""
+        made = cls.__new__(cls)
+        made.flow = flow
+        made.connect(home)
+        return made
+
+    def connect(self, home):
+        self.file = home / "groups.properties"
+        self.file.write_text(
+            f"clusters = {self.flow.alias}, B\n"
+            f"{self.flow.alias}.bootstrap.servers = {self.flow.here}\n"
+            f"B.bootstrap.servers = {self.flow.to}\n"
+            f"{self.flow.name}.enabled = true\n"
+            f"{self.flow.name}.sync.group.offsets.enabled = true\n"
+            "replication.policy.class = "
+            "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+        )
+        config = load_config(self.file).config
+        self.syncs = GroupSyncs(config)
+        self.sync = self.syncs.of(config.flow(self.flow.name))
+
+    def close(self):
+        self.syncs.close()
+        self.flow.store.close()
+
+    def commit(self, group, topic, partition, offset, *, metadata="", target=False):
+        """Let a group of one cluster stand somewhere; nobody is in it afterwards."""
+        groups = self.sync.target if target else self.sync.source
+        groups.listed()
+        at = {TopicPartition(topic, partition): Committed(offset, metadata)}
+        assert groups.commit([CommitGroup(group, at)]) == {}
+
+    def on_target(self, group):
+        listed = self.sync.target.listed()
+        if group not in listed:
+            return {}
+        return self.sync.target.positions([listed[group]])[group]
+
+    def isthmus(self, *options, verb=("offsets",)):
+        command = [sys.executable, "-m", "orchestration.cli.main", *verb, options[0]]
+        done = subprocess.run(
+            [*command, str(self.file), *options[1:]], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+def transact(flow, topic):
+    producer = Producer(
+        {"bootstrap.servers": flow.here, "transactional.id": topic, **kafka_records.QUIET}
+    )
+    producer.init_transactions(30)
+    for _ in range(3):
+        producer.begin_transaction()
+        for _ in range(5):
+            producer.produce(topic, b"paid", partition=0)
+        producer.commit_transaction(30)
+
+
+def consume(bootstrap, group, topic, most, protocol="classic"):
+    """Be a real consumer that reads some records, commits and leaves."""
+    if not most:
+        return
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **kafka_records.QUIET,
+        }
+    )
+    consumer.subscribe([topic])
+    read = 0
+    while read < most:
+        read += sum(1 for each in consumer.consume(most - read, 1.0) if each.error() is None)
+    consumer.commit(asynchronous=False)
+    consumer.close()
+
+
+@pytest.fixture(scope="module")
+def world(source_cluster, target_cluster, tmp_path_factory):
+    made = World(source_cluster, target_cluster, tmp_path_factory.mktemp("groups"))
+    made.flow.copy_all(1)
+    consume(made.flow.here, "classic", made.orders, 600)
+    consume(made.flow.here, "modern", made.orders, 1200, "consumer")
+    made.sync.source.listed()
+    many = [
+        CommitGroup(
+            f"many-{number:03}",
+            {
+                TopicPartition(made.orders, p): Committed((number + p) % 100, f"m{number}")
+                for p in range(PARTITIONS)
+            },
+        )
+        for number in range(MANY)
+    ]
+    assert made.sync.source.commit(many) == {}
+    made.commit("console-consumer-1", made.orders, 0, 5)
+    made.commit("elsewhere", made.orders, 0, 50)
+    made.commit("elsewhere", made.orders, 0, 80, target=True)
+    made.commit("odd", made.payments, 0, 1, metadata="kept")
+    made.said = made.sync.sync()
+    yield made
+    made.close()
+
+
+def test_bl_074_all_of_many_groups_are_carried_over(world):
+    for number in range(0, MANY, 83):
+        found = world.on_target(f"many-{number:03}")
+        assert found == {
+            TopicPartition(world.orders, p): Committed((number + p) % 100, f"m{number}")
+            for p in range(PARTITIONS)
+        }
+    assert f" groups, {MANY + 3} updated" in world.said  # tests of other things have some too
+
+
+@pytest.mark.parametrize(("group", "read"), [("classic", 600), ("modern", 1200)])
+def test_bl_080_groups_without_running_members_are_carried_over(world, group, read):
+    found = world.on_target(group)
+    copies = kafka_records.consume_all(world.flow.to, world.orders)
+    at = {where.partition: each.offset for where, each in found.items()}
+    behind = sum(each.offset < at.get(each.partition, 0) for each in copies)
+    assert behind == read
+    consume(world.flow.to, group, world.orders, 1200 - read)  # and they go on from there
+
+
+def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag_on_the_target(world):
+    partition = TopicPartition(world.payments, 0)
+    (end,) = world.sync.offsets.ends([partition], target=False).values()
+    world.commit("at-end", world.payments, 0, end[1])
+    world.sync.sync()
+    (end,) = world.sync.offsets.ends([partition], target=True).values()
+    assert world.on_target("at-end")[partition].offset == end[1]
+
+
+def test_metadata_is_kept(world):
+    assert world.on_target("odd") == {TopicPartition(world.payments, 0): Committed(1, "kept")}
+
+
+def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_told(world):
+    assert world.on_target("console-consumer-1") == {}
+    rules = {each.name: each.reason for each in world.sync.plan().excluded}
+    rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"
+    assert rules["console-consumer-1"] == rule
+    assert " excluded, " in world.said
+
+
+def test_bl_036_where_names_are_kept_groups_stand_in_the_topic_that_the_data_is_in(world):
+    assert {each.topic for each in world.on_target("classic")} == {world.orders}
+    prefixed = f"{world.flow.alias}.{world.orders}"
+    assert prefixed not in world.flow.store._admin.topic_names()
+
+
+def test_groups_that_are_further_on_are_left_alone(world):
+    assert world.on_target("elsewhere")[TopicPartition(world.orders, 0)].offset == 80
+
+
+def test_a_second_round_moves_nothing(world):
+    config = load_config(world.file).config
+    with opened_sync(config.flow(world.flow.name), config) as (sync, _):
+        sync.sync()  # of all groups: it has seen none of them before
+        assert sync.plan().commits == ()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_with_live_members_on_the_target_is_never_touched(world, protocol):
+    group = f"live-{protocol}"
+    world.commit(group, world.orders, 0, 70)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": world.flow.to,
+            "group.id": group,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            **kafka_records.QUIET,
+        }
+    )
+    consumer.subscribe([world.orders])
+    deadline = time.monotonic() + 30
+    while not consumer.assignment() and time.monotonic() < deadline:
+        consumer.poll(0.2)
+    assert "active members on the target" in world.sync.sync()
+    assert world.on_target(group) == {}
+    at = {TopicPartition(world.orders, 0): Committed(70)}
+    assert "active members" in world.sync.target.commit([CommitGroup(group, at)])[group]
+    consumer.close()
+    world.sync.sync()
+    assert world.on_target(group) == at
+
+
+def test_what_a_group_has_read_is_on_the_target_with_the_next_anchors(world):
+    with world.flow.copying(world.flow.spec(2)):
+        kafka_records.produce(world.flow.here, world.payments, [(0, b"k", b"v")] * 20)
+        end = kafka_records.consume_all(world.flow.here, world.payments)[-1].offset + 1
+        world.commit("fresh", world.payments, 0, end)
+        world.sync.sync()
+        (now,) = world.on_target("fresh").values()
+        copies = kafka_records.consume_all(world.flow.to, world.payments)
+        assert now.offset > copies[-1].offset
+
+
+def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_path):
+    partition = TopicPartition(world.payments, 0)
+    before = 0
+    for turn in range(3):
+        unit = start_unit(world.flow.spec(10 + turn), tmp_path)
+        kafka_records.produce(world.flow.here, world.payments, [(0, b"k", b"v")] * 30)
+        world.flow.wait_copied()
+        kill(unit)
+        world.commit("behind", world.payments, 0, 2 + turn)  # far behind all of the restarts
+        (end,) = world.sync.offsets.ends([partition], target=False).values()
+        world.commit("ahead", world.payments, 0, end[1])
+        with world.flow.copying(world.flow.spec(20 + turn)):
+            world.flow.wait_copied()
+            world.sync.sync()
+        (ahead,) = world.on_target("ahead").values()
+        assert ahead.offset > before
+        before = ahead.offset
+        assert world.on_target("behind") == {partition: Committed(2 + turn)}
+
+
+def test_the_commands_show_set_export_and_import(world):
+    world.commit("by-hand", world.orders, 3, 40)
+    code, said = world.isthmus("diff", "-o", "json")
+    (line,) = [each for each in json.loads(said) if each["group"] == "by-hand"]
+    assert (code, line["action"], line["translated"], line["source_lag"]) == (2, "set", 40, 60)
+    name, partition = world.flow.name, TopicPartition(world.orders, 3)
+    _, said = world.isthmus("plan", "--groups", verb=())
+    assert f"{name}: set group by-hand to {partition} offset 40" in said
+    code, exported = world.isthmus("export", "-o", "csv")
+    rows = [e for e in csv.DictReader(io.StringIO(exported)) if e["group"] == "by-hand"]
+    assert (code, [e["target_offset"] for e in rows]) == (0, ["40"])
+    file = Path(world.file).with_name("export.csv")
+    file.write_text(exported)
+    code, said = world.isthmus("import", str(file), "--flow", name)
+    assert (code, "nothing was changed" in said) == (0, True), said
+    assert world.on_target("by-hand") == {}
+    code, said = world.isthmus("import", str(file), "--flow", name, "--yes")
+    assert (code, world.on_target("by-hand")) == (0, {partition: Committed(40)}), said
+    at = ["--group", "by-hand", "--topic", world.orders, "--partition", "3"]
+    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "7", "--yes")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), said
+    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "9999", "--yes")
+    assert (code, "not 9999" in said) == (2, True), said
+    code, said = world.isthmus("sync")
+    assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
+
+
+def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(
+    kafka_cluster, target_cluster, tmp_path
+):
+    alone = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "6"}
+    three = kafka_cluster("coordinators", brokers=3, properties=alone)
+    topic = "outage-groups"
+    for cluster, factor in ((three, 3), (target_cluster, 1)):
+        kafka_records.create_topic(cluster.bootstrap_servers, topic, 1, None, factor)
+    flow = Flow(three, target_cluster, {topic: 1})
+    kafka_records.produce(flow.here, topic, [(0, b"k", b"v")] * 50)
+    flow.copy_all(1)
+    world = World.over(flow, tmp_path)
+    for number in range(12):
+        world.commit(f"away-{number}", topic, 0, 10 + number)
+    homes = {name: each.node for name, each in world.sync.source.listed().items()}
+    gone = homes["away-0"]
+    three.stop_broker(gone)
+    deadline = time.monotonic() + 60
+    while "were not read" not in told(world.sync.sync):  # at first a connection may just break
+        assert time.monotonic() < deadline
+    for name, home in homes.items():
+        assert bool(world.on_target(name)) == (home != gone), name
+    three.start_broker(gone)
+    deadline = time.monotonic() + 60
+    while not all(world.on_target(each) for each in homes):
+        assert time.monotonic() < deadline
+        with contextlib.suppress(ClusterUnavailable):
+            world.sync.sync()
+        time.sleep(0.5)
+    world.close()
+
+
+def told(action) -> str:
+    """Return what it says of clusters that do not answer."""
+    try:
+        action()
+    except ClusterUnavailable as error:
+        return str(error)
+    return ""

@@ -1,0 +1,271 @@
+"""Rights on real brokers with an authorizer: those that follow, and those that Isthmus needs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from support import copier_flows, kafka_records
+from support.kafka_records import consume_all
+
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
+from replication.adapters.topics.state_store import StateStore
+from replication.client.acl_values import Acl, Resource
+from replication.config.load import load_config
+from replication.errors import ClusterRejected
+from replication.model import PartitionPlan, TopicPartition
+from replication.naming.selection import gap
+from replication.planning.execute import execute
+from replication.planning.explain import explain_action
+from replication.planning.planner import Planner
+from replication.planning.required_acls import needed
+from replication.state import FlowStatus, anchors_topic, status_topic
+
+pytestmark = pytest.mark.integration
+
+
+SAID = ("not copied: ", "cannot be seen")  # of what is left as it is
+
+
+class Mirror:
+    """A flow of its own names between the two, run by a user who has some rights."""
+
+    def __init__(self, guards, folder, alias: str) -> None:
+        self.source, self.target = guards
+        self.alias, self.topic = alias, f"{alias}-orders"
+        self.file = folder / f"{alias}.properties"
+        lines = [f"clusters = {alias}, B", f"{alias}->B.enabled = true"]
+        for name, guard in ((alias, self.source), ("B", self.target)):
+            lines += [f"{name}.{key} = {value}" for key, value in guard.login().items()]
+        lines += [f"{alias}->B.topics = {alias}-.*", "replication.factor = 1"]
+        lines += ["emit.heartbeats.enabled = false"]
+        self.file.write_text("\n".join(lines) + "\n")
+        self.config = load_config(self.file).config
+        self.rights = [
+            (need.cluster, need.resource, operation)
+            for need in needed(self.config)
+            for operation in need.operations
+        ]
+
+    def grant(self, *without: tuple[str, str, str]) -> None:
+        """Grant all rights but those ``without``: (cluster, kind or name, operation)."""
+        for name, guard in ((self.alias, self.source), ("B", self.target)):
+            guard.allow_only(
+                (resource, operation)
+                for cluster, resource, operation in self.rights
+                if cluster == name
+                and not any(
+                    (cluster, operation) == (c, o) and what in {resource.kind, resource.name}
+                    for c, what, o in without
+                )
+            )
+
+    def plan_and_apply(self) -> list[str]:
+        """Carry the file out with new clients; return what was said that is not well."""
+        planner = Planner(self.config, KafkaClients())
+        try:
+            plan = planner.plan("B")
+            outcomes = list(execute(plan, planner, "a test"))
+        except ClusterRejected as error:
+            return [str(error)]
+        unseen = [gap(each.selector, each.topics) for each in plan.sources if not each.chosen]
+        told = [
+            f"{explain_action(each.action)}: {each.problem}"
+            for each in outcomes
+            if each.failed or any(word in (each.problem or "") for word in SAID)
+        ]
+        return [*plan.problems, *unseen, *told]
+
+    def copy(self) -> list[str]:
+        """Copy for two epochs, the second after an unclean end; return what is not well."""
+        source, target = (
+            TopicPartition(self.topic, 0),
+            TopicPartition(f"{self.alias}.{self.topic}", 0),
+        )
+        flow = copier_flows.Flow(
+            self.source.cluster, self.target.cluster, {self.topic: 1}, self.alias
+        )
+        spec = flow.spec(
+            1,
+            epoch_s=1,
+            partitions=(PartitionPlan(source, target),),
+            source=self.source.login(),
+            target=self.target.login(),
+            delivery="append",
+        )
+        told: list[str] = []
+        for number in (1, 2):
+            try:
+                report = copier_flows.copy(replace(spec, generation=number))
+            except ClusterRejected as error:
+                return [str(error)]
+            told += [] if report.outcome == "clean" else [report.outcome]
+            anchors = flow.anchors().values()
+            told += [f"{each.state}: {each.reason}" for each in anchors if each.state != "RUNNING"]
+            unclean = [replace(each, clean=False) for each in anchors]
+            flow.store.write(anchors_topic(self.alias), *unclean)
+        theirs = [each.content for each in consume_all(self.source.everyone, self.topic)]
+        ours = [each.content for each in consume_all(self.target.everyone, target.topic)]
+        return told or ([] if ours == theirs else ["not all was copied"])
+
+    def everything(self) -> list[str]:
+        """Make, copy, grow and alter; return the first things that are not well."""
+        here = self.source.everyone
+        kafka_records.create_topic(here, self.topic, 1, {"retention.ms": "-1"})
+        kafka_records.produce(here, self.topic, kafka_records.some_records(50))
+        if told := self.plan_and_apply() or self.copy():
+            return told
+        admin = self.source.admin
+        admin.grow_topic(self.topic, 2)
+        admin.alter_configs(self.topic, {"segment.ms": "60000"})
+        return self.plan_and_apply()
+
+
+@pytest.fixture
+def mirror(guarded_clusters, tmp_path, topic_name):
+    return Mirror(guarded_clusters, tmp_path, topic_name("m").replace("-", ""))
+
+
+def test_the_needed_rights_are_enough(mirror):
+    mirror.grant()
+    assert mirror.everything() == []
+    assert mirror.plan_and_apply() == []
+    copy = f"{mirror.alias}.{mirror.topic}"
+    assert mirror.target.admin.topic_configs([copy])[copy]["segment.ms"] == "60000"
+    assert mirror.target.admin.topics()[copy].partitions == 2
+
+
+@pytest.mark.parametrize(
+    ("cluster", "what", "operation", "said"),
+    [
+        pytest.param(
+            "A",
+            "topic",
+            "READ",
+            "lists no topics: it has none, or Isthmus' user may not describe them",
+            id="READ of the source's topics",
+        ),
+        pytest.param(
+            "A",
+            "topic",
+            "DESCRIBE_CONFIGS",
+            "Isthmus' user needs DESCRIBE_CONFIGS",
+            id="their configs",
+        ),
+        pytest.param(
+            "A",
+            "cluster",
+            "DESCRIBE",
+            "Isthmus' user needs DESCRIBE on the cluster",
+            id="the source's rights",
+        ),
+        pytest.param("B", "topic", "CREATE", "Authorization failed", id="CREATE on the target"),
+        pytest.param("B", "topic", "WRITE", "Topic authorization failed", id="WRITE"),
+        pytest.param(
+            "B", "topic", "READ", "Isthmus' user needs READ on it", id="READ of copies and state"
+        ),
+        pytest.param("B", "topic", "ALTER", "growing topic", id="ALTER, to grow"),
+        pytest.param(
+            "B",
+            "topic",
+            "ALTER_CONFIGS",
+            "segment.ms: altering configs of topic",
+            id="ALTER_CONFIGS",
+        ),
+        pytest.param(
+            "B",
+            "cluster",
+            "ALTER",
+            "Isthmus' user needs ALTER on the cluster",
+            id="ALTER of the cluster, to set rights",
+        ),
+        pytest.param(
+            "B",
+            "transactional_id",
+            "WRITE",
+            "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId isthmus.",
+            id="the transactional id",
+        ),
+    ],
+)
+def test_without_one_of_them_something_is_said(mirror, cluster, what, operation, said):
+    mirror.grant((mirror.alias if cluster == "A" else "B", what, operation))
+    told = mirror.everything()
+    assert told
+    assert said in told[0]
+
+
+def test_bl_082_who_may_not_create_topics_uses_those_that_are_there(mirror):
+    client = {"bootstrap.servers": mirror.target.everyone}
+    StateStore(client, 1).ensure_topics(mirror.alias)
+    mirror.grant(("B", "topic", "CREATE"))
+    ours = StateStore(to_librdkafka(mirror.target.login()), 1)
+    ours.ensure_topics(mirror.alias)
+    ours.write(status_topic(mirror.alias), FlowStatus("A->B"))
+    with pytest.raises(ClusterRejected, match=r"creating topic isthmus-anchors\.other\.internal"):
+        ours.ensure_topics("other")
+    ours.close()
+
+
+def test_rights_follow_on_real_brokers(mirror):
+    mirror.grant()
+    kafka_records.create_topic(mirror.source.everyone, mirror.topic)
+    here = Resource("topic", mirror.topic)
+    there = Resource("topic", f"{mirror.alias}.{mirror.topic}")
+    theirs = {
+        Acl(here, "User:ann", "*", "READ"),
+        Acl(here, "User:ann", "*", "WRITE"),
+        Acl(here, "User:bob", "10.0.0.1", "ALL"),
+        Acl(here, "User:eve", "*", "ALL", "deny"),
+        Acl(Resource("topic", f"{mirror.alias}-", "prefixed"), "User:fin", "*", "READ"),
+    }
+    assert not mirror.source.admin.create_acls(theirs)
+    mirror.plan_and_apply()
+    mine = {each for each in mirror.target.admin.acls() if each.principal != "User:mirror"}
+    assert {each for each in mine if mirror.alias in each.resource.name} == {
+        Acl(there, "User:ann", "*", "READ"),
+        Acl(there, "User:bob", "10.0.0.1", "READ"),
+        Acl(there, "User:eve", "*", "ALL", "deny"),
+        Acl(
+            Resource("topic", f"{mirror.alias}.{mirror.alias}-", "prefixed"),
+            "User:fin",
+            "*",
+            "READ",
+        ),
+    }
+    planner = Planner(mirror.config, KafkaClients())
+    assert [each for each in planner.plan("B").actions if type(each).__name__ == "Grant"] == []
+
+
+def test_needed_rights_are_printed_for_people_programs_and_shells(mirror):
+    def printed(*options: str) -> str:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "orchestration.cli.main",
+                "acls",
+                "needed",
+                str(mirror.file),
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+            env={"PATH": "/usr/bin:/bin", "COLUMNS": "200"},
+        )
+        return done.stdout
+
+    assert f"topic {mirror.alias}.* (prefixed)" in printed()
+    assert {each["principal"] for each in json.loads(printed("-o", "json"))} == {"User:mirror"}
+    line = next(each for each in printed("-o", "commands").splitlines() if "transactional" in each)
+    assert line == (
+        f"kafka-acls.sh --bootstrap-server {mirror.target.logins} --command-config B.properties "
+        f"--add --allow-principal User:mirror --transactional-id 'isthmus.{mirror.alias}->B' "
+        "--resource-pattern-type prefixed --operation Write"
+    )

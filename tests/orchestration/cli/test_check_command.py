@@ -1,0 +1,93 @@
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from orchestration.cli.configuration.check import check
+
+INPUTS = Path(__file__).parents[2] / "inputs"
+TWO = """\
+clusters = A, B
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+A->B.enabled = true
+"""
+app = typer.Typer()
+app.command()(check)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def written(folder, text):
+    path = folder / "mm2.properties"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["active-active", "merge-minimal", "merge-full", "rename"])
+def test_operators_files_pass(name):
+    assert run(INPUTS / f"{name}.properties").exit_code == 0
+
+
+def test_the_flows_their_settings_and_the_warnings_are_shown(tmp_path):
+    result = run(written(tmp_path, TWO + "topics = x.*, y\nlinger.ms = 5\n"))
+    for part in ("A->B", "a:9092", "A.t", "mm2.properties:5", "has no effect", "1 flow"):
+        assert part in result.output.replace("\n", "")
+
+
+def test_errors_are_listed_without_a_traceback_and_the_exit_code_is_2(tmp_path):
+    path = written(tmp_path, TWO + "task.max = 2\nA->B.enabled = yes\n")
+    result = run(path)
+    assert result.exit_code == 2
+    assert f"{path}:5: task.max: unknown key → was tasks.max meant?" in result.output
+    assert f"{path}:6: A->B.enabled: 'yes' is neither true nor false" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_leniency_turns_unknown_keys_into_warnings(tmp_path):
+    path = written(tmp_path, TWO + "task.max = 2\n")
+    assert (run(path).exit_code, run(path, "--lenient").exit_code) == (2, 0)
+
+
+def test_json_has_flows_settings_and_findings(tmp_path):
+    path = written(tmp_path, TWO + "topics = x.*\nssl.key.password = hush\n")
+    result = run(path, "-o", "json")
+    document = json.loads(result.output)
+    assert document["ok"] is True
+    (flow,) = document["flows"]
+    assert (flow["name"], flow["topics"], flow["names"]) == ("A->B", ["x.*"], "A.t")
+    assert {"name": "topics", "value": "x.*", "origin": f"{path}:5"} in flow["settings"]
+    assert "hush" not in result.output
+
+
+def test_json_tells_errors_too(tmp_path):
+    result = run(written(tmp_path, TWO + "task.max = 2\n"), "-o", "json")
+    assert result.exit_code == 2
+    document = json.loads(result.output)
+    assert document["ok"] is False
+    (finding,) = [each for each in document["findings"] if each["severity"] == "error"]
+    assert (finding["line"], finding["key"]) == (5, "task.max")
+
+
+def test_a_missing_file_is_one_message(tmp_path):
+    result = run(tmp_path / "none")
+    assert result.exit_code == 2
+    assert "No such file or directory" in result.output
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(tmp_path):
+    result = run(written(tmp_path, TWO + "topics = [bold]x\n"))
+    assert "[bold]x" in result.output
+
+
+def test_addresses_stay_whole_at_80_columns(tmp_path, monkeypatch):
+    path = written(tmp_path, TWO.replace("a:9092", "127.0.0.1:34567, 127.0.0.1:34568"))
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(path).output
+    assert "127.0.0.1:34567" in shown
+    assert "127.0.0.1:34568" in shown

@@ -1,0 +1,130 @@
+"""What an operator sees of the command line: help at once, and one message when it goes wrong."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from orchestration.cli.flows.table import duration
+from orchestration.cli.main import VERBS, exit_code
+from replication.errors import ClusterUnavailable, ConfigError
+
+CONFIG = """
+clusters = A, B
+A.bootstrap.servers = 127.0.0.1:1
+B.bootstrap.servers = 127.0.0.1:2
+A->B.enabled = true
+A->B.topics = orders
+"""
+
+
+def isthmus(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "orchestration.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "100", **environment},
+    )
+
+
+@pytest.fixture
+def config(tmp_path):
+    file = tmp_path / "flows.properties"
+    file.write_text(CONFIG)
+    return file
+
+
+def test_help_lists_every_verb_and_imports_none_of_their_libraries():
+    code = "import sys; sys.argv = ['isthmus', '--help']; from orchestration.cli.main import main\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += "print([m for m in ('dagster', 'confluent_kafka', 'pyspark') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert all(f" {name} " in done.stdout for name in VERBS)
+
+
+def test_a_verb_that_does_not_exist_suggests_one_that_does():
+    done = isthmus("stauts")
+    assert done.returncode == 2
+    assert "Did you mean 'status'?" in done.stderr
+
+
+def test_a_file_that_is_not_there_is_one_message_and_exit_code_2(tmp_path):
+    done = isthmus("status", str(tmp_path / "none.properties"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "none.properties" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_ports_are_said_in_the_status_and_its_exit_code(config, tmp_path):
+    done = isthmus("status", str(config), "-o", "json", ISTHMUS_HOME=str(tmp_path / "home"))
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["healthy"]) == (1, False)
+    (flow,) = found["flows"]
+    assert flow["state"] == "UNKNOWN"
+    assert flow["reason"].startswith("target cluster B did not answer (")
+    assert "\n" not in flow["reason"]
+
+
+def test_a_plan_of_clusters_that_do_not_answer_says_that_nothing_is_known(config):
+    done = isthmus("plan", str(config))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: B: ")
+    assert done.stdout == "the plan for B is incomplete: see the errors above\n"
+
+
+def test_a_state_directory_that_cannot_be_made_is_one_message(config, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = isthmus("run", str(config), ISTHMUS_HOME=str(tmp_path / "file"))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: writing state directory {tmp_path / 'file'}: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_in_use_is_one_message(config, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = isthmus("run", str(config), "--port", port, ISTHMUS_HOME=str(tmp_path))
+    assert done.returncode == 1
+    problem = f"port {port} for Dagster's UI is in use"
+    remedy = "stop the program that uses it, or choose another port with --port"
+    assert done.stderr == f"error: {problem}: {remedy}\n"
+
+
+def test_an_unknown_flow_names_those_that_exist(config):
+    done = isthmus("pause", str(config), "--flow", "A->C")
+    assert done.returncode == 2
+    assert done.stderr == f"error: {config}: no flow 'A->C'; there is A->B\n"
+
+
+def test_only_what_a_person_must_fix_exits_with_2():
+    assert exit_code(ConfigError("x")) == 2
+    assert exit_code(ClusterUnavailable("x")) == 1
+
+
+def test_help_is_fast():
+    since = time.monotonic()
+    isthmus("--help")
+    assert time.monotonic() - since < 5, "an import at module level has crept in"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.4, "0 s"),
+        (59, "59 s"),
+        (185, "3 min 05 s"),
+        (7630, "2 h 07 min"),
+        (5 * 86400 + 3 * 3600, "5 d 03 h"),
+    ],
+)
+def test_spans_are_shown_as_people_read_them(seconds, shown):
+    assert duration(seconds) == shown

@@ -1,0 +1,137 @@
+"""What `isthmus run` says until the flows copy: a line a stage, with a terminal and without."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from support.builders import a_config
+from support.fake_flows import World
+
+from orchestration.cli.local import live
+from orchestration.cli.local.live import Show
+from orchestration.cli.screen.stage import stage
+from orchestration.flows.status_view import Panel
+from orchestration.services.local_session import Ending
+from replication.errors import EnvironmentProblem
+
+
+class Screen:
+    """A console of 80 columns whose output can be read."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        self.file = io.StringIO()
+        self.console = Console(
+            file=self.file, width=80, force_terminal=terminal, color_system=None, soft_wrap=True
+        )
+
+    @property
+    def lines(self) -> list[str]:
+        return self.file.getvalue().splitlines()
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return Screen(terminal=False)
+
+
+@pytest.fixture
+def world() -> World:
+    return World(a_config())
+
+
+class Looks:
+    """A panel; before its look number ``at`` something happens to the world."""
+
+    def __init__(self, world: World, events: dict) -> None:
+        self._panel = Panel(world.config, world, world)
+        self._events, self._looks = events, 0
+
+    def look(self):
+        self._looks += 1
+        self._events.get(self._looks, lambda: None)()
+        return self._panel.look()
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch):
+    monkeypatch.setattr(Ending, "wait", lambda *_: False)
+
+
+def test_without_a_terminal_a_stage_has_a_line_at_its_beginning_and_one_at_its_end(screen):
+    with stage(screen.console, "starting Dagster"):
+        assert screen.lines == ["starting Dagster ..."]
+    assert screen.lines == ["starting Dagster ...", "starting Dagster ... ok (0 s)"]
+
+
+def test_on_a_terminal_one_line_of_a_stage_stays():
+    screen = Screen(terminal=True)
+    with stage(screen.console, "starting Dagster"):
+        pass
+    assert screen.lines[-1].endswith("starting Dagster ... ok (0 s)")
+    assert "starting Dagster ... 0 s" in screen.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(EnvironmentProblem("no Java"), "failed"), (KeyboardInterrupt(), "interrupted")],
+)
+def test_a_stage_that_does_not_end_well_says_so(screen, error, outcome):
+    with pytest.raises(type(error)), stage(screen.console, "starting Dagster"):
+        raise error
+    assert screen.lines[-1] == f"starting Dagster ... {outcome} (0 s)"
+
+
+def test_while_the_driver_starts_nothing_is_said_of_one_that_is_missing(screen, world):
+    def report() -> None:
+        world.watched = world.driven = {"B"}
+        world.copy(records=0, end=10, state="STARTING")
+
+    def run() -> None:
+        world.copy(records=0, end=10)
+
+    show = Show(screen.console, Ending())
+    show.until_up(Looks(world, {5: report, 8: run}), None)
+    spark = "starting Spark (the first start takes about a minute) ..."
+    assert screen.lines == [spark, f"{spark} ok (0 s)"]
+
+
+def test_a_slow_start_says_what_it_waits_for_now_and_then(screen, world, monkeypatch):
+    monkeypatch.setattr(live, "SLOW_START_S", -1.0)
+    show = Show(screen.console, Ending())
+    show.until_up(Looks(world, {9: lambda: world.copy(records=0, end=10)}), None)
+    (line,) = (each for each in screen.lines if each.startswith("still starting"))
+    assert "A->B: its driver has not reported yet; logs: " in line
+
+
+def test_flows_that_do_not_start_in_time_are_an_error_that_says_why(screen, world):
+    world.target.silent = True
+    with pytest.raises(EnvironmentProblem, match="did not start within 0 s: A->B: target cluster"):
+        Show(screen.console, Ending()).until_up(Looks(world, {}), 0.0)
+    assert screen.lines[-1].endswith("... failed (0 s)")
+
+
+def test_the_first_records_are_waited_for(screen, world):
+    world.copy(records=0, end=10)
+    looks = Looks(world, {4: lambda: world.copy(records=3, end=10)})
+    Show(screen.console, Ending()).until_first_records(looks, looks.look())
+    assert screen.lines[:2] == [
+        "waiting for the first records ...",
+        "waiting for the first records ... ok (0 s)",
+    ]
+    assert screen.lines[2].startswith("copying since ")
+
+
+def test_a_source_without_records_is_not_waited_for_long(screen, world, monkeypatch):
+    monkeypatch.setattr(live, "FIRST_RECORDS_S", 0.0)
+    world.copy(records=0, end=0)
+    looks = Looks(world, {})
+    Show(screen.console, Ending()).until_first_records(looks, looks.look())
+    assert screen.lines[-1] == "waiting for the first records ... none yet (0 s)"
+
+
+def test_no_records_are_waited_for_where_no_flow_runs(screen, world):
+    looks = Looks(world, {})
+    Show(screen.console, Ending()).until_first_records(looks, looks.look())
+    assert screen.lines == []

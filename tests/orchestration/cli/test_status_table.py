@@ -1,0 +1,52 @@
+"""What the table of ``isthmus status`` says of duties."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from orchestration.cli.flows.table import render
+from orchestration.flows.observe import FlowLook
+from orchestration.flows.status_view import FlowView, as_data
+from replication.settings.sections import Flow, FlowClients
+from replication.state import DutyReport, FlowStatus
+from replication.supervision.health import Health, Seen
+
+CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
+FLOW = Flow(source="A", target="B", clients=CLIENTS)
+WELL = DutyReport("A->B", "heartbeats", 1000, ok=True, summary="beat", took_ms=3)
+FAILING = DutyReport("A->B", "group offsets", 2000, ok=False, summary="B is silent")
+
+
+def a_view(*duties, reason=""):
+    status = FlowStatus("A->B", state="RUNNING", reason=reason, partitions=1)
+    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status), duties=duties)
+    return FlowView("A->B", look, Health("RUNNING", healthy=True, reason=""))
+
+
+def test_a_duty_that_fails_has_a_line_of_its_own_and_others_have_none():
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render((a_view(WELL, FAILING),)))
+    told = console.export_text()
+    assert "A->B group offsets: B is silent" in told
+    assert "heartbeats" not in told
+
+
+def test_all_duties_are_in_the_data_for_scripts():
+    (flow,) = as_data((a_view(WELL, FAILING),))["flows"]
+    assert flow["duties"][0] == {
+        "name": "heartbeats",
+        "ok": True,
+        "summary": "beat",
+        "at_ms": 1000,
+        "took_ms": 3,
+    }
+    assert [each["ok"] for each in flow["duties"]] == [True, False]
+
+
+def test_bl_141_what_a_flow_that_is_well_asks_for_in_vain_is_shown():
+    console = Console(width=120, record=True, file=io.StringIO())
+    gap = "no topic of the source matches later yet"
+    console.print(render((a_view(reason=gap),)))
+    assert f"A->B: {gap}" in console.export_text()

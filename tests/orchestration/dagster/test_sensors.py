@@ -1,0 +1,258 @@
+"""The supervisor, tick by tick, against a Dagster instance in memory."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import dagster as dg
+import pytest
+from dagster._core.events import DagsterEvent, DagsterEventType
+from dagster._core.test_utils import create_run_for_test
+from support.builders import a_config, a_flow
+from support.fake_flows import FakePlant, World
+
+from orchestration.dagster import sensors
+from orchestration.dagster.assets import stream_key
+from orchestration.dagster.reports import CHECKS
+from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
+from orchestration.flows.observe import now_ms
+from replication.state import DutyReport, Intent, Loss, anchors_topic, status_topic
+from replication.supervision.heartbeat_check import HEARTBEATS_DUTY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as found:
+        yield found
+
+
+@pytest.fixture
+def world() -> World:
+    return World(a_config())
+
+
+def tick(world: World, instance: dg.DagsterInstance, cursor: str | None = None) -> dg.SensorResult:
+    resources = {"plant": FakePlant.of(world)}
+    with dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor) as context:
+        result = supervisor(context)
+    for event in result.asset_events:  # as the daemon does; it refuses what cannot be stored
+        instance.report_runless_asset_event(event)
+    return result
+
+
+def kinds(result: dg.SensorResult) -> list[str]:
+    return [type(each).__name__ for each in result.asset_events]
+
+
+def test_an_application_that_was_never_started_is_asked_for(world, instance):
+    (request,) = tick(world, instance).run_requests
+    assert request.job_name == "launch_flow"
+    assert request.run_config == {
+        "ops": {"launch": {"config": {"application": "B", "restart": False}}}
+    }
+    assert request.tags == {
+        APPLICATION_TAG: "B",
+        "replication/reason": "the_driver_was_never_started",
+    }
+
+
+def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
+    create_run_for_test(instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"})
+    result = tick(world, instance)
+    assert not result.run_requests
+    assert result.skip_reason.skip_message == (
+        "A->B STARTING: the driver was never started; application B: a driver is being launched"
+    )
+
+
+@pytest.mark.parametrize("status", list(sensors.SHOWS_S), ids=str)
+def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another(
+    world, instance, monkeypatch, status
+):
+    monkeypatch.setitem(sensors.SHOWS_S, status, -1.0)
+    dead = create_run_for_test(instance, status=status, tags={APPLICATION_TAG: "B"})
+    world.acted_on = {"B"}
+    held_up = tick(world, instance)
+    assert not held_up.run_requests
+    world.acted_on = set()
+    (request,) = tick(world, instance, held_up.cursor).run_requests
+    assert request.job_name == "launch_flow"
+    assert instance.get_run_by_id(dead.run_id).status == dg.DagsterRunStatus.FAILURE
+
+
+def test_a_run_that_has_acted_is_given_time_to_say_that_it_has_ended(world, instance, monkeypatch):
+    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)  # as if begun long ago
+    run = create_run_for_test(
+        instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
+    )
+    world.acted_until = time.time() + 600  # as if it had ended to act a moment ago
+    assert not tick(world, instance).run_requests
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.STARTED
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_no_failure(world, instance, monkeypatch):
+    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)
+    run = create_run_for_test(
+        instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
+    )
+
+    def ends(_: object) -> bool:
+        ended = DagsterEvent(DagsterEventType.RUN_SUCCESS.value, run.job_name)
+        instance.report_dagster_event(ended, run.run_id)
+        return False
+
+    monkeypatch.setattr(world, "is_acted_on", ends)
+    tick(world, instance)
+    assert instance.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.SUCCESS
+
+
+def test_a_tick_that_died_before_its_cursor_was_saved_asks_for_the_same_run(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(10, 10)
+    cursor = tick(world, instance).cursor
+    world.watched = world.driven = set()
+    world.copy(10, 10, host=socket.gethostname())
+    first, again = (tick(world, instance, cursor).run_requests for _ in range(2))
+    assert first[0].run_key == again[0].run_key
+
+
+def test_a_silent_target_starts_nothing_and_says_so(world, instance):
+    world.target.silent = True
+    result = tick(world, instance)
+    assert not result.run_requests
+    silence = "target cluster B did not answer (reading state at B:9092: connection refused)"
+    assert result.skip_reason.skip_message == (
+        f"A->B UNKNOWN: {silence}; application B: {silence}; "
+        "another host may be copying, so no driver is launched"
+    )
+
+
+def test_a_flow_that_is_up_is_reported_once_and_then_only_when_it_changes(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    assert kinds(first) == [
+        "AssetObservation",
+        "AssetMaterialization",
+        *["AssetCheckEvaluation"] * len(CHECKS),
+    ]
+    world.copy(records=150, end=150)
+    second = tick(world, instance, first.cursor)
+    assert kinds(second) == []
+    assert second.skip_reason.skip_message.startswith("A->B RUNNING 0.0 s behind")
+
+
+def test_a_loss_makes_its_check_red_at_once(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    loss = Loss("A->B", "orders", 0, "", 3, "LOST_RANGE", 9, "gone", now_ms())
+    world.target.write(anchors_topic("A"), loss)
+    (event,) = tick(world, instance, first.cursor).asset_events
+    assert (event.check_name, event.passed) == ("nothing_lost", False)
+    assert "orders-0 offsets [3, 9) LOST_RANGE: gone" in event.description
+
+
+def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    beat = DutyReport("A->B", HEARTBEATS_DUTY, now_ms())
+    world.target.write(status_topic("A"), beat)
+    first = tick(world, instance)
+    world.target.write(status_topic("A"), replace(beat, ok=False, summary="no leader"))
+    (event,) = tick(world, instance, first.cursor).asset_events
+    assert (event.check_name, event.passed) == ("heartbeat_age", False)
+    assert "no leader" in event.description
+
+
+def test_heartbeats_from_before_a_pause_make_no_check_red(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100, started_ms=1)
+    world.target.write(status_topic("A"), DutyReport("A->B", HEARTBEATS_DUTY, now_ms() - 900_000))
+    world.target.write(status_topic("A"), Intent("A->B", "run", at_ms=now_ms()))
+    resumed = tick(world, instance)
+    assert json.loads(resumed.cursor)["told"]["A->B"]["beating"]
+    world.target.write(status_topic("A"), Intent("A->B", "run", at_ms=now_ms() - 900_000))
+    still = tick(world, instance, resumed.cursor)
+    assert not json.loads(still.cursor)["told"]["A->B"]["beating"]
+    world.copy(records=100, end=100, started_ms=1, state="PAUSED")
+    assert json.loads(tick(world, instance).cursor)["told"]["A->B"]["beating"]
+
+
+def test_an_idle_flow_is_not_materialized(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=0, end=0)
+    assert "AssetMaterialization" not in kinds(tick(world, instance))
+
+
+def test_what_an_earlier_driver_copied_does_not_materialize_a_dead_flow(world, instance):
+    world.watched = world.driven = set()
+    world.copy(records=10, end=20, host=socket.gethostname())
+    assert "AssetMaterialization" not in kinds(tick(world, instance))
+
+
+def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
+    world.config = a_config(a_flow(sla_s=5))
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    before = tick(world, instance)
+    world.watch = type(world.watch)()  # as after a restart of the code server
+    world.copy(records=100, end=170, age_s=9)
+    (event,) = tick(world, instance, before.cursor).asset_events
+    assert (event.asset_key, event.check_name, event.passed) == (
+        stream_key("A->B"),
+        "lag_sla",
+        False,
+    )
+    assert event.description == (
+        "1 of 1 partitions are more than 5 s behind; worst: orders-0, 9 s, 70 records"
+    )
+
+
+def test_an_application_whose_flows_are_all_stopped_is_ended(world, instance):
+    """BL-133."""
+    world.watched = world.driven = {"B"}
+    world.target.write("isthmus-status.A.internal", Intent("A->B", "stop"))
+    (request,) = tick(world, instance).run_requests
+    assert (request.job_name, request.run_config) == (
+        "stop_application",
+        {"ops": {"halt": {"config": {"application": "B"}}}},
+    )
+
+
+@pytest.mark.parametrize("cursor", ["", "garbage", "[]", '{"told": 1}', '{"memory": 7}'])
+def test_a_cursor_that_cannot_be_read_costs_nothing_but_memory(world, instance, cursor):
+    assert tick(world, instance, cursor).run_requests
+
+
+def test_the_cursor_stays_small(world, instance):
+    world.config = a_config(*(a_flow(chr(65 + n), "Z") for n in range(20)))
+    assert len(tick(world, instance).cursor) < 8_000
+
+
+def test_definitions_load(monkeypatch):
+    from orchestration import definitions  # noqa: PLC0415 - loads the whole of Dagster's part
+
+    monkeypatch.setenv("ISTHMUS_CONFIG", "test.properties")
+    listed = a_flow(topics=("orders", "audit.*"))
+    monkeypatch.setattr(definitions, "read_config", lambda _: a_config(listed, a_flow("B", "A")))
+    with warnings.catch_warnings():  # Dagster warns of its own parameter `owners`
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        found = definitions.defs()
+        dg.Definitions.validate_loadable(found)
+        keys = {each.key.to_user_string() for each in found.resolve_all_asset_specs()}
+    duties = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs", "stream")
+    assert keys == {
+        "kafka/A",
+        "kafka/B",
+        "kafka/B/from/A/orders",
+        *(f"replication/{flow}/{duty}" for flow in ("A_to_B", "B_to_A") for duty in duties),
+    }

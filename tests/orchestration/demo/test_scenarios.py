@@ -1,0 +1,79 @@
+"""Scenarios of demo and smoke: their files can be read, and where records must come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.demo.event_producer import Load, born_at
+from orchestration.demo.scenarios import SCENARIOS, Copy, scenario
+from orchestration.demo.smoke_verdict import verdict
+from orchestration.flows.comparison import Result, Work
+from replication.config.load import load_config
+from replication.errors import ConfigError
+from replication.model import TopicPartition
+from replication.records.compare import compare
+from replication.records.comparison_result import Print
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orchestration.demo.scenarios import Scenario
+
+ONE_WAY = [each for each in SCENARIOS.values() if not each.circles]
+
+
+@pytest.mark.parametrize("played", ONE_WAY, ids=lambda each: each.name)
+def test_the_file_of_a_scenario_has_its_flows(played: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "demo.properties"
+    servers = {name: f"localhost:{9000 + n}" for n, name in enumerate(played.clusters)}
+    file.write_text(played.config(servers))
+    flows = load_config(file).config.flows
+    assert [(each.source, each.target) for each in flows] == list(played.links)
+    assert {each.naming.kind for each in flows} == {"identity" if played.keeps_names else "prefix"}
+
+
+@pytest.mark.parametrize(
+    ("name", "copies"),
+    [
+        ("copy", [Copy("primary", "backup")]),
+        ("merge", [Copy(each, "central") for each in ("berlin", "lisbon", "oslo")]),
+        ("active-active", [Copy("east", "west"), Copy("west", "east")]),
+    ],
+)
+def test_each_record_must_come_to_every_cluster_that_a_flow_leads_to(
+    name: str, copies: list[Copy]
+) -> None:
+    assert list(scenario(name).copies()) == copies
+
+
+@pytest.mark.parametrize("name", ["mesh", "ring"])
+def test_in_mesh_and_ring_every_record_comes_to_the_two_other_clusters(name: str) -> None:
+    played = scenario(name)
+    assert len(list(played.copies())) == 6
+    assert played.circles
+
+
+def test_an_unknown_scenario_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(ConfigError, match="no scenario 'mash'; there is copy, merge, "):
+        scenario("mash")
+
+
+def test_every_record_of_a_load_tells_where_it_was_born() -> None:
+    events = list(Load(("a", "b"), 2, 100, 7, "oslo").events())
+    assert {born_at(each.key, each.headers) for each, _ in events} == {"oslo"}
+    assert len({(each.topic, place, each.key, each.headers) for each, place in events}) == 100
+    assert {(each.topic, place) for each, place in events} == {
+        (topic, place) for topic in "ab" for place in (0, 1)
+    }
+
+
+def test_the_verdict_names_what_came_home_and_what_was_never_there() -> None:
+    at = TopicPartition("t", 0)
+    sides = [Print(n, n) for n in range(5)], [Print(n, n) for n in (0, 1, 1, 3, 4)]
+    found = verdict([Result(Work(at, at, 5, 5, 5), compare(*sides))], {"east": 2, "west": -1})
+    assert found._asdict() == {
+        "records": 5, "lost": 1, "repeated": 1, "different": 0, "came_home": 2, "missing": 1,
+    }  # fmt: skip
+    assert not found.right

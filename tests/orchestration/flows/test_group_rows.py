@@ -1,0 +1,40 @@
+"""Exports of group positions, and what an import makes of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from orchestration.flows.group_rows import as_csv, rows_of, wanted_by
+from replication.errors import ConfigError
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import Committed
+from replication.offsets.offset_map import Answer
+from replication.offsets.sync_round import Moved
+
+T, COPY = TopicPartition("orders", 1), TopicPartition("A.orders", 1)
+ROWS = rows_of(
+    "A->B",
+    [
+        Moved("g", T, Committed(7, 'a "note", or two'), COPY, Answer(5)),
+        Moved("h", T, Committed(99), COPY, Answer(None)),
+    ],
+)
+WANTED = {"g": {COPY: Committed(5, 'a "note", or two')}}
+
+
+@pytest.mark.parametrize("text", [as_csv(ROWS), json.dumps([asdict(each) for each in ROWS])])
+def test_an_export_is_imported_as_it_was(text):
+    assert wanted_by(text, "A->B", "file") == WANTED
+
+
+def test_lines_of_other_flows_ask_for_nothing():
+    assert wanted_by(as_csv(ROWS), "C->B", "file") == {}
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])
+def test_what_is_no_export_is_said_with_its_place(text):
+    with pytest.raises(ConfigError, match="file"):
+        wanted_by(text, "A->B", "file")

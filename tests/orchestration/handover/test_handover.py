@@ -1,0 +1,103 @@
+"""Taking flows over: when it is refused, and what is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.builders import a_config, a_flow
+from support.fake_flows import World
+
+from orchestration.handover.handover import Found, at_rest, silence_of, take_over
+from orchestration.handover.mm2_snapshot import Signs
+from replication.errors import ClusterRejected, FlowTaken
+from replication.mm2.takeover import Begin, Ends, TakeOver, Unproven
+from replication.model import TopicPartition
+
+if TYPE_CHECKING:
+    from replication.state import Anchor
+
+ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
+ENDS = Ends(ORDERS, COPY, "", "", 0, 100, 0, 50)
+AT_50 = {COPY: 50}
+
+
+@pytest.fixture
+def world():
+    return World(a_config(a_flow()))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        pytest.param(
+            Signs(1, None, AT_50), Signs(1, None, AT_50), "1 members in group", id="a worker"
+        ),
+        pytest.param(
+            Signs(0, 900, AT_50), Signs(0, 400, AT_50), "got a heartbeat 0.4 s ago", id="beats"
+        ),
+        pytest.param(
+            Signs(None, None, AT_50),
+            Signs(None, None, {COPY: 51}),
+            "writes to A.orders-0",
+            id="the target grows",
+        ),
+    ],
+)
+def test_a_mirrormaker_that_shows_any_sign_of_life_is_not_taken_over_from(before, after, why):
+    with pytest.raises(ClusterRejected, match=why):
+        silence_of(a_flow(), before, after, 5)
+
+
+def test_how_it_was_judged_is_said():
+    said = silence_of(a_flow(), Signs(0, 1000, AT_50), Signs(0, 6000, AT_50), 5)
+    assert said[0].endswith(" has no members")
+    assert said[2] == "no record written to 1 target partitions for 5 s"
+    unknown = silence_of(a_flow(), Signs(None, None, {}), Signs(None, None, {}), 5)
+    assert unknown[0].startswith("no permission to describe group")
+
+
+@pytest.mark.parametrize(
+    ("state", "age_s", "free"),
+    [
+        pytest.param("RUNNING", 1, False, id="it runs"),
+        pytest.param("RUNNING", 60, True, id="its driver is dead"),
+        pytest.param("PAUSED", 1, True, id="paused"),
+        pytest.param("STOPPED", 1, True, id="stopped"),
+    ],
+)
+def test_only_a_flow_that_rests_is_taken_over(world, state, age_s, free):
+    world.copy(5, 10, age_s, state=state)
+    if free:
+        assert at_rest(a_flow(), world)[ORDERS].source == 5
+    else:
+        with pytest.raises(FlowTaken, match="isthmus stop FILE -f 'A->B'"):
+            at_rest(a_flow(), world)
+
+
+def found(*steps) -> Found:
+    return Found(a_flow(), (), 1, steps)
+
+
+def anchors(world) -> dict[str, Anchor]:
+    return {e.topic: e for e in world.target.read("isthmus-anchors.A.internal").values()}
+
+
+def test_st_05_what_mirrormaker_copied_goes_on_and_the_rest_begins(world):
+    steps = TakeOver(ENDS, 40, 48, "proven"), Begin(ENDS)
+    assert take_over(found(*steps), {}, world, trust=False) == 1
+    assert anchors(world)["orders"].source == 48
+
+
+def test_one_partition_without_proof_leaves_all_as_it_is_unless_the_stored_one_is_trusted(world):
+    steps = TakeOver(ENDS, 40, 48, "proven"), Unproven(ENDS, 40, "other content")
+    with pytest.raises(ClusterRejected, match="other content; nothing was changed"):
+        take_over(found(*steps), {}, world, trust=False)
+    assert anchors(world) == {}
+    take_over(found(steps[1]), {}, world, trust=True)
+    assert anchors(world)["orders"].source == 41
+
+
+def test_without_any_position_there_is_nothing_to_trust(world):
+    with pytest.raises(ClusterRejected, match="nothing was changed"):
+        take_over(found(Unproven(ENDS, None, "other content")), {}, world, trust=True)

@@ -1,0 +1,64 @@
+"""What processes show of each other through locks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from orchestration.services.home import Home
+from orchestration.services.launcher import Launcher
+from replication.supervision.driver_supervision import Application
+
+APP = Application("B", "B", ("A->B",))
+ACTS = """
+import sys
+from pathlib import Path
+from orchestration.services.home import Home
+from orchestration.services.launcher import Launcher
+from replication.supervision.driver_supervision import Application
+with Launcher(Home(Path(sys.argv[1])), Path("f")).acting(Application("B", "B", ("A->B",))):
+    print("acts", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def launcher(tmp_path) -> Launcher:
+    return Launcher(Home(tmp_path), tmp_path / "f.properties")
+
+
+def test_bl_126_that_a_process_acts_is_seen_until_it_is_killed(launcher, tmp_path):
+    assert not launcher.is_acted_on(APP)
+    with subprocess.Popen(
+        [sys.executable, "-c", ACTS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"acts\n"
+        assert launcher.is_acted_on(APP)
+        process.kill()
+        process.wait(20)
+    assert not launcher.is_acted_on(APP)
+
+
+def test_two_that_act_at_a_time_do_not_wait_for_each_other(launcher):
+    with launcher.acting(APP):
+        with launcher.acting(APP):
+            assert launcher.is_acted_on(APP)
+        assert launcher.is_acted_on(APP)
+    assert not launcher.is_acted_on(APP)
+
+
+def test_when_a_process_has_acted_is_seen_unless_it_was_killed(launcher):
+    assert launcher.acted_at(APP) == 0
+    with launcher.acting(APP):
+        lock = launcher.home.app(APP.name) / "acting.lock"
+        os.utime(lock, (7, 7))
+    assert launcher.acted_at(APP) > 7
+    os.utime(lock, (7, 7))
+    with contextlib.suppress(KeyError), launcher.acting(APP):
+        assert launcher.acted_at(APP) == 7  # as it stays if nothing but a kill ends it
+        raise KeyError
+    assert launcher.acted_at(APP) > 7

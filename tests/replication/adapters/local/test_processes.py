@@ -1,0 +1,89 @@
+"""Processes are known again by when they began, and found below one another."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from replication.adapters.local.process_tree import below, kill
+from replication.adapters.local.processes import Process, began, recall, remember
+
+SLEEP = "import time; time.sleep(600)"
+FIRST_THREAD_ENDS = """\
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+print("ready", flush=True)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+linux = pytest.mark.skipif(not psutil.LINUX, reason="reads /proc")
+
+
+@contextmanager
+def python(code):
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def wait_for(found):
+    deadline = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_a_process_is_known_again_by_its_pid_and_when_it_began(tmp_path):
+    file = tmp_path / "some.pid"
+    with python(SLEEP) as child:
+        process = Process(child.pid, began(child.pid))
+        remember(process, file)
+        assert recall(file) == process
+        assert not Process(child.pid, "1").alive()
+        remember(Process(child.pid, "1"), file)
+        assert recall(file) is None
+    assert began(child.pid) is None
+
+
+@linux
+def test_when_a_process_began_is_counted_from_the_boot():
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    assert began(os.getpid()) == fields[19]
+
+
+def test_a_process_that_nobody_reaped_has_ended():
+    with python(SLEEP) as child:
+        child.send_signal(signal.SIGKILL)
+        wait_for(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        assert began(child.pid) is None
+        assert below(os.getpid()) == []
+
+
+@linux
+def test_a_process_whose_first_thread_alone_has_ended_still_runs():
+    with python(FIRST_THREAD_ENDS) as child:
+        child.stdout.readline()
+        wait_for(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        assert began(child.pid) is not None
+
+
+def test_children_of_children_are_found_with_their_parents_and_commands():
+    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
+    with python(inner) as child:
+        wait_for(lambda: len(below(child.pid)) == 1 and SLEEP in below(child.pid)[0].command)
+        found = {each.pid: each for each in below(os.getpid())}
+        (grandchild,) = below(child.pid)
+        assert found[child.pid].parent == os.getpid()
+        assert found[grandchild.pid].parent == child.pid
+        kill(grandchild.pid)
+        child.wait(20)
+    assert below(child.pid) == []
+    kill(grandchild.pid)

@@ -1,0 +1,55 @@
+"""What metrics know of a copy: the newest anchors and all losses of one flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.builders import a_flow
+from support.memory_network import MemoryCluster
+
+from replication.adapters.topics import anchor_reader
+from replication.adapters.topics.anchor_reader import AnchorReader
+from replication.model import TopicPartition
+from replication.records.codec import encode, plain_record
+from replication.state import Anchor, Loss, Stored, anchors_topic
+
+HERE = TopicPartition("t", 0)
+ANCHOR = Anchor("A->B", *HERE, "A.t", 0, 0)
+LOSS = Loss("A->B", *HERE, "id", 3, next=5)
+
+
+@pytest.fixture
+def cluster():
+    return MemoryCluster()
+
+
+@pytest.fixture
+def reader(cluster, monkeypatch):
+    monkeypatch.setattr(anchor_reader, "connect", lambda *_: cluster)
+    made = AnchorReader(a_flow())
+    yield made
+    made._loop.close()  # a driver keeps it until its process ends
+
+
+def write(cluster: MemoryCluster, *records: Stored) -> None:
+    for each in records:
+        batch = encode([plain_record(0, each.key(), each.value())])
+        cluster.logs[TopicPartition(anchors_topic("A"), 0)].append(bytes(batch))
+
+
+def test_the_newest_anchor_counts_and_losses_stay(cluster, reader):
+    write(cluster, *(replace(ANCHOR, records=number) for number in range(3)), LOSS)
+    write(cluster, replace(ANCHOR, flow="A->C", partition=1), replace(LOSS, flow="A->C"))
+    assert reader.look() == ({HERE: replace(ANCHOR, records=2)}, (LOSS,))
+    write(cluster, replace(ANCHOR, records=7))
+    assert reader.look() == ({HERE: replace(ANCHOR, records=7)}, (LOSS,))
+
+
+def test_only_the_newest_record_of_a_key_is_decoded(cluster, reader, monkeypatch):
+    decoded = []
+    parse = anchor_reader.parse
+    monkeypatch.setattr(anchor_reader, "parse", lambda *r: decoded.append(r) or parse(*r))
+    write(cluster, *(replace(ANCHOR, records=number) for number in range(5)))
+    reader.look()
+    assert len(decoded) == 1

@@ -1,0 +1,71 @@
+"""Connections whose SASL session ends are replaced in time, and requests keep their order."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+
+import pytest
+
+from replication.adapters.wire import connections as module
+from replication.adapters.wire.connections import Lines
+from replication.adapters.wire.open_connection import Line
+
+SOON_S, LATER_S = 10.0, 3600.0  # until the session ends
+
+
+@pytest.fixture
+def dialed(monkeypatch):
+    """Dial one end of a pair of sockets; ``lives`` says how long each of the sessions lasts."""
+    lives, far = [], []
+
+    def dial(_host, _port, _config, _timeout_s):
+        near, other = socket.socketpair()
+        near.settimeout(0)
+        far.append(other)
+        return Line(near, {}, time.monotonic() + lives.pop(0))
+
+    monkeypatch.setattr(module, "dial", dial)
+    monkeypatch.setattr(module, "_SWEEP_S", 0.01)
+    yield lives
+    for each in far:
+        each.close()
+
+
+def with_lines(check) -> None:
+    async def run() -> None:
+        lines = Lines(["broker:9092"], {}, "test")
+        try:
+            await check(lines)
+        finally:
+            await lines.close()
+
+    asyncio.run(run())
+
+
+def test_an_idle_line_is_replaced_before_its_session_ends(dialed):
+    dialed += [SOON_S, LATER_S]
+
+    async def check(lines: Lines) -> None:
+        first = await lines.channel(-1, "produce")
+        await asyncio.sleep(0.2)
+        second = lines.ready(-1, "produce")
+        assert second is not None
+        assert second is not first
+        assert first.error is not None  # it is closed, and nothing waits for the collector
+
+    with_lines(check)
+
+
+def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
+    dialed += [SOON_S, LATER_S, LATER_S]
+
+    async def check(lines: Lines) -> None:
+        first = await lines.channel(-1, "produce")
+        first.request([b"1234"], lambda *_: None, 60)
+        await asyncio.sleep(0.1)
+        assert await lines.channel(-1, "produce") is first
+        assert lines.lasting(-1, "produce") is first
+
+    with_lines(check)

@@ -1,0 +1,119 @@
+"""What a Fetch answer does to its session, whenever it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import threading
+
+import pytest
+
+from replication.adapters.wire import connect
+from replication.adapters.wire import connections as module
+from replication.adapters.wire.open_connection import Line
+from replication.client.fetch_session import FetchOptions, FetchSession
+from replication.client.fetch_values import Frame
+from replication.client.network import SessionLost
+from replication.errors import ClusterUnavailable
+
+NUMBER = 77  # of the session at the broker
+
+
+def answer_of(error: int) -> bytes:
+    """Return a Fetch answer without partitions, to the first request."""
+    body = struct.pack(">i", 1) + b"\0" + struct.pack(">ihi", 0, error, NUMBER) + b"\1\0"
+    return struct.pack(">i", len(body)) + body
+
+
+@pytest.fixture
+def broker(monkeypatch):
+    """The far end of every connection that is dialed."""
+    near, far = socket.socketpair()
+    near.settimeout(0)
+    monkeypatch.setattr(module, "dial", lambda *_: Line(near, {}, float("inf")))
+    yield far
+    far.close()
+
+
+def fetched(broker, session, before_the_answer=lambda: None, error=0) -> list:
+    """Fetch once; return what the answer was."""
+
+    async def run() -> list:
+        network = connect({"bootstrap.servers": "broker:9092"}, "test")
+        came = asyncio.Event()
+        told: list = []
+
+        def take(found, problem) -> None:
+            told.append((found, problem))
+            came.set()
+
+        network.begin_fetch(-1, [], FetchOptions(session=session), Frame(), take)
+        await asyncio.get_running_loop().run_in_executor(None, broker.recv, 1)
+        before_the_answer()
+        broker.sendall(answer_of(error))
+        await came.wait()
+        await network.close()
+        return told
+
+    return asyncio.run(run())
+
+
+def test_a_good_answer_opens_the_session(broker):
+    session = FetchSession()
+    assert fetched(broker, session) == [([], None)]
+    assert (session.id, session.epoch) == (NUMBER, 1)
+
+
+def test_an_answer_to_a_request_of_a_former_turn_leaves_the_session_as_it_is(broker):
+    session = FetchSession()
+    assert fetched(broker, session, session.restart) == [([], None)]
+    assert session.fresh
+    assert session.id == 0
+
+
+def test_a_session_that_was_lost_in_a_former_turn_is_not_lost_again(broker):
+    session = FetchSession()
+    told = fetched(broker, session, session.restart, 70)
+    assert isinstance(told[0][1], ClusterUnavailable)
+    assert session.turn == 1
+
+
+def test_a_session_that_the_broker_lost_begins_anew(broker):
+    session = FetchSession(NUMBER, 5)
+    assert isinstance(fetched(broker, session, error=70)[0][1], SessionLost)
+    assert session.fresh
+
+
+@pytest.mark.parametrize("left", ["anew", "dropped"])
+def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(monkeypatch, left):
+    session, dialing = FetchSession(), threading.Event()
+    near, far = socket.socketpair()
+    near.settimeout(0)
+    far.settimeout(0)
+
+    def dial(*_) -> Line:
+        dialing.wait(30)
+        return Line(near, {}, float("inf"))
+
+    monkeypatch.setattr(module, "dial", dial)
+
+    async def run() -> tuple:
+        network = connect({"bootstrap.servers": "broker:9092"}, "test")
+        options, told = FetchOptions(session=session), asyncio.Queue()
+        network.begin_fetch(-1, [], options, Frame(), lambda *each: told.put_nowait(each))
+        await asyncio.sleep(0)
+        if left == "anew":
+            session.restart()
+        else:
+            network.drop(options.line)
+        dialing.set()
+        answer = await told.get()
+        await network.close()
+        return answer
+
+    found, problem = asyncio.run(run())
+    assert found is None
+    assert isinstance(problem, ClusterUnavailable)
+    assert far.recv(1) == b""
+    far.close()

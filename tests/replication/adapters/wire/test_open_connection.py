@@ -1,0 +1,90 @@
+"""Connections that fail leave nothing behind, and say where and why."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import threading
+import warnings
+from contextlib import contextmanager
+
+import pytest
+
+from replication.adapters.wire.open_connection import dial
+from replication.errors import ClusterUnavailable
+
+PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}
+
+
+@contextmanager
+def nothing_left_open():
+    """Fail when a socket is left to the garbage collector."""
+    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        yield
+        gc.collect()
+    assert [str(each.message) for each in caught] == []
+
+
+@contextmanager
+def a_server(answer):
+    """Accept connections, hand each to ``answer`` and close it."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    accepted: list[socket.socket] = []
+
+    def serve() -> None:
+        try:
+            while True:
+                near, _ = listening.accept()
+                accepted.append(near)
+                answer(near)
+        except OSError:
+            return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        for each in accepted:
+            each.close()
+        thread.join(5)
+
+
+def a_closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return listening.getsockname()[1]
+
+
+def test_a_refused_connection_is_closed():
+    port = a_closed_port()
+    with nothing_left_open(), pytest.raises(ClusterUnavailable, match=f"127.0.0.1:{port}.*refused"):
+        dial("127.0.0.1", port, PLAIN, 2.0)
+
+
+@pytest.mark.parametrize("config", [PLAIN, TLS], ids=["plain", "tls"])
+def test_a_connection_that_the_other_side_ends_is_closed(config):
+    with (
+        a_server(lambda near: near.close()) as port,
+        nothing_left_open(),
+        pytest.raises(ClusterUnavailable, match=f"connecting to 127.0.0.1:{port}"),
+    ):
+        dial("127.0.0.1", port, config, 2.0)
+
+
+@pytest.mark.parametrize("config", [PLAIN, TLS], ids=["plain", "tls"])
+def test_a_connection_that_never_answers_is_given_up_and_closed(config):
+    with (
+        a_server(lambda near: near) as port,
+        nothing_left_open(),
+        pytest.raises(ClusterUnavailable, match=f"connecting to 127.0.0.1:{port}"),
+    ):
+        dial("127.0.0.1", port, config, 0.5)
+
+
+def test_a_name_that_nobody_knows_is_said():
+    with nothing_left_open(), pytest.raises(ClusterUnavailable, match=r"nowhere\.invalid"):
+        dial("nowhere.invalid", 9092, PLAIN, 2.0)

@@ -1,0 +1,111 @@
+"""State topics that are written over the unit's own connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.memory_network import MemoryCluster
+from support.partition_copies import a_start
+from support.record_batches import a_marker
+
+from replication.client.state_log import StateLog
+from replication.model import TopicPartition
+from replication.records.batch import ABORT, COMMIT, TRANSACTIONAL, restamp
+from replication.records.codec import encode, plain_record
+
+
+def test_anchors_of_thousands_of_partitions_go_out_in_batches_that_a_topic_takes():
+    cluster, anchors = MemoryCluster(), [a_start(number) for number in range(3000)]
+    log = StateLog(cluster, "anchors", producer=(7, 0))
+    asyncio.run(log.append(anchors))
+    written = cluster.logs[TopicPartition("anchors", 0)]
+    assert max(map(len, written.batches)) < 300_000
+    assert [key for key, _ in written.records()] == [each.key() for each in anchors]
+
+
+def a_written(partition: int, producer: tuple[int, int], bits: int) -> bytes:
+    anchor = a_start(partition)
+    batch = encode([plain_record(0, anchor.key(), anchor.value())])
+    producer_id, sequence = producer
+    restamp(batch, producer_id, 0, sequence, bits)
+    return bytes(batch)
+
+
+steps = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from(["plain", "in", "in", "commit", "abort"])),
+    max_size=30,
+)
+
+
+@given(steps, st.data())
+def test_of_transactions_that_overlap_what_is_committed_is_read_when_it_is_committed(steps, data):
+    cluster = MemoryCluster()
+    log, tail = cluster.logs[TopicPartition("anchors", 0)], StateLog(cluster, "anchors")
+    wanted: list[int] = []
+    found: list[int] = []
+    undecided: dict[int, list[int]] = {}
+    sent: Counter[int] = Counter()
+
+    async def play() -> None:
+        for number, (who, what) in enumerate(steps):
+            if what == "plain":
+                wanted.append(number)
+                log.append(a_written(number, (10, sent[10]), 0))
+                sent[10] += 1
+            elif what == "in":
+                undecided.setdefault(who, []).append(number)
+                log.append(a_written(number, (who, sent[who]), TRANSACTIONAL))
+                sent[who] += 1
+            else:
+                ended = undecided.pop(who, [])
+                wanted.extend(ended if what == "commit" else [])
+                log.append(a_marker(0, who, 0, COMMIT if what == "commit" else ABORT))
+            if data.draw(st.booleans()):
+                found.extend(each.partition for each in await tail.read_on())
+        found.extend(each.partition for each in await tail.read_on())
+
+    asyncio.run(play())
+    assert found == wanted
+
+
+def a_position(source: int, producer: tuple[int, int], bits: int) -> bytes:
+    """Return a batch with an anchor of one of two partitions at a source offset."""
+    anchor = replace(a_start(source % 2), source=source)
+    batch = encode([plain_record(0, anchor.key(), anchor.value())])
+    restamp(batch, producer[0], 0, producer[1], bits)
+    return bytes(batch)
+
+
+@given(steps, st.data())
+def test_of_a_key_the_record_that_stands_last_counts_however_late_its_marker_came(steps, data):
+    cluster = MemoryCluster()
+    log, tail = cluster.logs[TopicPartition("anchors", 0)], StateLog(cluster, "anchors")
+    last: dict[int, int] = {}  # by partition: of what is committed, the position that stands last
+    undecided: dict[int, list[int]] = {}
+    sent: Counter[int] = Counter()
+    found: dict[int, int] = {}
+
+    async def play() -> None:
+        for number, (who, what) in enumerate(steps):
+            writer = 10 if what == "plain" else who
+            if what in {"plain", "in"}:
+                bits = 0 if what == "plain" else TRANSACTIONAL
+                log.append(a_position(number, (writer, sent[writer]), bits))
+                sent[writer] += 1
+                undecided.setdefault(writer, []).append(number)
+            if what != "in":
+                ended = undecided.pop(writer, [])
+                for each in ended if what != "abort" else []:
+                    last[each % 2] = max(each, last.get(each % 2, -1))
+            if what in {"commit", "abort"}:
+                log.append(a_marker(0, who, 0, COMMIT if what == "commit" else ABORT))
+            if data.draw(st.booleans()):
+                found.update({each.partition: each.source for each in await tail.read_on()})
+        found.update({each.partition: each.source for each in await tail.read_on()})
+
+    asyncio.run(play())
+    assert found == last

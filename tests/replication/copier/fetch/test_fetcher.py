@@ -1,0 +1,625 @@
+"""Fetching into reused buffers: what is held stays, read-ahead ends, all get their turn."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.memory_network import give
+from support.partition_copies import LARGE, a_lane, a_start
+from support.record_batches import a_batch
+
+from replication.client.fetch_session import FetchOptions, FetchSession
+from replication.client.fetch_values import EpochEndOffset, Fetched, Leader
+from replication.client.network import SessionLost
+from replication.client.preferred_replicas import Replicas
+from replication.copier.fetch.buffer_pool import Frames, frames_for
+from replication.copier.fetch.fetch_request import Wishes
+from replication.copier.fetch.fetch_response import Shared, locate
+from replication.copier.fetch.fetcher import Fetching
+from replication.copier.fetch.throttle import Pace
+from replication.copier.foreign_writers import AppendGaps
+from replication.copier.partition.broker_errors import Remedy
+from replication.copier.produce.sender import Appending
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.errors import ClusterUnavailable
+from replication.model import PartitionState
+
+MB = 1 << 20
+EPOCH = 0  # leader epoch of all batches here
+
+
+class Source:
+    """Answers each Fetch with one large record a partition, written into the buffer.
+
+    With ``keeps`` it has sessions as a broker has: it remembers entries, and answers those that
+    are not ``idle``.
+    """
+
+    def __init__(self, *lanes) -> None:
+        self.lanes = lanes
+        self.asked: list = []
+        self.keeps, self.session, self.idle = True, {}, set()
+        self.opened = 0
+        self.most = 1 << 30  # partitions an answer
+        self.error, self.start, self.ends = 0, 5, [9]
+        self.outside: set = set()  # partitions that have not what is asked of them
+        self.refreshed: list = []
+        self.diverging = self.named = None
+        self.knows = True  # the address of the leader that is named
+        self.pace, self.replicas, self.moved = Pace(), Replicas(), []
+        self.problem: Exception | None = None
+        self.damaged_from = 1 << 40
+        self.settled: list = []
+        self.answered = asyncio.Event()
+
+    async def offset_at(self, _partition, timestamp: int) -> int:
+        if timestamp != -1:
+            return self.start
+        return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
+
+    async def refresh(self, topics) -> None:
+        self.refreshed += topics
+
+    def learn(self, _partition, leader) -> bool:
+        assert leader == self.named
+        return self.knows
+
+    def leader(self, partition) -> Leader:
+        return Leader(0, 10 + partition.partition)
+
+    def begin_fetch(self, node, entries, options, into, answer) -> None:
+        queues = [lane.queue for lane in self.lanes]
+        held = {id(p.frame) for each in queues for p in (*each.waiting, *each.on_wire)}
+        assert id(into) not in held, "a buffer with batches in it is written over"
+        assert into.holders == 1
+        self.asked.append(list(entries))
+        answering = self._answer(self._remember(entries, options.session), into)
+        asyncio.ensure_future(answering).add_done_callback(partial(give, answer))
+
+    def _remember(self, entries, session) -> list:
+        """Return what the broker is to answer for, by the rules of KIP-227."""
+        if session.fresh:
+            self.session, self.opened = {}, self.opened + 1
+        self.session |= {entry[:2]: entry for entry in entries}
+        for key in session.forgotten:
+            del self.session[key]
+        session.answered(7 if self.keeps else 0)
+        news = [each for key, each in self.session.items() if key[1] not in self.idle]
+        return news[: self.most]
+
+    async def _answer(self, entries, into) -> list[Fetched]:
+        await asyncio.sleep(0)
+        self.answered.set()
+        if self.problem is not None:
+            problem, self.problem = self.problem, None
+            raise problem
+        parts = [self._batch(each.offset) for each in entries]
+        view, at, found = into.view(sum(map(len, parts))), 0, []
+        for each, part in zip(entries, parts, strict=True):
+            view[at : at + len(part)] = part
+            records, at = view[at : at + len(part)], at + len(part)
+            end = each.offset + 1
+            error = 1 if each.partition in self.outside else self.error
+            found.append(
+                Fetched(
+                    *(each.topic_id, each.partition, error, end, end, -1, [], -1, records),
+                    self.diverging,
+                    self.named,
+                )
+            )
+        return found
+
+    def _batch(self, offset: int) -> bytes:
+        batch = a_batch(offset, [b"%d" % offset + LARGE * 20])
+        return batch[:-1] + b"?" if offset >= self.damaged_from else batch
+
+
+class Sender(Appending):
+    """Has nowhere to send to; notes which lanes were offered, and which had trouble."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, RecoveryQueue(), AppendGaps())
+        self.source = source
+        self.queued: list = []
+
+    def settle(self, lane) -> None:
+        self.source.settled.append(lane)
+
+    def offer_all(self, lanes) -> None:
+        self.queued += lanes
+
+
+class KnownProducers:
+    """Knows the producer id of every batch."""
+
+    def ready(self, _news) -> bool:
+        return True
+
+
+def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
+    wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
+    for lane in source.lanes:
+        wishes.join(lane)
+    options = FetchOptions(session=wishes.session)
+    shared = Shared(
+        source,
+        False,  # noqa: FBT003 -- it has no transactions
+        frames,
+        source.pace,
+        source.replicas,
+        Sender(source),
+        KnownProducers(),
+        source.moved.append,
+    )
+    shared = replace(shared, **other)
+    return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
+
+
+async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:
+    """Let the fetcher run for ``steps`` turns of the event loop."""
+    task = asyncio.ensure_future(each.run())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+        between()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    if not task.cancelled():
+        task.result()
+
+
+def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=lambda _: None):
+    """Fetch for ``lanes``; return the source, what was asked, and the frames."""
+
+    async def all_of_it():
+        source, frames = Source(*lanes), Frames(count)
+        prepare(source)
+        each = fetching(source, frames)
+        source.wishes = each.wishes
+        await run_for(each, steps, lambda: between(source))
+        return source
+
+    return asyncio.run(all_of_it())
+
+
+def test_read_ahead_ends_when_all_buffers_hold_batches_that_are_not_acked():
+    lane = a_lane(a_start())
+    source = run([lane], steps=200, count=4)
+    assert len(source.asked) == len(lane.queue.waiting) == 4
+
+
+def test_an_acked_batch_gives_its_buffer_back():
+    lane = a_lane(a_start())
+
+    def ack(source) -> None:
+        if len(source.asked) == 4 and not lane.counters.records:
+            lane.appended(lane.queue.next_piece(), 0)
+
+    assert len(run([lane], steps=200, between=ack).asked) == 5
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
+    lanes = [a_lane(a_start(n)) for n in range(data.draw(st.integers(1, 3)))]
+    copied: dict = {lane: [] for lane in lanes}
+
+    def act(_source) -> None:
+        lane = data.draw(st.sampled_from(lanes))
+        what = data.draw(st.sampled_from(["send", "send", "ack", "nothing"]))
+        if what == "send" and lane.sends:
+            lane.queue.next_piece()
+        if what == "ack" and lane.queue.on_wire:
+            copied[lane].append(bytes(lane.queue.on_wire[0].batch[70:90]))  # as it lies there now
+            lane.appended(lane.queue.on_wire[0], len(copied[lane]))
+
+    run(lanes, steps=60, count=data.draw(st.integers(2, 5)), between=act)  # Source.fetch asserts
+    for found in copied.values():
+        for number, piece in enumerate(found):
+            assert b"%dxxx" % number in piece
+
+
+def test_each_partition_comes_first_in_its_turn_where_there_is_no_session():
+    lanes = [a_lane(a_start(n)) for n in range(3)]
+
+    def prepare(source) -> None:
+        source.keeps, source.most = False, 1
+
+    source = run(lanes, steps=400, count=9, prepare=prepare)
+    assert len(source.asked) > 5
+    firsts = [entries[0].partition for entries in source.asked[:6]]
+    assert sorted(firsts[:3]) == [0, 1, 2] == sorted(firsts[3:])
+
+
+def test_topics_stay_side_by_side_whichever_lane_is_first():
+    lanes = [a_lane(a_start(n, topic)) for n in range(2) for topic in "ab"]
+    for turn in range(4):
+        wishes = Wishes(FetchSession(), lambda _: -1)
+        for lane in lanes[turn:] + lanes[:turn]:
+            wishes.join(lane)
+        topics = [each.topic_id[:1] for each in wishes.tell()]
+        assert topics in ([b"a", b"a", b"b", b"b"], [b"b", b"b", b"a", b"a"])
+        assert topics[0] == lanes[turn].topic_id[:1]
+
+
+def test_within_a_session_only_partitions_with_news_are_named():
+    lanes = [a_lane(a_start(n)) for n in range(50)]
+    source = run(lanes, steps=60, count=9, prepare=lambda s: s.idle.update(range(1, 50)))
+    assert len(source.asked[0]) == 50
+    assert {len(each) for each in source.asked[1:]} == {1}
+    assert len(source.asked) > 5
+    assert source.opened == 1
+
+
+def test_a_lane_in_trouble_is_taken_out_of_the_session_and_comes_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+
+    def hold_back(source) -> None:
+        lanes[1].retry_at = 1.0 if 3 <= len(source.asked) < 6 else None
+        if len(source.asked) in {4, 5}:
+            assert set(source.session) == {lanes[0].key}
+
+    source = run(lanes, steps=300, count=20, between=hold_back)
+    assert len(source.asked) > 8
+    assert set(source.session) == {each.key for each in lanes}
+    assert source.opened == 1
+    assert all(lane.position > 3 for lane in lanes)
+
+
+def test_a_lost_session_is_opened_anew_and_nobody_is_held_back():
+    lanes = [a_lane(a_start(n)) for n in range(3)]
+
+    def lose(source) -> None:
+        if len(source.asked) == 2 and source.opened == 1:
+            source.wishes.session.refused()
+            source.problem = SessionLost("error 70")
+
+    source = run(lanes, steps=60, count=9, between=lose)
+    assert source.opened == 2
+    assert source.settled == []
+    assert all(lane.position > 2 for lane in lanes)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["on", "off", "move", "tell", "fail"]), st.integers(0, 3)))
+)
+def test_the_broker_always_knows_exactly_what_is_wanted(acts):
+    lanes, told = [a_lane(a_start(n)) for n in range(4)], {}
+    wishes = Wishes(FetchSession(), lambda _: -1)
+    for lane in lanes:
+        wishes.join(lane)
+    for act, number in [*acts, ("tell", 0)]:
+        lane = lanes[number]
+        match act:
+            case "on" | "off":
+                lane.retry_at = None if act == "on" else 1.0
+            case "move":
+                lane.position += 1
+            case "fail":
+                wishes.session.restart()
+            case "tell" if (entries := wishes.tell()) is not None:
+                told = {} if wishes.session.fresh else told
+                told |= {entry[:2]: entry.offset for entry in entries}
+                told = {k: v for k, v in told.items() if k not in wishes.session.forgotten}
+                wishes.session.answered(7)
+                wanted = {each.key: each.position for each in lanes if each.fetches}
+                assert told == wanted
+
+
+def test_a_fetch_names_the_leader_epoch_that_is_known():
+    source = run([a_lane(a_start(2))], steps=5)
+    assert source.asked[0][0].leader_epoch == 12
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"), [(74, Remedy.RETRY), (75, Remedy.RETRY), (6, Remedy.RETRY)]
+)
+def test_a_stale_leader_asks_for_new_metadata(error, remedy):
+    lane = a_lane(a_start())
+    source = run([lane], steps=20, prepare=lambda source: setattr(source, "error", error))
+    assert lane.trouble.remedy is remedy
+    assert source.settled == [lane]
+    assert not lane.queue.waiting
+    assert len(source.asked) == 1
+
+
+def test_a_position_that_retention_took_is_a_lost_range():
+    lane = a_lane(a_start())
+    run([lane], steps=20, prepare=lambda source: setattr(source, "error", 1))
+    assert lane.trouble.state is PartitionState.LOST_RANGE
+    assert "[0, 5)" in lane.trouble.reason
+
+
+def test_a_position_that_is_there_again_is_tried_again():
+    lane = a_lane(a_start())
+
+    def prepare(source) -> None:
+        source.error, source.start = 1, 0
+
+    run([lane], steps=20, prepare=prepare)
+    assert lane.trouble.remedy is Remedy.RETRY
+
+
+@pytest.mark.parametrize(
+    ("ends", "remedy", "asked"),
+    [
+        pytest.param([0, 500, 1500], Remedy.RETRY, 2, id="two answers that were too low"),
+        pytest.param([500, 500, 500], Remedy.JUDGE, 2, id="it stays so"),
+        pytest.param([1500], Remedy.RETRY, 0, id="believed at once"),
+    ],
+)
+def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(ends, remedy, asked):
+    """BL-062."""
+    lane = a_lane(a_start())
+    lane.position = 1000
+
+    async def all_of_it():
+        source = Source(lane)
+        source.start, source.ends = 0, ends
+        (found,) = await locate(source, [lane])
+        assert found.remedy is remedy
+        assert source.refreshed == ["t"] * asked
+
+    asyncio.run(all_of_it())
+
+
+def test_a_fetch_names_the_leader_epoch_of_the_batch_before_it():
+    lane = a_lane(a_start())
+    source = run([lane], steps=20)
+    assert [entries[0].last_epoch for entries in source.asked[:3]] == [-1, EPOCH, EPOCH]
+    lane.position = 100  # a jump: what is before it is not known
+    assert lane.last_epoch == -1
+
+
+def test_a_log_that_went_another_way_before_our_position_is_a_truncation():
+    lane = a_lane(a_start())
+
+    def turn(source) -> None:
+        if lane.position == 3:
+            source.diverging = EpochEndOffset(4, 1)
+
+    source = run([lane], steps=100, between=turn)
+    assert lane.trouble.state is PartitionState.SOURCE_TRUNCATED
+    assert "[1, 3)" in lane.trouble.reason
+    assert source.settled == [lane]
+
+
+def test_a_log_that_went_another_way_after_our_position_is_none():
+    lane = a_lane(a_start())
+
+    def turn(source) -> None:
+        at_three = lane.last_epoch == EPOCH and lane.position == 3
+        source.diverging = EpochEndOffset(4, 3) if at_three else None
+
+    source = run([lane], steps=100, count=9, between=turn)
+    assert lane.trouble is None
+    assert 4 in [entries[0].last_epoch for entries in source.asked if entries]
+    assert lane.position > 4
+
+
+@pytest.mark.parametrize("code", [6, 74])
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_new_leader_that_the_former_one_names_is_followed_at_once(code, knows):
+    lane = a_lane(a_start())
+
+    def move(source) -> None:
+        source.error, source.named, source.knows = code, Leader(1, 99), knows
+
+    source = run([lane], steps=60, between=move)
+    assert (lane in source.moved) is knows
+    assert (lane.trouble is None) is knows
+
+
+def test_a_connection_that_broke_holds_all_its_partitions_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+    problem = ClusterUnavailable("cut")
+    run(lanes, steps=20, prepare=lambda source: setattr(source, "problem", problem))
+    assert [(each.trouble.remedy, each.trouble.reason) for each in lanes] == [
+        (Remedy.RETRY, "cut")
+    ] * 2
+
+
+def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():
+    lane = a_lane(a_start())
+
+    def ack(_source) -> None:
+        while lane.sends:
+            lane.appended(lane.queue.next_piece(), lane.acked.target)
+
+    source = run([lane], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3))
+    assert lane.acked == (3, 3)
+    assert "t-0 at offset 3" in lane.trouble.reason
+    assert source.settled == [lane]
+
+
+def test_an_answer_to_a_former_position_is_dropped():
+    lane = a_lane(a_start())
+
+    def move(source) -> None:
+        if len(source.asked) == 1:
+            lane.position = 7
+
+    run([lane], steps=4, between=move)
+    assert [piece.before for piece in lane.queue.waiting][:1] in ([], [7])
+
+
+@given(st.integers(0, 1 << 30), st.integers(1, 20))
+def test_buffers_fit_into_the_units_memory_and_each_broker_has_two(memory, brokers):
+    count, size = frames_for(memory, brokers)
+    assert count >= 2 * brokers
+    assert size >= MB
+    assert count * size <= max(memory, count * MB)
+
+
+def test_a_buffer_that_grew_for_a_large_record_is_given_back_to_the_system():
+    async def all_of_it():
+        frames = Frames(1, MB)
+        frame = await frames.take()
+        frame.view(10 * MB)
+        assert len(frame.memory) > 10 * MB
+        frame.release()
+        assert len(frame.memory) == 0
+        frame = await frames.take()
+        frame.view(MB)
+        frame.release()
+        assert len(frame.memory) >= MB  # an ordinary one is used again
+
+    asyncio.run(all_of_it())
+
+
+def test_a_parked_lane_gives_its_buffers_back():
+    lanes = [a_lane(a_start(n)) for n in range(2)]
+
+    def park(source) -> None:
+        if len(source.asked) == 4:
+            for lane in lanes:
+                lane.park(PartitionState.REFUSED, "for a person")
+
+    async def all_of_it():
+        source, frames = Source(*lanes), Frames(4)
+        await run_for(fetching(source, frames), 200, lambda: park(source))
+        taken = [frames.try_take() for _ in range(4)]
+        assert None not in taken
+        assert len(source.asked) == 4
+
+    asyncio.run(all_of_it())
+
+
+def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
+    for _ in range(20):  # lanes are kept by their addresses, which fall as they may
+        wishes = Wishes(FetchSession(), lambda _: -1)
+        former, new, other = a_lane(a_start(0)), a_lane(a_start(0)), a_lane(a_start(1))
+        for lane in (former, other):
+            wishes.join(lane)
+        wishes.tell()
+        wishes.session.answered(7)
+        wishes.leave(former)
+        wishes.join(new)
+        wishes.tell()
+        assert wishes._by_key[new.key] is new
+
+
+def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logged():
+    lane = a_lane(a_start())
+
+    class Broken(Sender):
+        def offer_all(self, _lanes) -> None:
+            raise ZeroDivisionError
+
+    async def all_of_it():
+        source = Source(lane)
+        each = fetching(source, Frames(4), sender=Broken(source))
+        await run_for(each, 60)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(all_of_it())
+
+
+def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
+    lane, asked = a_lane(a_start()), []
+
+    class Asked:
+        def ready(self, _news) -> bool:
+            return len(asked) % 2 == 1
+
+        async def prepare(self, news) -> None:
+            asked.append([found.records.nbytes for _, found in news])
+            await asyncio.sleep(0)
+
+    async def all_of_it():
+        source = Source(lane)
+        each = fetching(source, Frames(4), producers=Asked())
+        await run_for(each, 200)
+        return source
+
+    source = asyncio.run(all_of_it())
+    assert len(asked) == 1
+    assert len(source.asked) == len(lane.queue.waiting) == 4
+    assert [piece.before for piece in lane.queue.waiting] == [0, 1, 2, 3]
+
+
+def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
+    """Invariant P1: a lane that could fetch again while others were being looked up."""
+    late, lane = a_lane(a_start(0)), a_lane(a_start(1))
+    prepared: list = []
+
+    class Prepared:
+        def ready(self, _news) -> bool:
+            return bool(prepared)
+
+        async def prepare(self, news) -> None:
+            late.retry_at = None
+            prepared.append([each for each, _ in news])
+
+    async def all_of_it():
+        source = Source(late, lane)
+        each = fetching(source, Frames(4), producers=Prepared())
+
+        def hold_back() -> None:
+            if not prepared and len(source.asked) == 1:
+                late.retry_at = 1.0
+
+        await run_for(each, 6, hold_back)
+        assert prepared == [[lane]]
+        assert late.position == 0
+        await run_for(each, 60)
+
+    asyncio.run(all_of_it())
+    assert [piece.before for piece in late.queue.waiting][:2] == [0, 1], "it came again"
+
+
+def test_bytes_that_nobody_takes_are_paid_for_too():
+    lane = a_lane(a_start())
+
+    async def all_of_it():
+        source = Source(lane)
+        source.pace.rate = 1
+
+        def hold_back() -> None:
+            lane.retry_at = 1.0 if source.asked else None
+
+        await run_for(fetching(source, Frames(4)), 20, hold_back)
+        return source.pace
+
+    pace = asyncio.run(all_of_it())
+    assert pace.pause_s(pace._at, 0.0, first=True) > len(LARGE)
+    assert not lane.queue.waiting
+
+
+def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():
+    lost, lane = a_lane(a_start(0)), a_lane(a_start(1))
+
+    async def all_of_it():
+        source = Source(lost, lane)
+        source.outside = {0}
+        sender = Sender(source)
+        each = fetching(source, Frames(4), sender=sender)
+
+        async def slowly(_partition, _moment) -> int:
+            assert lane in sender.queued
+            return 5
+
+        source.offset_at = slowly
+        await run_for(each, 30)
+        return sender.queued
+
+    queued = asyncio.run(all_of_it())
+    assert lost.trouble.state is PartitionState.LOST_RANGE
+    assert len(queued) > 1
+
+
+def test_a_buffer_that_came_free_for_one_who_left_is_the_next_ones():
+    async def all_of_it():
+        frames = Frames(1)
+        frame = await frames.take()
+        first, second = (asyncio.ensure_future(frames.take()) for _ in range(2))
+        await asyncio.sleep(0)
+        frame.release()
+        first.cancel()
+        assert await asyncio.wait_for(second, 5) is frame
+
+    asyncio.run(all_of_it())

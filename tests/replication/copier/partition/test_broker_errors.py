@@ -1,0 +1,107 @@
+"""What error codes ask for: no code is without a remedy."""
+
+from __future__ import annotations
+
+import kafka.errors
+import pytest
+
+from replication.client.error_codes import ErrorCode
+from replication.copier.partition.broker_errors import (
+    Remedy,
+    append_trouble,
+    fetch_trouble,
+    out_of_range,
+    refused_record,
+    target_reset,
+)
+from replication.model import PartitionState
+
+RETRY, SPLIT, TAKE_OVER, JUDGE = Remedy
+CODES = {getattr(each, "errno", None) for each in vars(kafka.errors).values()} - {None, 0}
+APPEND = {
+    kafka.errors.UnknownTopicOrPartitionError: RETRY,
+    kafka.errors.LeaderNotAvailableError: RETRY,
+    kafka.errors.NotLeaderForPartitionError: RETRY,
+    kafka.errors.RequestTimedOutError: RETRY,
+    kafka.errors.NetworkExceptionError: RETRY,
+    kafka.errors.NotEnoughReplicasError: RETRY,
+    kafka.errors.NotEnoughReplicasAfterAppendError: RETRY,
+    kafka.errors.KafkaStorageError: RETRY,
+    kafka.errors.OutOfOrderSequenceNumberError: TAKE_OVER,
+    kafka.errors.DuplicateSequenceNumberError: TAKE_OVER,
+    kafka.errors.InvalidProducerEpochError: TAKE_OVER,
+    kafka.errors.UnknownProducerIdError: TAKE_OVER,
+    kafka.errors.ProducerFencedError: TAKE_OVER,
+    kafka.errors.MessageSizeTooLargeError: SPLIT,
+    kafka.errors.RecordListTooLargeError: SPLIT,
+    kafka.errors.TopicAuthorizationFailedError: JUDGE,
+    kafka.errors.ClusterAuthorizationFailedError: JUDGE,
+    kafka.errors.InvalidTimestampError: SPLIT,
+    kafka.errors.PolicyViolationError: SPLIT,
+    kafka.errors.UnsupportedCompressionTypeError: JUDGE,
+    kafka.errors.InvalidRecordError: SPLIT,
+}
+FETCH_JUDGED = {kafka.errors.TopicAuthorizationFailedError.errno}
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"), APPEND.items(), ids=lambda each: getattr(each, "__name__", str(each))
+)
+def test_an_appends_error_asks_for(error, remedy):
+    assert append_trouble(error.errno).remedy is remedy
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_of_kafka_has_a_remedy_and_a_reason(code):
+    append, fetch = append_trouble(code), fetch_trouble(code)
+    assert append.reason
+    assert (append.remedy in {SPLIT, JUDGE}) == (append.state is PartitionState.REFUSED)
+    assert fetch.reason
+    assert fetch.remedy is (JUDGE if code in FETCH_JUDGED else RETRY)
+
+
+def test_what_the_broker_says_besides_is_passed_on():
+    told = append_trouble(
+        ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key"
+    )
+    assert "Compacted topic cannot accept" in told.reason
+    assert "error 4711 (so it is)" in append_trouble(4711, "so it is").reason
+
+
+def test_the_graver_remedy_weighs_more():
+    assert JUDGE > TAKE_OVER > SPLIT > RETRY
+
+
+@pytest.mark.parametrize(
+    ("position", "state", "told", "going_on"),
+    [
+        (3, PartitionState.LOST_RANGE, "[3, 10)", ((3, 10), 10)),
+        (9, PartitionState.LOST_RANGE, "[9, 10)", ((9, 10), 10)),
+        (
+            21,
+            PartitionState.SOURCE_TRUNCATED,
+            "ends at 20, before our position 21",
+            ((20, 21), 20),
+        ),
+    ],
+)
+def test_a_position_out_of_range_is_lost_or_truncated_and_names_the_range(
+    position, state, told, going_on
+):
+    trouble = out_of_range(position, 10, 20)
+    assert (trouble.remedy, trouble.state) == (JUDGE, state)
+    assert told in trouble.reason
+    assert (trouble.lost, trouble.resume) == going_on
+
+
+def test_a_target_that_ends_before_what_was_acked_there_was_reset():
+    trouble = target_reset(4, 9)
+    assert (trouble.remedy, trouble.state) == (JUDGE, PartitionState.TARGET_RESET)
+    assert "ends at 4, our last record is at 8" in trouble.reason
+
+
+def test_a_single_refused_record_is_named_with_its_offset_and_could_be_skipped():
+    trouble = refused_record(append_trouble(ErrorCode.MESSAGE_TOO_LARGE), 17, 20)
+    assert (trouble.remedy, trouble.state) == (JUDGE, PartitionState.REFUSED)
+    assert "record at offset 17: it is larger than" in trouble.reason
+    assert (trouble.lost, trouble.resume) == ((17, 18), 20)

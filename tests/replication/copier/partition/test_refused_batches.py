@@ -1,0 +1,122 @@
+"""What a target refuses for one of its records is split until only that record is left."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.memory_network import Log
+from support.partition_copies import LARGE, a_lane, a_start, fetch
+from support.record_batches import a_batch
+from test_appending import Wire
+
+from replication.client.fetch_values import Frame
+from replication.copier.partition.broker_errors import Remedy
+from replication.copier.partition.intake import take
+from replication.copier.partition.refused_batches import drop_refused, go_back, jump
+from replication.records.batch import walk
+from replication.records.codec import decode, key_and_value
+
+TOO_LARGE, INVALID = 10, 87
+
+
+class Picky(Log):
+    """A target that refuses batches over a limit, and those with a record it does not like."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def append(self, batch: bytes) -> tuple[int, int]:
+        if len(batch) > self.limit:
+            return TOO_LARGE, -1
+        (found,) = walk(memoryview(batch))
+        if any(key_and_value(each)[1] == b"bad" for each in decode(found)):
+            return INVALID, -1
+        return super().append(batch)
+
+
+def serve(wire: Wire, log: Log) -> None:
+    (_, _, batch) = wire.open[0][1][0]
+    error, base = log.append(batch)
+    wire.answer(error, base=base)
+
+
+def skip_or_stop(wire: Wire, lane, skipped: list[int]) -> None:
+    trouble = lane.trouble
+    assert trouble.remedy is Remedy.JUDGE
+    skipped.append(trouble.lost[0])
+    drop_refused(lane)
+    lane.trouble = None
+    wire.appending.offer(lane)
+    wire.appending.pump()
+
+
+values = st.sampled_from([b"bad", b"", b"a", b"x" * 150, b"y" * 500])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.lists(values, min_size=1, max_size=6), min_size=1, max_size=8))
+def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
+    offset, source, wanted, bad = 0, b"", [], []
+    for content in batches:
+        source += a_batch(offset, content)
+        wanted += [each for each in content if each != b"bad" and len(each) < 500]
+        bad += [offset + n for n, e in enumerate(content) if e == b"bad" or len(e) == 500]
+        offset += len(content)
+    lane, log, skipped = a_lane(a_start()), Picky(300), []
+    take(lane, fetch(source, [], 0, 99), Frame())
+    wire = Wire(lane, proven=False)
+    for _ in range(400):
+        if wire.open:
+            serve(wire, log)
+        elif lane.trouble is not None:
+            skip_or_stop(wire, lane, skipped)
+        else:
+            break
+    assert log.values() == wanted
+    assert skipped == bad
+    assert lane.acked == (offset, len(wanted))
+
+
+def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
+    lane, log = a_lane(a_start()), Picky(9000)
+    source = b"".join(a_batch(2 * n, [LARGE] * 2) for n in range(3))
+    take(lane, fetch(source, [], 0, 9), Frame())
+    wire, sent = Wire(lane, proven=False), 0
+    while wire.open:
+        serve(wire, log)
+        sent += 1
+    assert (sent, len(log.values())) == (1 + 6, 6)
+
+
+def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it():
+    lane, log = a_lane(a_start()), Picky(9999)
+    take(lane, fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), Frame())
+    jump(lane, 10)
+    assert (lane.position, lane.acked) == (10, (0, 0))
+    wire = Wire(lane)
+    serve(wire, log)
+    assert (log.values(), lane.acked) == ([b"a", b"b"], (10, 2))
+
+
+def test_a_source_that_ends_before_our_position_is_read_from_its_end():
+    lane = a_lane(a_start())
+    take(lane, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
+    go_back(lane, 1)
+    assert (lane.position, lane.acked, list(lane.queue.waiting)) == (0, (0, 0), [])
+    lane.moved_to(lane.acked._replace(source=7, target=9))
+    lane.position = 7
+    go_back(lane, 5)
+    assert (lane.position, lane.acked) == (5, (5, 9))
+
+
+def test_records_on_the_target_that_lie_behind_a_hole_are_not_copied_again():
+    lane, log = a_lane(a_start()), Picky(9999)
+    lane.skip, lane.counted = 8, 8  # a crash: offsets 0 to 7 were appended, the anchor is at 0
+    jump(lane, 5)  # and retention took 0 to 4
+    assert (lane.skip, lane.acked) == (3, (0, 0))
+    take(lane, fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), Frame())
+    wire = Wire(lane)
+    serve(wire, log)
+    assert log.values() == [b"8", b"9"]
+    assert lane.acked.source == 10

@@ -1,0 +1,125 @@
+"""Producers that pass copies on: one for each way, told by its name, claimed before it appends."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from support.memory_network import MemoryCluster
+from support.partition_copies import LOCAL, PASSES, REGISTRY, fetch
+from support.record_batches import a_batch
+from support.unit_specs import changed
+
+from replication.client.fetch_values import Frame
+from replication.client.network import NotGranted
+from replication.client.state_log import StateLog
+from replication.copier.foreign_writers import AppendGaps
+from replication.copier.partition.intake import take
+from replication.copier.produce.producers import Producers
+from replication.copier.produce.sender import Appending
+from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.spec import UnitSpec
+from replication.copier.start import start
+from replication.copier.takeover.connections import clusters
+from replication.model import Mode, PartitionPlan, TopicPartition
+from replication.records.batch import walk
+from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic
+
+HERE = TopicPartition("t", 0)
+FROM_C = ("c",)
+SPEC = UnitSpec(
+    flow="A->B",
+    source_alias="A",
+    target_alias="B",
+    unit=0,
+    generation=1,
+    epoch=0,
+    partitions=(PartitionPlan(HERE, HERE, origins="producer-id"),),
+    source={},
+    target={},
+)
+WEAK = changed(SPEC, delivery=Mode.AT_LEAST_ONCE)
+TRANSACTIONAL = replace(SPEC, partitions=(replace(SPEC.partitions[0], mode=Mode.TRANSACTIONAL),))
+
+
+async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
+    """Start a unit that takes in a local record and one from C; return its lane."""
+    source = MemoryCluster(source_id)
+    await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
+    batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (PASSES, 0, 0))
+    ends = clusters(spec.flow, source, target, spec.source_alias)
+    me, (lane,), _ = await start(spec, ends)
+    sender = Appending(target, RecoveryQueue(), AppendGaps())
+    producers = Producers(spec.for_claimant(me), ends, [lane], me, sender)
+    found = fetch(batches, [], 0, 9)
+    await producers.prepare([(lane, found)])
+    take(lane, found, Frame())
+    return lane
+
+
+async def told(target: MemoryCluster, topic: str = PRODUCERS_TOPIC) -> list:
+    return await StateLog(target, topic).read_on()
+
+
+def test_an_alias_that_names_another_cluster_passes_on_by_other_producers():
+    async def two():
+        target = MemoryCluster()
+        for source_id in ("one", "two"):
+            await begun(source_id, target)
+        return {each.transactional_id: each.came_by for each in await told(target)}
+
+    assert asyncio.run(two()) == {
+        "isthmus.A->B.0": ("one",),
+        "isthmus.A->B.0~~c~one": ("c", "one"),
+        "isthmus.A->B.0~~two": ("two",),
+        "isthmus.A->B.0~~c~two": ("c", "two"),
+    }
+
+
+def test_what_an_earlier_release_passed_on_stays_what_it_is():
+    """It named such producers without the source: ``id~c``, and an alias' second cluster too."""
+
+    async def upgraded():
+        target = MemoryCluster()
+        old = await target.init_producer_id("isthmus.A->B.0~c")
+        entry = ProducerEntry(old[0], "A->B", "c", "isthmus.A->B.0~c", via=("c", "former"))
+        await StateLog(target, PRODUCERS_TOPIC).append([entry])
+        lane = await begun("one", target)
+        return entry, lane.queue.writer.producer_for(FROM_C)[0], await told(target)
+
+    entry, present, entries = asyncio.run(upgraded())
+    assert entry in entries
+    assert [each.came_by for each in entries if each.producer_id == present] == [("c", "one")]
+
+
+@pytest.mark.parametrize("spec", [SPEC, WEAK, TRANSACTIONAL], ids=["append", "weak", "txn"])
+def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(spec):
+    async def claimed():
+        target = MemoryCluster()
+        lane = await begun("one", target, spec)
+        anchors = await told(target, anchors_topic("A"))
+        return lane, anchors[-1].appenders, [each.producer_id for each in await told(target)]
+
+    lane, appenders, registered = asyncio.run(claimed())
+    theirs = lane.queue.writer.producer_for(FROM_C)[0]
+    assert [number for _, number in appenders] == [theirs, lane.queue.writer.producer[0]]
+    assert registered == [lane.queue.writer.producer[0], theirs]
+    assert [each.via for each in lane.queue.waiting] == [(), FROM_C]
+
+
+def test_a_unit_without_any_producer_id_passes_on_unnumbered():
+    class NoIds(MemoryCluster):
+        async def plain_producer_id(self):
+            raise NotGranted("no")
+
+    lane = asyncio.run(begun("one", NoIds(), WEAK))
+    sent = []
+    for offset in (0, 1):
+        piece = lane.queue.next_piece()
+        (batch,) = walk(piece.batch)
+        sent.append((batch.producer_id, batch.sequence))
+        lane.queue.answers_due -= 1
+        lane.appended(piece, offset)
+    assert sent == [(-1, -1), (-1, -1)]
+    assert lane.acked.source == 2

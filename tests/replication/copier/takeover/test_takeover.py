@@ -1,0 +1,187 @@
+"""Claims on one log: who gives way, and when claiming ends."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from support.memory_network import MemoryCluster
+from support.partition_copies import a_lane
+from support.record_batches import a_batch
+
+from replication.client.producer_identity import Claimant
+from replication.client.state_log import StateLog
+from replication.copier.partition.position import claim
+from replication.copier.takeover import takeover
+from replication.copier.takeover.takeover import Takeover
+from replication.errors import ClusterRejected, FlowTaken
+from replication.records.batch import walk
+from replication.state import Anchor, anchors_topic
+
+CLEAN = Anchor("f", "t", 0, "t", 5, 6, clean=True)
+
+
+class Side:
+    """One unit with its own view of the anchors on ``target``."""
+
+    def __init__(self, target: MemoryCluster, unit: str, generation: int = 1) -> None:
+        self.target, self.unit, self.generation = target, unit, generation
+        self.log = StateLog(target, anchors_topic("A"))
+        self.takeover = Takeover(
+            "f", target, self.log, StateLog(target, "registry"), MemoryCluster()
+        )
+
+    async def me(self) -> Claimant:
+        producer = await self.target.init_producer_id(self.unit)
+        await self.log.own(producer)
+        return Claimant(self.unit, *producer, self.generation)
+
+    async def take(self):
+        """Take the one partition over from its last anchor; return its lane and the count."""
+        await self.takeover.read_anchors()
+        me = await self.me()
+        lane = a_lane(self.takeover.seen.get(a_lane(CLEAN).source, CLEAN))
+        return lane, await self.takeover.take([lane], me)
+
+
+def test_invariant_g_after_a_clean_end_nothing_is_fenced():
+    async def both():
+        target = MemoryCluster()
+        first, second = Side(target, "u0"), Side(target, "u1")
+        lane, counted = await first.take()
+        await first.log.append([lane.anchor(0, clean=True)])
+        return counted, (await second.take())[1], target.logs[lane.target].batches
+
+    assert asyncio.run(both()) == (0, 0, [])
+
+
+def test_after_an_unclean_end_the_former_appender_is_fenced_before_anything_is_counted():
+    async def both():
+        target = MemoryCluster()
+        await Side(target, "u0").take()
+        lane, counted = await Side(target, "u1").take()
+        return lane, counted, target.logs[lane.target].batches
+
+    lane, counted, markers = asyncio.run(both())
+    assert counted == 1
+    assert len(markers) == 2  # of either appender
+    assert lane.claimed.appenders == (("u0", 100), ("u1", 101))
+
+
+def test_an_older_driver_gives_way_to_a_newer_one():
+    async def both():
+        target = MemoryCluster()
+        old, new = Side(target, "u0", 1), Side(target, "u0", 2)
+        me = await old.me()
+        await new.take()
+        await old.takeover.heed([a_lane(CLEAN)], me)
+
+    with pytest.raises(FlowTaken, match="generation 2"):
+        asyncio.run(both())
+
+
+def test_a_stranger_of_the_same_rank_that_never_gives_way_ends_the_claiming():
+    target = MemoryCluster()
+
+    class Stubborn(StateLog):
+        """Whatever is appended, a stranger's claim stands behind it."""
+
+        async def append(self, records) -> None:
+            await super().append(records)
+            stranger = claim(CLEAN, Claimant("u9", 900, 0, 1))
+            await StateLog(target, self.topic).append([stranger])
+
+    async def take():
+        side = Side(target, "u0")
+        side.takeover.anchors = side.log = Stubborn(target, side.log.topic)
+        async with asyncio.timeout(20):
+            await side.take()
+
+    with pytest.raises(ClusterRejected, match="another unit of this driver claims t-0"):
+        asyncio.run(take())
+
+
+def test_what_a_former_producer_id_that_no_marker_stops_lands_meanwhile_is_counted(monkeypatch):
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.2)
+
+    async def expired():
+        target = MemoryCluster()
+        target.logs[a_lane(CLEAN).target].append(a_batch(0, [b"before"] * 6))
+        lane, _ = await Side(target, "u0").take()
+        ((_, former),) = lane.claimed.appenders
+        target.expire("u0")
+
+        async def late() -> None:
+            await asyncio.sleep(0.1)
+            target.logs[lane.target].append(a_batch(0, [b"late"], (former, 0, 0)))
+
+        landing = asyncio.create_task(late())
+        second, _ = await Side(target, "u0", generation=2).take()
+        await landing
+        (last,) = walk(memoryview(target.logs[lane.target].batches[-1]))
+        return second.skip, last.is_control
+
+    assert asyncio.run(expired()) == (1, True)  # it stands before the marker
+
+
+def test_a_producer_that_the_former_owner_named_before_our_marker_is_fenced_as_well():
+    """It has begun to pass copies on while we were about to bar it."""
+
+    class Late(MemoryCluster):
+        async def init_producer_id(self, transactional_id: str):
+            if transactional_id == "u0" and ("init", "u0") in self.events and self.lane:
+                lane, self.lane = self.lane, None
+                lane.name_appender("u0~~c", (await self.init_producer_id("u0~~c"))[0])
+                await self.former.append([lane.anchor(0)])
+            return await super().init_producer_id(transactional_id)
+
+    async def both():
+        target = Late()
+        first = Side(target, "u0")
+        target.lane, _ = await first.take()
+        target.former = first.log
+        lane, _ = await Side(target, "u1").take()
+        log = memoryview(b"".join(target.logs[lane.target].batches))
+        barred = {each.producer_id for each in walk(log)}
+        return barred, {number for _, number in lane.claimed.appenders}
+
+    barred, listed = asyncio.run(both())
+    assert barred == listed
+    assert len(listed) == 3
+
+
+def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_there_too():
+    class Late(MemoryCluster):
+        late = None
+
+        async def init_producer_id(self, transactional_id: str):
+            if transactional_id == "u0" and self.late:
+                late, self.late = self.late, None
+                await late()
+            return await super().init_producer_id(transactional_id)
+
+    async def both():
+        target = Late()
+        first, second = Side(target, "u0"), Side(target, "u1")
+        lanes = [a_lane(replace(CLEAN, partition=number)) for number in range(2)]
+        await first.takeover.read_anchors()
+        await first.takeover.take(lanes, await first.me())
+        onward = (await target.init_producer_id("u0~~c"))[0]
+
+        async def name(lane) -> None:
+            lane.name_appender("u0~~c", onward)
+            await first.log.append([lane.anchor(0)])
+
+        await name(lanes[1])
+        await second.takeover.read_anchors()
+        theirs = [a_lane(second.takeover.seen[each.source]) for each in lanes]
+        me = await second.me()
+        target.late = partial(name, lanes[0])
+        await second.takeover.take(theirs, me)
+        log = memoryview(b"".join(target.logs[lanes[0].target].batches))
+        return onward, {each.producer_id for each in walk(log)}
+
+    onward, barred = asyncio.run(both())
+    assert onward in barred

@@ -1,0 +1,272 @@
+"""A round of carrying groups over: what is read, what is waited for, what is committed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from replication.errors import ClusterUnavailable
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import UNSETTLED, Committed, Group
+from replication.offsets.flow_offsets import Known
+from replication.offsets.group_sync import GroupSync
+from replication.offsets.offset_map import Answer
+from replication.offsets.sync_round import ALL_EVERY_S
+from replication.settings.sections import Flow, FlowClients
+from replication.state import Anchor
+
+ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
+CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
+FLOW = Flow(source="A", target="B", clients=CLIENTS)
+
+
+class Offsets:
+    """Source offset 10 stands at 1010 and so on; ``copied`` is where the copy stands."""
+
+    def __init__(self, *copied, shift=1000, copy=COPY):
+        self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
+        self.known, self.trouble = Known("A->B"), {}
+
+    def look(self):
+        at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
+        self.known.learn(
+            [Anchor("A->B", "orders", 0, self.copy.topic, at, at + self.shift, run=(1, 0, 0, 0, 0))]
+        )
+        return self.known
+
+    def translate(self, wanted, *, back=False, ahead=True):
+        self.asked.append(wanted)
+        at = self.known.anchors[ORDERS].source
+        return {
+            where: {o: Answer(o + self.shift if o <= at else None) for o in offsets}
+            for where, offsets in wanted.items()
+        }
+
+
+class Groups:
+    """The groups of one cluster, as a dictionary."""
+
+    def __init__(self, **positions):
+        self.held = {name: dict(each) for name, each in positions.items()}
+        self.states, self.away, self.silent = {}, {}, False
+
+    def listed(self):
+        if self.silent:
+            raise ClusterUnavailable("A is silent")
+        return {name: Group(name, self.states.get(name, "Empty"), node=1) for name in self.held}
+
+    def positions(self, groups):
+        return {each.name: dict(self.held[each.name]) for each in groups}
+
+    def commit(self, plan):
+        for each in plan:
+            self.held.setdefault(each.group, {}).update(each.positions)
+        return {}
+
+
+def at(offset, metadata="", where=ORDERS):
+    return {where: Committed(offset, metadata)}
+
+
+def a_sync(offsets, source, target=None, **rest):
+    flow = rest.pop("flow", FLOW)
+    return GroupSync(flow, offsets, source, target or Groups(), wait=lambda _: None, **rest)
+
+
+def test_positions_are_committed_where_the_same_record_stands_with_their_metadata():
+    sync = a_sync(Offsets(50), Groups(g=at(10, "note")))
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1010, "note", COPY)}
+    assert sync.sync() == "1 groups, 0 updated"
+
+
+def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out():
+    elsewhere = {TopicPartition("other", 0): Committed(3), **at(-1)}
+    sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}))
+    assert sync.sync() == (
+        "1 groups, 0 updated; 1 excluded, "
+        "connect-x: excluded by 'connect-.*' of groups.exclude, a default"
+    )
+    assert sync.target.held == {}
+
+
+def test_what_was_just_read_waits_for_the_next_anchors():
+    sync = a_sync(Offsets(5, 8, 20), Groups(g=at(12)))
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1012, where=COPY)}
+
+
+def test_what_is_not_copied_yet_is_left_and_said():
+    flow = impatient(FLOW)
+    sync = a_sync(Offsets(5), Groups(g=at(12), h=at(3)), flow=flow)
+    found = sync.plan()
+    assert found.waiting == 1
+    assert [each.group for each in found.commits] == ["h"]
+
+
+def impatient(flow):
+    quick = replace(flow.copying, anchor_every=timedelta(seconds=-1.4))
+    return flow.model_copy(update={"copying": quick})
+
+
+def test_where_a_record_stands_is_asked_only_once():
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(50)))
+    for _ in range(3):
+        sync.plan()
+    (first, *later) = sync.offsets.asked
+    assert first == {ORDERS: {10, 50}}
+    assert later == [{ORDERS: {50}}] * 2  # the end of the copy moves
+
+
+def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("replication.offsets.group_sync.time.monotonic", lambda: now[0])
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)))
+    sync.sync()
+    sync.target.held["g"] = at(3, where=COPY)  # somebody has taken it back there
+    sync.source.held["h"] = at(30)
+    assert sync.sync() == "2 groups, 1 updated"
+    assert sync.target.held == {"g": at(3, where=COPY), "h": at(1030, where=COPY)}
+    now[0] += ALL_EVERY_S
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY), "h": at(1030, where=COPY)}
+
+
+def test_a_group_that_waits_or_was_left_is_looked_at_in_every_round():
+    target = Groups(g={}, h={})
+    target.states["g"] = "Stable"
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(60)), target, flow=impatient(FLOW))
+    sync.sync()
+    target.states.clear()
+    sync.offsets.copied = [70]
+    sync.sync()
+    assert target.held == {"g": at(1010, where=COPY), "h": at(1060, where=COPY)}
+
+
+def test_a_group_with_live_members_is_said():
+    target = Groups(g={})
+    target.states["g"] = "Stable"
+    sync = a_sync(Offsets(50), Groups(g=at(10)), target)
+    assert "1 unchanged, g because it has active members" in sync.sync()
+    assert target.held == {"g": {}}
+
+
+def test_bl_079_a_silent_coordinator_is_said_and_other_groups_go_on():
+    source = Groups(g=at(10))
+    source.away = {2: "broker 2 gave no answer"}
+    sync = a_sync(Offsets(50), source)
+    with pytest.raises(ClusterUnavailable, match="broker 2 gave no answer"):
+        sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+    source.away = {}
+    sync.sync()
+
+
+def test_bl_079_a_partition_whose_leader_is_away_is_said_and_others_go_on():
+    offsets = Offsets(50)
+    offsets.translate = lambda _, **__: offsets.trouble.update({ORDERS: "no leader"}) or {}
+    sync = a_sync(offsets, Groups(g=at(10)))
+    with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
+        sync.sync()
+
+
+def merged(theirs, groups):
+    other = a_sync(theirs, groups, flow=from_elsewhere(FLOW))
+    return a_sync(Offsets(50), Groups(g=at(10)), siblings=(other,))
+
+
+def from_elsewhere(flow):
+    return flow.model_copy(update={"source": "C"})
+
+
+def test_of_two_sources_in_one_partition_the_lower_position_counts():
+    sync = merged(Offsets(50, shift=500), Groups(g=at(20)))
+    sync.sync()
+    assert sync.target.held == {"g": at(520, where=COPY)}
+
+
+def test_a_group_that_lives_on_one_source_alone_stands_where_that_one_says():
+    sync = merged(Offsets(50, shift=500), Groups(other=at(20)))
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+def test_while_another_source_of_a_partition_is_silent_nothing_is_committed():
+    silent = Groups(g=at(20))
+    silent.silent = True
+    sync = merged(Offsets(50, shift=500), silent)
+    sync.sync()
+    assert sync.target.held == {}
+
+
+@pytest.mark.parametrize("silence", ["away", "trouble"])
+def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
+    sync = merged(Offsets(50, shift=500), Groups())
+    (other,) = sync.siblings
+    if silence == "away":
+        other.source.away = {3: "silent"}
+    else:
+        other.offsets.trouble[ORDERS] = "no leader"
+    sync.sync()
+    assert sync.target.held == {}
+
+
+def test_sources_that_share_no_topic_do_not_wait_for_each_other():
+    silent = Groups(g=at(20))
+    silent.silent = True
+    sync = merged(Offsets(50, copy=TopicPartition("else", 0)), silent)
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+def test_a_group_whose_place_on_the_target_could_not_be_read_is_left_out():
+    target = Groups(g=at(2000, where=COPY))
+    target.positions = lambda _: {}
+    assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+
+
+def test_a_group_that_no_coordinator_lists_is_new_only_if_all_of_them_have_told():
+    target = Groups()
+    target.away = {2: "broker 2 gave no answer"}
+    assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+    target.away = {}
+    assert len(a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits) == 1
+
+
+def test_a_position_with_a_commit_under_way_is_not_set():
+    target = Groups(g={COPY: Committed(UNSETTLED)})
+    assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
+
+
+@pytest.mark.parametrize("silence", ["away", "trouble"])
+def test_what_a_source_found_while_part_of_it_was_silent_is_not_kept_for_others(silence):
+    sync = merged(Offsets(50, shift=500), Groups(g=at(20)))
+    (other,) = sync.siblings
+    held = other.source.held.pop("g")  # its coordinator does not answer
+    quiet = other.source.away if silence == "away" else other.offsets.trouble
+    quiet[ORDERS] = "silent"
+    other.moved()
+    quiet.clear()  # it is back, and what was found without it must not count
+    other.source.held["g"] = held
+    sync.sync()
+    assert sync.target.held == {"g": at(520, where=COPY)}
+
+
+def test_while_it_is_not_known_where_another_source_stands_nothing_is_committed():
+    theirs = Offsets(50, shift=500)
+    sync = merged(theirs, Groups())
+    lost = Anchor("C->B", "orders", 0, COPY.topic, None, None)
+    theirs.look = lambda: theirs.known.anchors.update({ORDERS: lost}) or theirs.known
+    sync.sync()
+    assert sync.target.held == {}
+
+
+def test_answers_of_a_topic_that_was_made_anew_are_not_kept():
+    offsets = Offsets(50)
+    sync = a_sync(offsets, Groups(g=at(10)))
+    sync.plan()
+    offsets.trouble[ORDERS] = "orders is not the topic that was copied"
+    offsets.translate = lambda _, **__: {}
+    assert sync.plan().commits == ()

@@ -1,0 +1,212 @@
+"""What a comparison finds in two streams of records."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replication.records.compare import compare
+from replication.records.comparison_result import (
+    Comparison,
+    Example,
+    Kind,
+    Limits,
+    Print,
+    fingerprint,
+)
+
+
+def stream(content: str | list[int]) -> list[Print]:
+    digests = map(ord, content) if isinstance(content, str) else content
+    return [Print(offset, digest) for offset, digest in enumerate(digests)]
+
+
+def found(comparison: Comparison) -> dict[Kind, list[tuple]]:
+    return {kind: each.examples for kind, each in comparison.found.items() if each.count}
+
+
+def counts(comparison: Comparison) -> dict[Kind, int]:
+    return {kind: comparison.count(kind) for kind in Kind if comparison.count(kind)}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "finding"),
+    [
+        pytest.param("abcd", "abcd", {}, id="equal"),
+        pytest.param("", "", {}, id="both empty"),
+        pytest.param("abcd", "abd", {Kind.LOST: [(2, None)]}, id="lost"),
+        pytest.param("abcd", "bcd", {Kind.LOST: [(0, None)]}, id="lost at the start"),
+        pytest.param("abcd", "abc", {Kind.LOST: [(3, None)]}, id="lost at the end"),
+        pytest.param("ab", "", {Kind.LOST: [(0, None), (1, None)]}, id="all lost"),
+        pytest.param("abcd", "abbcd", {Kind.REPEATED: [(None, 2)]}, id="repeated at once"),
+        pytest.param("abcd", "abcbcd", {Kind.REPEATED: [(None, 3), (None, 4)]}, id="rewound"),
+        pytest.param("abcd", "abcda", {Kind.REPEATED: [(None, 4)]}, id="repeated at the end"),
+        pytest.param("abcd", "abXd", {Kind.DIFFERENT: [(2, 2)]}, id="different"),
+        pytest.param("abcd", "abcX", {Kind.DIFFERENT: [(3, 3)]}, id="different at the end"),
+        pytest.param("abcd", "acbd", {Kind.OUT_OF_ORDER: [(2, 1)]}, id="swapped"),
+        pytest.param("abcdef", "bcdefa", {Kind.OUT_OF_ORDER: [(0, 5)]}, id="moved to the end"),
+        pytest.param("abcd", "XabcdY", {Kind.EXTRA: [(None, 0), (None, 5)]}, id="extra"),
+        pytest.param("aab", "ab", {Kind.LOST: [(1, None)]}, id="one of two equal records lost"),
+        pytest.param("abcde", "aXe", {Kind.DIFFERENT: [(1, 1)], Kind.LOST: [(2, None), (3, None)]},
+                     id="different and lost together"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_offsets(source, target, finding):
+    result = compare(stream(source), stream(target))
+    assert found(result) == finding
+    assert result.is_clean() == (not finding)
+    assert (result.source_records, result.target_records) == (len(source), len(target))
+
+
+def test_records_of_other_writers_can_be_allowed():
+    result = compare(stream("abcd"), stream("XaYYbcZd"), foreign_ok=True)
+    assert counts(result) == {Kind.EXTRA: 4}
+    assert result.is_clean(foreign_ok=True)
+    assert not result.is_clean()
+
+
+def test_among_other_writers_an_altered_record_is_a_lost_one():
+    result = compare(stream("abcd"), stream("aXcd"), foreign_ok=True)
+    assert counts(result) == {Kind.LOST: 1, Kind.EXTRA: 1}
+    assert not result.is_clean(foreign_ok=True)
+
+
+def test_other_writers_in_runs_longer_than_the_window_cost_nothing_their_place():
+    target = [1, *range(1000, 1300), 2, 3]
+    result = compare(stream([1, 2, 3]), stream(target), foreign_ok=True, limits=Limits(window=64))
+    assert counts(result) == {Kind.EXTRA: 300}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "not_yet"),
+    [
+        ("abcd", "ab", 2),
+        ("abcd", "acd", 0),
+        ("abcdef", "acd", 2),
+        ("abcd", "abX", 1),
+        ("ab", "", 2),
+    ],
+)
+def test_what_is_lost_at_the_end_may_only_be_late(source, target, not_yet):
+    assert compare(stream(source), stream(target)).not_yet == not_yet
+
+
+def test_a_late_end_is_counted_beyond_the_memory():
+    few = Limits(window=16, memory=10)
+    assert compare(stream(list(range(500))), stream([0, 1]), limits=few).not_yet == 498
+
+
+@pytest.mark.parametrize(
+    ("memory", "finding"),
+    [
+        pytest.param(100, {Kind.LOST: 2, Kind.OUT_OF_ORDER: 1}, id="remembered"),
+        pytest.param(2, {Kind.LOST: 3, Kind.EXTRA: 1}, id="forgotten"),
+    ],
+)
+def test_a_record_that_moved_further_than_the_memory_is_still_a_fault(memory, finding):
+    target = stream([0, 4, 5, 6, 7, 8, 9, 1])
+    result = compare(stream(list(range(10))), target, limits=Limits(memory=memory))
+    assert counts(result) == finding
+
+
+def test_the_nearest_agreement_counts_even_if_a_farther_one_is_seen_first():
+    target = [*range(100, 110), 10, *range(110, 116), *range(10), *range(11, 30)]
+    result = compare(stream(list(range(30))), stream(target))
+    assert counts(result) == {Kind.EXTRA: 16, Kind.OUT_OF_ORDER: 1}
+
+
+def test_only_the_first_examples_are_kept():
+    result = compare(stream(list(range(100))), stream([]), limits=Limits(examples=2))
+    assert result.count(Kind.LOST) == 100
+    assert found(result) == {Kind.LOST: [Example(0, None), Example(1, None)]}
+
+
+def test_streams_that_agree_are_walked_in_step():
+    at = {"source": 0, "target": 0}
+    distances = []
+
+    def watched(name):
+        for each in stream(list(range(100))):
+            at[name] = each.offset
+            distances.append(abs(at["source"] - at["target"]))
+            yield each
+
+    assert compare(watched("source"), watched("target")).is_clean()
+    assert max(distances) == 1
+
+
+faults = st.lists(
+    st.sampled_from(["keep"] * 5 + ["drop", "alter", "repeat", "foreign"]), max_size=300
+)
+
+
+@settings(max_examples=300)
+@given(faults, st.randoms(use_true_random=False))
+def test_every_single_fault_is_counted_as_what_it_is(faults, chance):
+    target: list[int] = []
+    copied: list[int] = []
+    expected = dict.fromkeys(Kind, 0)
+    for number, fault in enumerate(faults):
+        match fault:
+            case "drop":
+                expected[Kind.LOST] += 1
+                continue
+            case "alter":
+                expected[Kind.DIFFERENT] += 1
+                target.append(-number - 1)
+                continue
+            case "repeat" if copied:
+                expected[Kind.REPEATED] += 1
+                target.append(chance.choice(copied))
+        target.append(number)
+        copied.append(number)
+    result = compare(stream(list(range(len(faults)))), stream(target))
+    assert {kind: result.count(kind) for kind in Kind} == expected
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.lists(st.integers(0, 4), max_size=40))
+def test_the_verdict_is_exact_for_any_two_streams(source, target):
+    small = Limits(window=16, memory=5)
+    result = compare(stream(source), stream(target), limits=small)
+    assert result.is_clean() == (source == target)
+    one_sided = result.count(Kind.LOST) - result.count(Kind.REPEATED) - result.count(Kind.EXTRA)
+    assert one_sided == len(source) - len(target)
+
+
+@given(st.permutations(range(50)))
+def test_a_shuffled_copy_loses_and_adds_nothing(shuffled):
+    result = compare(stream(list(range(50))), stream(shuffled))
+    assert set(counts(result)) <= {Kind.OUT_OF_ORDER}
+
+
+@given(st.lists(st.integers(0, 50), unique=True), st.lists(st.integers(100, 150)), st.data())
+def test_interleaving_another_writer_is_clean_where_it_is_allowed(ours, others, data):
+    slots = data.draw(st.permutations([True] * len(ours) + [False] * len(others)))
+    mine, theirs = iter(ours), iter(others)
+    target = [next(mine if own else theirs) for own in slots]
+    result = compare(stream(ours), stream(target), foreign_ok=True, limits=Limits(window=16))
+    assert result.is_clean(foreign_ok=True)
+    assert result.count(Kind.EXTRA) == len(others)
+
+
+RECORD = (b"k", b"v", [("h", b"1")], 7)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param((b"kv", b"", [("h", b"1")], 7), id="key and value cut elsewhere"),
+        pytest.param((None, b"v", [("h", b"1")], 7), id="no key"),
+        pytest.param((b"k", None, [("h", b"1")], 7), id="tombstone"),
+        pytest.param((b"k", b"", [("h", b"1")], 7), id="empty value"),
+        pytest.param((b"k", b"v", [], 7), id="no header"),
+        pytest.param((b"k", b"v", [("h", None)], 7), id="header without value"),
+        pytest.param((b"k", b"v", [("h", b"1"), ("h", b"1")], 7), id="header twice"),
+        pytest.param((b"k", b"v", [("h", b"1")], 8), id="timestamp"),
+        pytest.param((b"k", b"v", [("h", b"1")], None), id="timestamp that does not count"),
+    ],
+)
+def test_a_fingerprint_tells_contents_apart(other):
+    assert fingerprint(*RECORD) != fingerprint(*other)
+    assert fingerprint(*RECORD) == fingerprint(*RECORD)

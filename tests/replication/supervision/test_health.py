@@ -1,0 +1,139 @@
+import pytest
+
+from replication.model import Desired
+from replication.state import Anchor, FlowStatus
+from replication.supervision.health import BEAT_STALE_MS, Health, Seen, flow_health
+
+NOW = 1_000_000
+
+
+def status(state: str = "RUNNING", **rest: object) -> FlowStatus:
+    values = {"host": "here", "pid": 7, "beat_ms": NOW - 500, "partitions": 4, **rest}
+    return FlowStatus("A->B", state, **values)
+
+
+def seen(**rest: object) -> Seen:
+    return Seen("A->B", "here", NOW, **{"status": status(), "driver": True, **rest})
+
+
+def anchor(state: str, reason: str = "", **rest: object) -> Anchor:
+    return Anchor("A->B", "orders", 3, "A.orders", 1, 1, state=state, reason=reason, **rest)
+
+
+def test_a_flow_that_copies_all_its_partitions_is_well():
+    assert flow_health(seen()) == Health("RUNNING", healthy=True, reason="4 partitions")
+
+
+@pytest.mark.parametrize(
+    ("look", "state", "reason"),
+    [
+        pytest.param(
+            seen(target_silence="target B gave no answer (closed)"),
+            "UNKNOWN",
+            "target B gave no answer (closed)",
+            id="the target is silent",
+        ),
+        pytest.param(
+            seen(source_silence="source A gave no answer (closed)"),
+            "RUNNING",
+            "source A gave no answer (closed)",
+            id="the source is silent",
+        ),
+        pytest.param(
+            seen(status=status(partitions=0)),
+            "RUNNING",
+            "copies nothing: no topic of A matches the flow's patterns",
+            id="no topic matches",
+        ),
+        pytest.param(
+            seen(status=status(partitions=0, reason="A shows no topics at all")),
+            "RUNNING",
+            "copies nothing: A shows no topics at all",
+            id="no topic is visible",
+        ),
+        pytest.param(
+            seen(status=status("FAILED", reason="A: password expired, renew it")),
+            "FAILED",
+            "A: password expired, renew it",
+            id="the flow failed",
+        ),
+        pytest.param(
+            seen(
+                status=status("DEGRADED", not_running=1),
+                anchors=(anchor("RUNNING"), anchor("REFUSED", "record of 9 MB is too large")),
+            ),
+            "DEGRADED",
+            "orders-3 is REFUSED: record of 9 MB is too large; choose with `isthmus resolve`: skip",
+            id="one partition is not copied",
+        ),
+        pytest.param(
+            seen(driver=False),
+            "DEAD",
+            "no driver: last status 0 s ago (process 7 on here, RUNNING)",
+            id="the driver was killed a moment ago",
+        ),
+        pytest.param(
+            seen(status=status(beat_ms=NOW - BEAT_STALE_MS, reason="out of memory")),
+            "DEAD",
+            "no driver: last status 15 s ago (process 7 on here, RUNNING); "
+            "last reason: out of memory",
+            id="the driver hangs",
+        ),
+        pytest.param(
+            seen(status=None, driver=False),
+            "STARTING",
+            "the driver was never started",
+            id="never started",
+        ),
+        pytest.param(seen(status=None), "STARTING", "the driver is starting", id="no beat yet"),
+    ],
+)
+def test_bl_138_what_is_not_well_says_why(look, state, reason):
+    assert flow_health(look) == Health(state, healthy=False, reason=reason)
+
+
+def test_bl_141_what_a_flow_asks_for_in_vain_is_shown_although_it_is_well():
+    gap = "no topic of the source matches later yet"
+    assert flow_health(seen(status=status(reason=gap))).reason == f"4 partitions; {gap}"
+
+
+def test_a_driver_on_another_host_is_judged_by_its_beat():
+    assert flow_health(seen(driver=False, status=status(host="there"))).healthy
+
+
+@pytest.mark.parametrize(
+    ("desired", "state"), [(Desired.PAUSE, "PAUSED"), (Desired.STOP, "STOPPED")]
+)
+def test_what_is_not_to_run_is_well_when_it_does_not_run(desired, state):
+    assert flow_health(seen(desired=desired, status=status(state))) == Health(
+        state, healthy=True, reason="matches desired state"
+    )
+    assert flow_health(seen(desired=desired)) == Health(
+        "RUNNING", healthy=False, reason=f"changing to {state}"
+    )
+
+
+def test_a_stopped_flow_needs_no_driver():
+    assert flow_health(seen(desired=Desired.STOP, driver=False)).healthy
+
+
+def test_a_partition_that_stopped_since_the_last_epoch_is_seen_at_once():
+    stopped = anchor("REFUSED", "too large", at_ms=NOW - 900)
+    look = seen(status=status(reason="2 partitions use transactional"), anchors=(stopped,))
+    assert flow_health(look).state == "DEGRADED"
+    assert flow_health(look).reason.startswith("orders-3 is REFUSED: too large")
+
+
+@pytest.mark.parametrize("rest", [{"at_ms": NOW - 90_000}, {"at_ms": NOW - 900, "generation": 3}])
+def test_a_partition_that_is_not_copied_any_more_is_no_trouble(rest):
+    assert flow_health(seen(anchors=(anchor("REFUSED", **rest),))).state == "RUNNING"
+
+
+def test_a_flow_whose_partitions_have_come_back_is_well_before_the_epoch_ends():
+    again = seen(status=status("DEGRADED", not_running=1), anchors=(anchor("RUNNING"),))
+    assert flow_health(again) == Health("RUNNING", healthy=True, reason="4 partitions")
+
+
+def test_a_unit_that_could_not_begin_is_no_better_for_its_last_anchors():
+    stuck = status("DEGRADED", not_running=1, reason="not authorized")
+    assert flow_health(seen(status=stuck, anchors=(anchor("RUNNING"),))).state == "DEGRADED"

@@ -1,0 +1,140 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replication.model import TopicPartition
+from replication.state import Anchor
+from replication.supervision.lag import (
+    FlowLag,
+    PartitionLag,
+    caught_up,
+    evaluate_sla,
+    flow_lag,
+    standing,
+)
+
+P0 = TopicPartition("orders", 0)
+HOUR_MS = 3_600_000
+NOW = 10 * HOUR_MS
+
+
+def anchor(source: int | None = 100, **rest: object) -> Anchor:
+    values = {"target": 100, "source_end": 100, "at_ms": NOW - 1000, **rest}
+    return Anchor("A->B", "orders", 0, "A.orders", source, **values)
+
+
+def lag_of(anchor: Anchor, end: int | None, seen_ms: int = 0) -> PartitionLag:
+    ends = {} if end is None else {P0: end}
+    return flow_lag([anchor], ends, NOW, {P0: seen_ms}).partitions[0]
+
+
+def test_a_partition_with_nothing_to_copy_is_not_behind_however_long_it_was_idle():
+    """BL-140."""
+    assert lag_of(anchor(at_ms=NOW - HOUR_MS), end=100) == PartitionLag(P0, 0, 0.0)
+
+
+def test_a_topic_that_retention_emptied_is_not_behind():
+    """BL-140."""
+    assert lag_of(anchor(source=500, at_ms=NOW - HOUR_MS), end=500) == PartitionLag(P0, 0, 0.0)
+
+
+def test_lag_in_seconds_grows_while_nobody_copies():
+    stopped = anchor(at_ms=NOW - 30_000, behind_ms=2_000)
+    assert lag_of(stopped, end=150) == PartitionLag(P0, 50, 32.0)
+
+
+def test_the_first_record_after_an_idle_hour_is_not_an_hour_behind():
+    idle = anchor(at_ms=NOW - HOUR_MS)
+    assert lag_of(idle, end=101, seen_ms=NOW - 3_000) == PartitionLag(P0, 1, 3.0)
+
+
+def test_without_an_answer_of_the_source_the_end_that_the_appender_saw_counts():
+    assert lag_of(anchor(source=90, source_end=100), end=None).records == 10
+
+
+def test_an_end_that_is_older_than_the_anchor_gives_no_negative_lag():
+    assert lag_of(anchor(source=100), end=99) == PartitionLag(P0, 0, 0.0)
+
+
+def test_a_clock_that_is_ahead_gives_no_negative_lag():
+    assert lag_of(anchor(source=99, at_ms=NOW + 5_000), end=100).seconds == 0
+
+
+def test_a_partition_without_a_position_is_unknown_and_not_zero():
+    lag = flow_lag([anchor(source=None, target=None)], {P0: 7}, NOW)
+    assert lag.partitions == (PartitionLag(P0, None, None),)
+    assert lag.unknown == (P0,)
+    assert lag.seconds is None
+
+
+def test_a_partition_that_was_never_written_needs_no_position():
+    assert flow_lag([anchor(source=None, target=None)], {P0: 0}, NOW).unknown == ()
+
+
+def test_a_flow_is_as_late_as_its_worst_partition():
+    lag = FlowLag((PartitionLag(P0, 1, 2.0), PartitionLag(TopicPartition("b", 0), 5, 9.0)))
+    assert (lag.records, lag.seconds) == (6, 9.0)
+    assert lag.topic("b").seconds == 9.0
+
+
+def test_idleness_is_remembered_until_the_partition_is_gone():
+    idle, busy = FlowLag((PartitionLag(P0, 0, 0.0),)), FlowLag((PartitionLag(P0, 5, 1.0),))
+    assert caught_up({}, idle, 7) == {P0: 7}
+    assert caught_up({P0: 7}, busy, 9) == {P0: 7}
+    assert caught_up({P0: 7}, FlowLag(), 9) == {}
+
+
+@pytest.mark.parametrize(
+    ("partition", "up_s", "passed", "reason"),
+    [
+        pytest.param(PartitionLag(P0, 5, 59.9), 99, True, "59.9 s behind, limit 60 s", id="just"),
+        pytest.param(
+            PartitionLag(P0, 5, 61.0),
+            99,
+            False,
+            "1 of 1 partitions are more than 60 s behind; worst: orders-0, 61 s, 5 records",
+            id="late",
+        ),
+        pytest.param(
+            PartitionLag(P0, None, None),
+            99,
+            False,
+            "1 of 1 partitions have no copy position after 99 s, for example orders-0",
+            id="unknown for long",
+        ),
+        pytest.param(PartitionLag(P0, None, None), 9, True, "0.0 s behind, limit 60 s", id="young"),
+    ],
+)
+def test_the_lag_limit(partition, up_s, passed, reason):
+    verdict = evaluate_sla(FlowLag((partition,)), timedelta(seconds=60), up_s)
+    assert (verdict.passed, verdict.reason) == (passed, reason)
+
+
+@given(
+    source=st.integers(0, 1000),
+    end=st.integers(0, 1000),
+    at_ms=st.integers(0, 2 * NOW),
+    behind_ms=st.integers(0, NOW),
+    seen_ms=st.integers(0, NOW),
+)
+def test_lag_is_never_negative_and_has_seconds_only_with_records(
+    source, end, at_ms, behind_ms, seen_ms
+):
+    lag = lag_of(anchor(source, at_ms=at_ms, behind_ms=behind_ms), end, seen_ms)
+    assert lag.records >= 0
+    assert lag.seconds >= 0
+    assert lag.records > 0 or lag.seconds == 0
+
+
+def test_bl_092_partitions_that_a_topic_made_anew_has_no_longer_are_nobodys_lag():
+    old = replace(anchor(source=90, source_topic_id="old", at_ms=NOW - HOUR_MS), partition=1)
+    new = anchor(source_topic_id="new")
+    assert standing([old, new], {P0: 100}) == (new,)
+    leaderless = replace(old, source_topic_id="new")
+    unknown = replace(old, source_topic_id="")
+    for each in (leaderless, unknown):
+        assert standing([each, new], {P0: 100}) == (each, new)
+    assert standing([old], {}) == (old,), "a topic that is away may come back"

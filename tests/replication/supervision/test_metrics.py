@@ -1,0 +1,193 @@
+"""What a driver saw of a flow, as samples of metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
+from replication.state import Anchor, FlowStatus, Loss
+from replication.supervision.flow_figures import Copied, DutyFigures, FlowFigures, Tally
+from replication.supervision.lag import FlowLag, PartitionLag
+from replication.supervision.metric_catalogue import ALL, Kind
+from replication.supervision.metric_samples import OF_LATE_MS, flow_samples
+
+NOW = 1_700_000_000_000
+ORDERS = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
+USERS = TopicPartition("users", 0)
+
+
+def plan(*sources: TopicPartition) -> tuple[PartitionPlan, ...]:
+    return tuple(PartitionPlan(e, TopicPartition(f"A.{e.topic}", e.partition)) for e in sources)
+
+
+def anchor(where: TopicPartition, **more) -> Anchor:
+    given = {"state": PartitionState.RUNNING, "at_ms": NOW, "records": 10, "bytes": 100} | more
+    return Anchor("A->B", *where, f"A.{where.topic}", 0, 0, **given)
+
+
+def seen(**more) -> FlowFigures:
+    """Return a flow in which two partitions of orders were copied, and nothing of users."""
+    anchors = {
+        ORDERS[0]: anchor(ORDERS[0], timed=2, age_ms=(4, 9, 10), latency_ms=(5, 20, 16)),
+        ORDERS[1]: anchor(ORDERS[1], timed=8, age_ms=(6, 7, 40), latency_ms=(8, 11, 84), lost=3),
+    }
+    lag = FlowLag((PartitionLag(ORDERS[0], 5, 2.5), PartitionLag(ORDERS[1], 2, 0.5)))
+    given = {
+        "source": "A",
+        "target": "B",
+        "status": FlowStatus("A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2),
+        "wanted": True,
+        "arrives": True,
+        "tally": Tally(query_starts=1),
+        "duties": (),
+        "plan": plan(*ORDERS, USERS),
+        "copied": Copied(NOW, anchors=anchors, lag=lag),
+    }
+    return FlowFigures(**(given | more))
+
+
+def told(figures: FlowFigures, detail: str = "topic") -> dict[str, dict[tuple[str, ...], object]]:
+    """Return values by metric and labels, without the flow's own labels."""
+    found: dict[str, dict[tuple[str, ...], object]] = {}
+    for name, labels, value in flow_samples(figures, detail):
+        assert labels[:2] == ("A", "B")
+        values = found.setdefault(name.removeprefix("isthmus_"), {})
+        assert labels[2:] not in values, "it was told before"
+        values[labels[2:]] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("detail", "records"),
+    [
+        ("flow", {(): 20}),
+        ("topic", {("orders", "A.orders"): 20, ("users", "A.users"): 0}),
+        (
+            "partition",
+            {
+                ("orders", "A.orders", "0"): 10,
+                ("orders", "A.orders", "1"): 10,
+                ("users", "A.users", "0"): 0,
+            },
+        ),
+    ],
+)
+def test_figures_are_as_fine_as_is_asked_for(detail, records):
+    assert told(seen(), detail)["records_total"] == records
+
+
+def test_lag_is_the_sum_of_records_and_the_worst_of_seconds():
+    found = told(seen(), "flow")
+    assert (found["lag_records"], found["lag_seconds"]) == ({(): 7}, {(): 2.5})
+    assert found["partitions_without_position"] == {(): 1}
+
+
+def test_lag_that_nobody_knows_is_not_0():
+    found = told(seen(copied=replace(seen().copied, lag=FlowLag(), source_answers=False)))
+    assert not {"lag_records", "lag_seconds"} & found.keys()
+    assert found["cluster_answers"] == {("A",): False, ("B",): True}
+    assert found["partitions_without_position"] == {(): 3}
+    assert found["records_total"]["orders", "A.orders"] == 20, "what is known is still told"
+
+
+def test_delays_are_summed_and_the_worst_partition_counts():
+    found = told(seen(), "flow")
+    assert found["record_age_seconds"] == {(): (10, 0.05)}
+    assert found["replication_latency_seconds"] == {(): (10, 0.1)}
+    assert found["record_age_last_seconds"] == {(): 0.006}
+    assert found["replication_latency_max_seconds"] == {(): 0.02}
+
+
+def test_of_what_was_long_ago_no_newest_delay_is_told():
+    later = replace(seen().copied, now_ms=NOW + OF_LATE_MS)
+    found = told(seen(copied=later))
+    assert not {each for each in found if each.endswith(("last_seconds", "max_seconds"))}
+    assert found["record_age_seconds"]["orders", "A.orders"] == (10, 0.05)
+
+
+def test_partitions_are_counted_by_state_and_those_not_running_are_named():
+    refused = anchor(ORDERS[1], state=PartitionState.REFUSED)
+    anchors = {**seen().copied.anchors, ORDERS[1]: refused}
+    found = told(seen(copied=replace(seen().copied, anchors=anchors)), "flow")
+    counts = {state: n for (state,), n in found["partitions"].items() if n}
+    assert counts == {"RUNNING": 1, "REFUSED": 1, "WAITING": 1}
+    assert found["partitions"].keys() == {(each,) for each in PartitionState}
+    assert found["partition_not_running"] == {
+        ("orders", "A.orders", "1", "REFUSED"): 1,
+        ("users", "A.users", "0", "WAITING"): 1,
+    }
+
+
+def test_what_is_copied_no_more_is_not_told():
+    found = told(seen(plan=plan(USERS)))
+    assert found["records_total"].keys() == {("users", "A.users")}
+    assert found["flow_partitions"] == {(): 1}
+    assert sum(found["partitions"].values()) == 1
+
+
+def test_a_sum_does_not_go_back_when_a_topic_is_copied_no_more():
+    found = told(seen(plan=plan(USERS)), "flow")
+    assert found["records_total"] == {(): 20}
+    assert found["partitions_without_position"] == {(): 1}
+    assert "lag_records" not in found
+
+
+def test_before_there_is_a_plan_what_was_copied_is_told():
+    found = told(seen(plan=None))
+    assert found["records_total"].keys() == {("orders", "A.orders")}
+    assert "flow_partitions" not in found
+
+
+def test_before_the_target_has_answered_counters_do_not_begin_at_0():
+    found = told(seen(copied=Copied(NOW, is_known=False)))
+    assert found.keys() & {"flow_state", "query_starts_total", "cluster_answers"}
+    assert not found.keys() & {"records_total", "losses_total", "partitions", "lag_records"}
+
+
+def test_a_flow_is_in_one_state():
+    states = told(seen())["flow_state"]
+    assert [state for (state,), value in states.items() if value] == [FlowState.RUNNING]
+    assert states.keys() == {(each,) for each in FlowState}
+
+
+def test_losses_are_counted_before_there_is_one():
+    loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
+    nothing, one = (
+        told(seen(copied=replace(seen().copied, losses=losses))) for losses in ((), (loss,))
+    )
+    assert set(nothing["losses_total"].values()) == {0}
+    assert nothing["losses_total"].keys() == one["losses_total"].keys()
+    assert one["losses_total"]["LOST_RANGE",] == 1
+    assert one["loss_timestamp_seconds"] == {(): NOW / 1000}
+    assert "loss_timestamp_seconds" not in nothing
+
+
+def test_duties_and_epochs_are_counted():
+    duty = DutyFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
+    duty = duty.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
+    epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1}
+    found = told(seen(duties=(duty,), tally=Tally(1).plus(epoch).plus(epoch)))
+    assert {name: found[f"duty_{name}"]["group offsets",] for name in
+            ("ok", "seconds", "timestamp_seconds", "runs_total", "failures_total")} == {
+        "ok": False, "seconds": 1.5, "timestamp_seconds": NOW / 1000 + 5, "runs_total": 2,
+        "failures_total": 1,
+    }  # fmt: skip
+    names = "query_starts_total", "epochs_total", "takeovers_total", "copy_cpu_seconds_total"
+    assert [found[name][()] for name in names] == [1, 2, 4, 1.0]
+    assert found["partitions_at_least_once"] == {(): 1}
+
+
+def test_every_metric_is_in_the_catalogue_and_comes_about():
+    loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
+    figures = seen(
+        duties=(DutyFigures("heartbeats"),), copied=replace(seen().copied, losses=(loss,))
+    )
+    known = {each.name: each for each in ALL}
+    found = set()
+    for name, labels, value in flow_samples(figures, "partition"):
+        found.add(name)
+        assert len(labels) == len(known[name].labels)
+        assert isinstance(value, tuple) is (known[name].kind is Kind.SUMMARY)
+    assert found | {"isthmus_driver_info"} == known.keys()

@@ -1,0 +1,147 @@
+"""What a driver does besides copying: when it is due, and what is said of it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+
+from structlog.testing import capture_logs
+
+from replication.errors import ClusterUnavailable
+from spark_jobs.driver.background_tasks import TELL_S, Duties, Duty
+
+EVERY = timedelta(seconds=5)
+
+
+class AtOnce:
+    """Runs what is submitted before it returns."""
+
+    def submit(self, work, *given):
+        done = Future()
+        done.set_result(work(*given))
+        return done
+
+
+class Flow:
+    """The duties of one flow, on a clock that tests move."""
+
+    def __init__(self, *runs, pool=None):
+        self.now, self.reports = 100.0, []
+        pool = pool or AtOnce()
+        self.duties = Duties("A->B", pool, self.reports.append, clock=lambda: self.now)
+        self.duties.add(Duty(f"duty {n}", EVERY, run) for n, run in enumerate(runs))
+
+    def tick(self, after_s=0.0, *, wanted=True):
+        self.now += after_s
+        self.duties.tick(wanted=wanted)
+
+
+class Counting:
+    """Says how often it ran, or always the same."""
+
+    def __init__(self, said=None):
+        self.runs, self.said = 0, said
+
+    def __call__(self):
+        self.runs += 1
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said or f"run {self.runs}"
+
+
+def test_a_duty_comes_at_once_and_then_every_so_often():
+    run = Counting()
+    flow = Flow(run)
+    for _ in range(3):
+        flow.tick(4.0)
+    assert run.runs == 2  # at 104 and 112: not due at 108
+
+
+def test_a_flow_that_is_not_wanted_has_no_duties():
+    run = Counting()
+    flow = Flow(run)
+    flow.tick(wanted=False)
+    assert run.runs == 0
+    flow.tick(wanted=True)
+    assert run.runs == 1
+
+
+def test_a_run_that_ends_after_the_pause_began_is_still_reported():
+    flow = Flow(Counting())
+    flow.tick()
+    flow.tick(wanted=False)
+    assert [each.summary for each in flow.reports] == ["run 1"]
+
+
+def test_no_duty_runs_twice_at_a_time_and_none_waits_for_another():
+    free, begun = threading.Event(), Counting()
+
+    def slow():
+        begun()
+        free.wait(10)
+        return "done"
+
+    with ThreadPoolExecutor(2) as pool:
+        other = Counting()
+        flow = Flow(slow, other, pool=pool)
+        for _ in range(3):
+            flow.tick(10.0)
+            pool.submit(lambda: None).result()  # whatever was submitted before has begun
+        free.set()
+    assert (begun.runs, other.runs) == (1, 3)
+
+
+def test_an_outcome_is_told_when_it_changes_and_now_and_then():
+    same = Flow(Counting("nothing to do"))
+    for _ in range(4):
+        same.tick(EVERY.total_seconds())
+    assert len(same.reports) == 2, f"once, and again after {TELL_S} s"
+    changing = Flow(Counting())
+    for _ in range(4):
+        changing.tick(EVERY.total_seconds())
+    assert [each.summary for each in changing.reports] == ["run 1", "run 2", "run 3"]
+
+
+def test_a_failure_is_logged_once_until_it_is_another_or_over():
+    run = Counting(ClusterUnavailable("B is silent"))
+    flow = Flow(run)
+    with capture_logs() as logs:
+        for _ in range(4):
+            flow.tick(EVERY.total_seconds())
+        run.said = "fine"
+        for _ in range(3):
+            flow.tick(EVERY.total_seconds())
+    assert [each["event"] for each in logs] == [
+        "background task failed",
+        "background task recovered",
+    ]
+    assert (flow.reports[0].ok, flow.reports[0].summary) == (False, "B is silent")
+    assert (flow.reports[-1].ok, flow.reports[-1].summary) == (True, "fine")
+
+
+def test_a_fault_of_ours_ends_neither_the_driver_nor_the_duty():
+    run = Counting(ZeroDivisionError("oh"))
+    flow = Flow(run)
+    with capture_logs():
+        for _ in range(3):
+            flow.tick(EVERY.total_seconds())
+    assert run.runs == 3
+    assert flow.reports[0].summary == "internal error: ZeroDivisionError: oh"
+
+
+def test_runs_are_counted_and_the_last_one_is_remembered():
+    run = Counting("done")
+    flow = Flow(run, Counting("not due"))
+    assert flow.duties.figures() == ()
+    told = []
+    for said in ("done", ClusterUnavailable("silent"), "done"):
+        run.said = said
+        flow.tick(5.0)
+        flow.tick()  # takes in what has ended
+        told.append(flow.duties.figures()[0])
+    assert [(each.ok, each.runs, each.failures) for each in told] == [
+        (True, 1, 0), (False, 2, 1), (True, 3, 1)
+    ]  # fmt: skip
+    assert told[-1].name == "duty 0"
+    assert told[-1].ended_ms > 0

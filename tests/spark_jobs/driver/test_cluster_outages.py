@@ -1,0 +1,176 @@
+"""A driver whose target does not answer yet, or has lost what it kept."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from structlog.testing import capture_logs
+from support.builders import a_flow
+
+from replication.errors import ClusterRejected, ClusterUnavailable
+from spark_jobs.driver import driver_loop
+from spark_jobs.driver import flow_driver as flow_module
+from spark_jobs.driver.driver_loop import Driver
+from spark_jobs.driver.flow_driver import FlowDriver
+from spark_jobs.process.spark_session import block_places
+
+
+@pytest.fixture
+def waiting(monkeypatch) -> Driver:
+    monkeypatch.setattr(driver_loop, "_RETRY_S", 0.001)
+    return Driver.__new__(Driver)
+
+
+def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_said_once(waiting):
+    answers = [ClusterUnavailable("B: connection refused")] * 3
+    answers += [ClusterUnavailable("B: no response in time"), None]
+
+    def ask() -> None:
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+
+    with capture_logs() as logs:
+        waiting._patiently(ask)
+    assert [each["reason"] for each in logs] == ["B: connection refused", "B: no response in time"]
+    assert not answers
+
+
+def test_a_target_that_refuses_is_not_waited_for(waiting):
+    def ask() -> None:
+        raise ClusterRejected("B: authentication failed")
+
+    with pytest.raises(ClusterRejected):
+        waiting._patiently(ask)
+
+
+@pytest.fixture
+def driving(monkeypatch) -> Driver:
+    """Return a driver that drives nothing; what it dies of is appended to ``said``."""
+    made = Driver.__new__(Driver)
+    made._check_slots = made._keep_classes = lambda *_: None
+    made._ending, made._flows, made._blocks, made._exposition = False, [], (), None
+    made.said = []
+    monkeypatch.setattr(driver_loop, "_die", made.said.append)
+    return made
+
+
+def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again(driving, tmp_path):
+    conf = {"spark.local.dir": str(tmp_path)}
+    (tmp_path / "blockmgr-1").mkdir()
+    driving._blocks = block_places(conf)
+    driving._drive(SimpleNamespace(alive=True), list)
+    assert driving.said == []
+    shutil.rmtree(tmp_path)
+    driving._drive(SimpleNamespace(alive=True), list)
+    assert driving.said == [f"Spark's files were deleted in {tmp_path}"]
+
+
+class AnEpoch:
+    """A query that runs the same epoch for ever."""
+
+    running: tuple[int, int] | None = (3, 1)
+
+    def alive(self) -> bool:
+        return True
+
+    def epoch(self) -> tuple[int, int] | None:
+        return self.running
+
+    def figures(self) -> None:
+        return None
+
+
+@pytest.fixture
+def flow(monkeypatch) -> FlowDriver:
+    """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
+    lookout = SimpleNamespace(stateless="", partitions=("some",), number=1)
+    made = FlowDriver(a_flow(), None, lookout, None, None)
+    made.query, made.clock = AnEpoch(), [1000.0]
+    monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
+    made._watch()
+    return made
+
+
+def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
+    assert flow.hopeless == ""
+    flow._lookout.stateless = "x"
+    assert flow.hopeless == "x was deleted on the target of A->B"
+
+
+def pass_time(flow, seconds: int) -> None:
+    for _ in range(seconds):
+        flow.clock[0] += 1
+        flow._watch()
+
+
+def stalls(flow) -> bool:
+    return flow.stalls(has_slots=lambda: True)
+
+
+def test_bl_122_an_epoch_that_does_not_end_shows_that_a_process_hangs(flow):
+    for _ in range(4):
+        pass_time(flow, 100)
+        flow.query.running = (flow.query.running[0] + 1, 1)
+        flow._watch()
+        assert not stalls(flow)
+    pass_time(flow, 150)  # two epochs, as of a task that is tried again, and a takeover
+    assert not stalls(flow)
+    pass_time(flow, 1)
+    assert stalls(flow)
+
+
+def test_who_was_frozen_for_an_hour_has_not_waited_for_an_hour(flow):
+    flow.clock[0] += 3600
+    flow._watch()
+    assert not stalls(flow)
+
+
+def test_without_slots_an_epoch_only_waits(flow):
+    pass_time(flow, 151)
+    assert not flow.stalls(has_slots=lambda: False)
+    assert not stalls(flow), "it is given all of its time from then on"
+    pass_time(flow, 152)
+    assert stalls(flow)
+
+
+def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
+    flow.hold = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
+    flow._lookout.tell = lambda **_: None
+    flow._starter = lambda *_: AnEpoch()
+    pass_time(flow, 151)
+    flow._start()
+    assert not stalls(flow)
+    flow.query.running = None
+    pass_time(flow, 151)
+    assert stalls(flow), "it never began one"
+
+
+def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
+    flow._lookout.partitions = ()
+    pass_time(flow, 200)
+    assert not stalls(flow)
+    flow._lookout.partitions = ("some",)
+    flow._watch()
+    assert not stalls(flow)
+
+
+def test_a_driver_ends_when_one_of_its_flows_is_hopeless(driving):
+    driving._flows = [a_driven_flow(), a_driven_flow(hopeless="x is gone")]
+    driving._drive(SimpleNamespace(alive=True), list)
+    assert driving.said == ["x is gone"]
+
+
+def test_a_driver_ends_when_one_of_its_flows_stalls_and_beats_for_each(driving):
+    driving._flows = [a_driven_flow(), a_driven_flow(stalls=True)]
+    beats = []
+    driving._drive(SimpleNamespace(alive=True), lambda: beats.append(1))
+    assert driving.said == ["an epoch of A->B does not end: a Spark worker process hangs"]
+    assert len(beats) == 2
+
+
+def a_driven_flow(hopeless="", *, stalls=False):
+    return SimpleNamespace(
+        tick=list, hopeless=hopeless, stalls=lambda **_: stalls, flow=SimpleNamespace(name="A->B")
+    )

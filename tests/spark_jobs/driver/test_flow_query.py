@@ -1,0 +1,41 @@
+"""When a query is idle, as its driver must know before it calls a flow paused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from spark_jobs.driver import flow_query as module
+from spark_jobs.driver.flow_query import FlowQuery
+from spark_jobs.process.appdir import FlowDir
+
+
+def a_query(tmp_path, *, active: bool, lingers: int | None) -> FlowQuery:
+    figures = {} if lingers is None else {"figures": {"lingers": lingers}}
+    spark = SimpleNamespace(
+        isActive=True,
+        status={"isTriggerActive": active},
+        lastProgress={"batchId": 1, "observedMetrics": figures},
+    )
+    return FlowQuery(spark, FlowDir(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("active", "lingers", "idle"),
+    [
+        pytest.param(True, 0, False, id="an epoch runs"),
+        pytest.param(False, 0, True, id="all units have ended"),
+        pytest.param(False, 1, False, id="a unit copies on"),
+        pytest.param(False, None, True, id="no epoch yet"),
+    ],
+)
+def test_a_query_is_idle_when_nothing_of_it_copies(tmp_path, active, lingers, idle):
+    assert a_query(tmp_path, active=active, lingers=lingers).idle() is idle
+
+
+def test_a_unit_that_was_not_heard_of_again_has_ended_by_itself(tmp_path, monkeypatch):
+    query = a_query(tmp_path, active=False, lingers=1)
+    assert not query.idle()
+    monkeypatch.setattr(module, "LINGER_S", -1.0)
+    assert query.idle()

@@ -1,0 +1,84 @@
+import pytest
+
+from replication.model import Desired, FlowState
+from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
+
+COPYING = {"planned": True, "partitions": 4, "query": True, "alive": True, "begun": True}
+READY = {"planned": True, "partitions": 4}
+
+
+@pytest.mark.parametrize(
+    ("now", "step"),
+    [
+        pytest.param({}, Step.NOTHING, id="nothing is known yet"),
+        pytest.param(READY, Step.START, id="ready"),
+        pytest.param({**READY, "rested": False}, Step.NOTHING, id="resting after a failure"),
+        pytest.param({**READY, "lacking": "slots"}, Step.NOTHING, id="too few slots"),
+        pytest.param({**READY, "ending": True}, Step.NOTHING, id="the driver ends"),
+        pytest.param({**READY, "desired": Desired.PAUSE}, Step.NOTHING, id="paused"),
+        pytest.param({**READY, "unplanned": "down"}, Step.START, id="a plan from before"),
+        pytest.param(COPYING, Step.NOTHING, id="copying"),
+        pytest.param({**COPYING, "alive": False}, Step.STOP, id="the query died"),
+        pytest.param({**COPYING, "desired": Desired.PAUSE}, Step.DRAIN, id="to be paused"),
+        pytest.param({**COPYING, "ending": True, "draining": True}, Step.DRAIN, id="draining"),
+        pytest.param(
+            {**COPYING, "ending": True, "draining": True, "idle": True}, Step.STOP, id="drained"
+        ),
+        pytest.param(
+            {**COPYING, "ending": True, "draining": True, "overdue": True}, Step.STOP, id="overdue"
+        ),
+        pytest.param({**COPYING, "draining": True}, Step.DRAIN, id="resumed while it drains"),
+    ],
+)
+def test_the_next_step(now, step):
+    assert decide_step(Situation(**now)) is step
+
+
+@pytest.mark.parametrize(
+    ("now", "state", "reason"),
+    [
+        pytest.param({}, FlowState.STARTING, "reading both clusters", id="new"),
+        pytest.param(READY, FlowState.STARTING, "starting Spark", id="planned"),
+        pytest.param(COPYING, FlowState.RUNNING, "", id="copying"),
+        pytest.param({**COPYING, "trouble": "old"}, FlowState.RUNNING, "", id="recovered"),
+        pytest.param(
+            {**COPYING, "not_running": 1, "trouble": "orders-1: too large"},
+            FlowState.DEGRADED,
+            "orders-1: too large",
+            id="one partition is ill",
+        ),
+        pytest.param(
+            {**COPYING, "unplanned": "A is down"}, FlowState.DEGRADED, "A is down", id="no source"
+        ),
+        pytest.param({"unplanned": "A is down"}, FlowState.FAILED, "A is down", id="never planned"),
+        pytest.param({**READY, "lacking": "slots"}, FlowState.FAILED, "slots", id="too few slots"),
+        pytest.param(
+            {**COPYING, "begun": False, "partitions": 0, "gap": "0 of 3 topics match x"},
+            FlowState.DEGRADED,
+            "0 of 3 topics match x",
+            id="nothing to copy",
+        ),
+        pytest.param(
+            {**COPYING, "gap": "no topic matches later yet"},
+            FlowState.RUNNING,
+            "no topic matches later yet",
+            id="one topic is not there yet",
+        ),
+        pytest.param(
+            {**COPYING, "ending": True}, FlowState.STOPPING, "ending the epoch", id="ending"
+        ),
+        pytest.param({"ending": True}, FlowState.STOPPED, "", id="ended"),
+        pytest.param(
+            {**READY, "desired": Desired.PAUSE},
+            FlowState.PAUSED,
+            "paused by an operator; resume the flow to continue",
+            id="paused",
+        ),
+        pytest.param({**READY, "desired": Desired.STOP}, FlowState.STOPPED, "", id="stopped"),
+        pytest.param(
+            {"desired": Desired.PAUSE, "ending": True}, FlowState.STOPPED, "", id="paused, ended"
+        ),
+    ],
+)
+def test_the_state_that_an_operator_sees(now, state, reason):
+    assert flow_state(Situation(**now)) == (state, reason)

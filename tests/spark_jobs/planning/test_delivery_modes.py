@@ -1,0 +1,116 @@
+"""Which mode a topic is copied in."""
+
+from __future__ import annotations
+
+import pytest
+from support.memory_admin import MemoryCluster
+
+from replication.client.admin import ConfigValue, SetBy
+from replication.model import Mode, PartitionPlan, TopicPartition
+from replication.planning.topic_configs import mode_for
+from spark_jobs.planning import delivery_modes
+from spark_jobs.planning.delivery_modes import Modes, new_times, notice, weaker
+
+
+class Configs:
+    """A cluster that only knows its topics' configs; ``hides`` those of some."""
+
+    def __init__(self, *hides: str, **policies: str) -> None:
+        self.policies = policies
+        self.hides = hides
+        self.asked = 0
+
+    def topic_settings(self, topics):
+        self.asked += 1
+        return {each: {} if each in self.hides else self._of(each) for each in topics}
+
+    def _of(self, topic):
+        policy = self.policies.get(topic, "delete")
+        return {"cleanup.policy": ConfigValue(policy, SetBy.BROKERS)}
+
+
+@pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete,compact"])
+@pytest.mark.parametrize("end", ["theirs", "ours"])
+def test_a_topic_that_is_compacted_at_either_end_is_transactional(policy, end):
+    assert mode_for(**{"theirs": "", "ours": "", end: policy}) == Mode.TRANSACTIONAL
+
+
+@pytest.mark.parametrize("policy", ["", "delete"])
+def test_any_other_topic_is_appended_to(policy):
+    assert mode_for(policy, policy) == Mode.APPEND
+
+
+def test_bl_083_a_topic_whose_configs_are_hidden_may_be_compacted():
+    pairs, delivery_modes = [("a", "A.a"), ("b", "A.b")], Modes()
+    assert delivery_modes.of(pairs, Configs("b"), Configs()) == {
+        ("a", "A.a"): Mode.APPEND,
+        ("b", "A.b"): Mode.TRANSACTIONAL,
+    }
+    assert delivery_modes.unseen == (
+        "configs cannot be read: Isthmus' user needs DESCRIBE_CONFIGS on topic b of the source; "
+        "they may be compacted, so they are copied in transactions"
+    )
+
+
+def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(delivery_modes.time, "monotonic", lambda: now[0])
+    source, target, known = Configs(), Configs(), Modes()
+    for _ in range(3):
+        known.of([("a", "A.a")], source, target)
+    assert source.asked == 1
+    known.of([("a", "A.a"), ("b", "A.b")], source, target)
+    assert source.asked == 2
+    target.policies["A.a"] = "compact"  # it becomes compacted later
+    now[0] += 31
+    found = known.of([("a", "A.a"), ("b", "A.b")], source, target)
+    assert found == {("a", "A.a"): Mode.TRANSACTIONAL, ("b", "A.b"): Mode.APPEND}
+
+
+def test_the_operator_may_choose_for_all_topics():
+    source = Configs(a="compact")
+    found = Modes("append").of([("a", "A.a")], source, source)
+    assert (found, source.asked) == ({("a", "A.a"): "append"}, 0)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "told"),
+    [
+        pytest.param(
+            "CreateTime", "LogAppendTime", "records of A.a get the target's append time", id="ours"
+        ),
+        pytest.param("LogAppendTime", "LogAppendTime", "", id="both"),
+        pytest.param("LogAppendTime", "CreateTime", "", id="theirs"),
+        pytest.param("CreateTime", "CreateTime", "", id="neither"),
+    ],
+)
+def test_bl_043_that_the_target_puts_its_own_time_on_records_is_told(theirs, ours, told):
+    kind = "message.timestamp.type"
+    source, target = MemoryCluster({"a": 1}), MemoryCluster({"A.a": 1})
+    source.configs["a"], target.configs["A.a"] = {kind: theirs}, {kind: ours}
+    known = Modes()
+    known.of([("a", "A.a")], source, target)
+    said = new_times(known.retimed)
+    assert said.startswith(told)
+    assert bool(said) is bool(told)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, ""), (1, "1 partition uses transactions"), (2, "2 partitions use tran")]
+)
+def test_what_is_transactional_is_counted_for_people(count, told):
+    plans = [PartitionPlan(TopicPartition("a", n), TopicPartition("a", n)) for n in range(2)]
+    plans += [
+        PartitionPlan(TopicPartition("c", n), TopicPartition("c", n), mode=Mode.TRANSACTIONAL)
+        for n in range(count)
+    ]
+    assert notice(plans).startswith(told)
+    assert bool(notice(plans)) is bool(count)
+
+
+def test_what_is_copied_at_least_once_says_which_rights_would_change_that():
+    told = weaker(2, "A->B", asked=False)
+    assert told.startswith("2 partitions at least once: the target does not grant")
+    assert "isthmus.A->B" in told
+    assert weaker(1, "A->B", asked=True) == "1 partition at least once: set by copy.delivery"
+    assert weaker(0, "A->B", asked=False) == ""

@@ -1,0 +1,152 @@
+import pytest
+from support.builders import a_config, a_flow
+from support.memory_admin import MemoryClients
+from support.memory_topics import StoredRecords, TopicCluster
+
+from replication.errors import ClusterRejected
+from replication.naming.topic_namer import Namer
+from replication.planning.planner import Part, Planner
+from replication.provenance.routes import Routes
+from replication.settings.sections import CopySettings, TopicCreation
+from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
+from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.planning.flow_planner import FlowPlanner
+from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.naming_guard import NamingGuard
+
+
+class Looking:
+    """The planner of a driver, which looks at the same two clusters again and again."""
+
+    def __init__(
+        self,
+        copying: CopySettings | None = None,
+        store: StoredRecords | None = None,
+        elsewhere: frozenset[str] = frozenset(),
+        **creation: object,
+    ) -> None:
+        flow = a_flow(topics=("orders", "clicks")).model_copy(
+            update={
+                "creation": TopicCreation(**{"replication_factor": 1, **creation}),
+                "copying": copying or CopySettings(),
+            }
+        )
+        self._config = a_config(flow)
+        namer = Namer.for_flow(flow, self._config)
+        routes = Routes.of(self._config.flows, self._config.clusters)
+        store = store or StoredRecords()
+        guard = NamingGuard(store, Peers(store, elsewhere) if elsewhere else None)
+        self._planner = FlowPlanner(namer, routes, guard, Modes())
+
+    def plan(self, source: TopicCluster, target: TopicCluster):
+        clients = MemoryClients({"A": source, "B": target})
+        return self._planner.plan(source, target, Planner(self._config, clients, {Part.TOPICS}))
+
+
+def plan(source: TopicCluster, target: TopicCluster, **creation: object):
+    return Looking(**creation).plan(source, target)
+
+
+def test_missing_topics_are_made_and_every_partition_is_planned():
+    made = plan(TopicCluster(orders=2, clicks=1), TopicCluster())
+    assert [str(each.target) for each in made.partitions] == [
+        "A.clicks-0",
+        "A.orders-0",
+        "A.orders-1",
+    ]
+    assert (made.gap, made.refused) == ("", "")
+
+
+def test_a_topic_that_grew_grows_on_the_target():
+    """BL-047."""
+    target = TopicCluster(**{"A.orders": 1, "A.clicks": 1})
+    assert len(plan(TopicCluster(orders=3, clicks=1), target).partitions) == 4
+
+
+@pytest.mark.parametrize(
+    ("creation", "refused"),
+    [
+        pytest.param({"replication_factor": 2}, "refuse A.orders: ", id="too few brokers"),
+        pytest.param(
+            {"enabled": False}, "refuse A.orders: the topic is missing", id="creation switched off"
+        ),
+    ],
+)
+def test_what_cannot_be_made_is_left_out_and_said(creation, refused):
+    target = TopicCluster(**{"A.clicks": 1})
+    made = plan(TopicCluster(orders=2, clicks=1), target, **creation)
+    assert [str(each.source) for each in made.partitions] == ["clicks-0"]
+    assert made.refused.startswith(refused)
+
+
+def test_a_topic_that_is_not_there_yet_is_named():
+    assert plan(TopicCluster(orders=1), TopicCluster()).gap == (
+        "no topic of the source matches clicks yet"
+    )
+
+
+def test_a_plan_is_the_same_object_until_something_changes():
+    source, target, again = TopicCluster(orders=2, clicks=1), TopicCluster(), Looking()
+    first = again.plan(source, target)
+    assert again.plan(source, target).partitions is first.partitions
+    source.grow_topic("orders", 3)
+    grown = again.plan(source, target)
+    assert len(grown.partitions) == len(first.partitions) + 1
+
+
+def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
+    source, target, again = TopicCluster(orders=1, clicks=1), TopicCluster(), Looking()
+    before = {
+        each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
+    }
+    source.recreate("orders")
+    after = {
+        each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
+    }
+    assert after["clicks"] == before["clicks"]
+    assert after["orders"] != before["orders"]
+
+
+def test_bl_092_of_a_topic_made_anew_with_fewer_partitions_only_those_are_planned():
+    source, target, again = TopicCluster(orders=6, clicks=1), TopicCluster(), Looking()
+    again.plan(source, target)
+    source.counts["orders"] = 2
+    source.recreate("orders")
+    made = again.plan(source, target)
+    orders = [each for each in made.partitions if each.source.topic == "orders"]
+    assert [each.source.partition for each in orders] == [0, 1]
+    assert {each.source_topic_id for each in orders} == {"made anew"}
+    assert target.topics()["A.orders"].partitions == 6
+
+
+def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_and_it_is_said():
+    named = Looking(CopySettings(start="latest", start_offsets={"orders": {0: 40, 1: 7}}))
+    made = named.plan(TopicCluster(orders=3, clicks=1), TopicCluster())
+    starts = {str(each.source): each.start for each in made.partitions}
+    assert starts == {"clicks-0": None, "orders-0": 40, "orders-1": 7, "orders-2": 0}
+    (said,) = [each for each in made.notes if "start.offsets" in each]
+    assert "no offset of orders-2" in said
+
+
+def test_bl_059_that_one_of_our_own_topics_is_gone_from_the_target_is_seen():
+    own = dict.fromkeys((*flow_topics("A"), PRODUCERS_TOPIC), 1)
+    target = TopicCluster(**own)
+    assert plan(TopicCluster(orders=1, clicks=1), target).missing == ""
+    del target.counts["isthmus-anchors.A.internal"]
+    assert plan(TopicCluster(orders=1, clicks=1), target).missing == "isthmus-anchors.A.internal"
+
+
+def test_a_flow_that_may_not_hear_another_application_is_planned_and_says_so():
+    class Closed(StoredRecords):
+        def read(self, topic):
+            if topic == status_topic("C"):
+                raise ClusterRejected("topic authorization failed")
+            return super().read(topic)
+
+    made = Looking(store=Closed(), elsewhere=frozenset({"C->B"})).plan(
+        TopicCluster(orders=1, clicks=1), TopicCluster()
+    )
+    assert len(made.partitions) == 2
+    assert made.remark.startswith("new topic names of C->B cannot be checked before it copies")
+    assert made.remark in made.notes
+    assert made.refused == ""

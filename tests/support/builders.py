@@ -1,0 +1,48 @@
+"""Values for tests: what a test does not say has a default here."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from replication.settings.sections import (
+    Alerts,
+    Cluster,
+    Config,
+    Flow,
+    FlowClients,
+    Selection,
+    SparkSettings,
+)
+
+
+def a_flow(
+    source: str = "A", target: str = "B", topics: tuple[str, ...] = (".*",), sla_s: float = 60
+) -> Flow:
+    ends = {"bootstrap.servers": f"{source}:9092"}, {"bootstrap.servers": f"{target}:9092"}
+    clients = FlowClients(
+        source_consumer=ends[0], source_admin=ends[0], target_producer=ends[1], target_admin=ends[1]
+    )
+    return Flow(
+        source=source,
+        target=target,
+        clients=clients,
+        selection=Selection(topics=topics),
+        lag_sla=timedelta(seconds=sla_s),
+    )
+
+
+def a_config(
+    *flows: Flow, application: str = "per-target", webhook_url: str | None = None
+) -> Config:
+    found = flows or (a_flow(),)
+    aliases = sorted({end for each in found for end in (each.source, each.target)})
+    return Config(
+        path=Path("test.properties"),
+        clusters={
+            alias: Cluster(alias=alias, bootstrap_servers=(f"{alias}:9092",)) for alias in aliases
+        },
+        flows=found,
+        spark=SparkSettings(application=application),
+        alerts=Alerts(webhook_url=webhook_url),
+    )

@@ -1,0 +1,157 @@
+"""A plant without clusters: state topics in memory, processes as flags."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestration.dagster.resources import Plant
+from orchestration.flows.observe import LagWatch, look_at
+from orchestration.services.home import Home
+from replication.errors import ClusterUnavailable
+from replication.model import PartitionState, TopicPartition
+from replication.state import Anchor, FlowStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.settings.sections import Config, Flow
+    from replication.state import Stored
+    from replication.supervision.driver_supervision import Application
+
+
+class MemoryStore:
+    """State topics of one target."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, dict[bytes, Stored]] = {}
+        self.silent = False
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]:
+        if self.silent:
+            raise ClusterUnavailable("reading state at B:9092: connection refused")
+        return self.topics.get(topic, {})
+
+    def write(self, topic: str, *records: Stored) -> None:
+        self.topics.setdefault(topic, {}).update((each.key(), each) for each in records)
+
+    def ensure_topics(self, source: str) -> None:
+        pass
+
+
+class MemorySource:
+    """End offsets of one source."""
+
+    def __init__(self) -> None:
+        self.ends: dict[TopicPartition, int] = {}
+        self.silent = False
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        if self.silent:
+            raise ClusterUnavailable("reading end offsets at A:9092: connection refused")
+        return {each: self.ends[each] for each in partitions if each in self.ends}
+
+
+class World:
+    """Everything that a plant looks at; the same store and source for every flow."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.target = MemoryStore()
+        self.origin = MemorySource()
+        self.watched: set[str] = set()
+        self.driven: set[str] = set()
+        self.acted_on: set[str] = set()
+        self.acted_until = 0.0
+        self.started: list[str] = []
+        self.stopped: list[str] = []
+        self.home = Home(Path("/nowhere"))
+        self.watch = LagWatch()
+
+    def store(self, flow: Flow) -> MemoryStore:
+        return self.target
+
+    def source(self, flow: Flow) -> MemorySource:
+        return self.origin
+
+    def watcher_alive(self, app: Application) -> bool:
+        return app.name in self.watched
+
+    def driver_alive(self, app: Application) -> bool:
+        return app.name in self.driven
+
+    def is_acted_on(self, app: Application) -> bool:
+        return app.name in self.acted_on
+
+    def acted_at(self, app: Application) -> float:
+        return self.acted_until
+
+    @contextmanager
+    def acting(self, app: Application) -> Iterator[None]:
+        yield
+
+    def start(self, app: Application) -> World:
+        self.started.append(app.name)
+        return self
+
+    def stop(self, app: Application) -> None:
+        self.stopped.append(app.name)
+
+    @property
+    def pid(self) -> int:
+        return 4711
+
+    def alive(self) -> bool:
+        """Say, as the process that ``start`` returned: it ended at once."""
+        return False
+
+    def copy(self, records: int, end: int, age_s: float = 0, **status: object) -> None:
+        """Pretend that A->B copied so many records of orders-0, ``age_s`` ago."""
+        now_ms = int((time.time() - age_s) * 1000)
+        name = self.config.flows[0].name
+        known = {"host": "elsewhere", "pid": 7, "beat_ms": now_ms, "partitions": 1, **status}
+        self.target.write(
+            "isthmus-status.A.internal",
+            FlowStatus(name, **{"state": "RUNNING", "started_ms": now_ms, **known}),
+        )
+        anchor = Anchor(
+            name, "orders", 0, "A.orders", records, records, records=records, at_ms=now_ms,
+            state=PartitionState.RUNNING,
+        )  # fmt: skip
+        self.target.write("isthmus-anchors.A.internal", anchor)
+        self.origin.ends[TopicPartition("orders", 0)] = end
+
+
+_WORLDS: dict[str, World] = {}  # Dagster copies a resource: what it is to share has a name
+
+
+class FakePlant(Plant):
+    """The plant over a world; ``of`` makes one."""
+
+    @classmethod
+    def of(cls, world: World) -> FakePlant:
+        _WORLDS[str(id(world))] = world
+        return cls(config_path=str(id(world)), home_path="/nowhere")
+
+    @property
+    def world(self) -> World:
+        return _WORLDS[self.config_path]
+
+    def config(self):
+        return self.world.config
+
+    def clusters(self):
+        return self.world
+
+    def launcher(self):
+        return self.world
+
+    def lag(self, look):
+        return self.world.watch.lag(look)
+
+    def look(self, flows):
+        return [
+            look_at(flow, self.world, driver=self.world.driver_alive(app)) for flow, app in flows
+        ]

@@ -1,0 +1,110 @@
+"""A broker with an authorizer, a listener at which users log in, and rights for them."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyspark
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.local_network import free_ports
+from replication.client.acl_values import Acl, Resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from replication.adapters.local.broker_config import Node
+
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+USERS = ("mirror", "driver")
+_LOGGING = ("slf4j-api", "log4j-slf4j2-impl")  # PySpark brings them
+_DENIALS = """
+logger.denied.name=kafka.authorizer.logger
+logger.denied.level=INFO
+"""
+_DENIAL = re.compile(
+    r"Principal = User:(\S+) is Denied operation = (\w+) from host = \S+ on resource = (\S+)"
+)
+
+
+class TellingCluster(LocalCluster):
+    """A cluster that writes into its log what it refuses; a broker's own jars write no log."""
+
+    def _format(self, nodes: list[Node]) -> None:
+        super()._format(nodes)
+        for node in nodes:
+            with (self._place(node.id) / "log4j2.properties").open("a") as file:
+                file.write(_DENIALS)
+
+    def _command(self, node: Node, *program: str) -> list[str]:
+        jars = Path(pyspark.__file__).parent / "jars"
+        first = [str(each) for name in _LOGGING for each in jars.glob(f"{name}-*.jar")]
+        command = super()._command(node, *program)
+        at = command.index("-cp") + 1
+        command[at] = ":".join((*first, command[at]))
+        return command
+
+
+class Guarded:
+    """One broker. Who comes without a name, at ``everyone``, may do all; USERS log in."""
+
+    def __init__(self, name: str, directory: Path) -> None:
+        self.cluster = cluster = TellingCluster(name, directory)
+        cluster._create()
+        (node,) = cluster._nodes
+        (port,) = free_ports(1)
+        self.logins = f"127.0.0.1:{port}"
+        listeners = f"PLAINTEXT://127.0.0.1:{node.port},SASL_PLAINTEXT://{self.logins}"
+        cluster.properties = {
+            "listeners": f"{listeners},CONTROLLER://127.0.0.1:{node.controller_port}",
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": " ".join(
+                (LOGIN, *(f'user_{each}="secret"' for each in USERS), ";")
+            ),
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "log.retention.ms": "-1",
+        }
+        cluster.start()
+
+    @property
+    def refusals(self) -> list[tuple[str, str]]:
+        """Who was refused what until now: ``("driver", "READ Topic:LITERAL:orders")``."""
+        found = _DENIAL.findall(self.cluster.log(1).read_text(errors="replace"))
+        return [(who, f"{what} {on}") for who, what, on in found]
+
+    @property
+    def everyone(self) -> str:
+        return self.cluster.bootstrap_servers
+
+    @property
+    def admin(self) -> KafkaAdmin:
+        return KafkaAdmin({"bootstrap.servers": self.everyone})
+
+    def login(self, user: str = "mirror") -> dict[str, str]:
+        """Return Java properties of a client that logs in."""
+        return {
+            "bootstrap.servers": self.logins,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'{LOGIN} username="{user}" password="secret";',
+        }
+
+    def allow_only(self, rights: Iterable[tuple[Resource, str]], user: str = "mirror") -> None:
+        """Let ``user`` do this and no more; return when the broker knows."""
+        who, admin = f"User:{user}", self.admin
+        wanted = {Acl(each, who, "*", operation) for each, operation in rights}
+        found = {each for each in admin.acls() if each.principal == who}
+        admin.delete_acls(found - wanted)
+        assert not admin.create_acls(wanted - found)
+        deadline = time.monotonic() + 10
+        while {each for each in admin.acls() if each.principal == who} != wanted:
+            assert time.monotonic() < deadline, "the broker did not take the rights"
+            time.sleep(0.05)
