@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chaos.application import FLOW, SOURCE
 from chaos.schedule import Side
-from replication.adapters.topics.state_tail import Tail
+from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ReplicationError
 from replication.model import FlowState, PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus, anchors_topic, status_topic
@@ -106,7 +106,7 @@ class Monitor:
 
     def _follow(self) -> None:
         client = self._stage.client(Side.TARGET)
-        tails = [Tail(client, name) for name in (anchors_topic(SOURCE), status_topic(SOURCE))]
+        tails = [StateTail(client, name) for name in (anchors_topic(SOURCE), status_topic(SOURCE))]
         while not self._ended.wait(_LOOK_S):
             for tail in tails:
                 with contextlib.suppress(ReplicationError):  # not there yet, or out at the moment

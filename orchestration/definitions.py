@@ -12,10 +12,10 @@ from orchestration.dagster.alert_sensors import alert_on_checks, alert_on_failed
 from orchestration.dagster.assets import build_assets
 from orchestration.dagster.checks import build_flow_checks
 from orchestration.dagster.group_offset_assets import build_fresh_check
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from orchestration.dagster.sensors import supervisor
-from orchestration.dagster.task_assets import build_duties
-from orchestration.dagster.task_list import duties
+from orchestration.dagster.task_assets import build_task_assets
+from orchestration.dagster.task_list import flow_tasks
 from orchestration.flows.clusters import read_config
 from orchestration.services.home import config_file, home
 
@@ -33,6 +33,6 @@ def defs() -> dg.Definitions:
         jobs=jobs.ALL,
         schedules=schedules.ALL,
         sensors=[supervisor, alert_on_checks, alert_on_failed_runs],
-        resources={"plant": Plant(config_path=str(path), home_path=str(home().root))},
+        resources={"isthmus": IsthmusResource(config_path=str(path), home_path=str(home().root))},
     )
-    return dg.Definitions.merge(build_assets(config), build_duties(duties(config)), rest)
+    return dg.Definitions.merge(build_assets(config), build_task_assets(flow_tasks(config)), rest)

@@ -136,7 +136,9 @@ class PartitionPlan:
     target: TopicPartition
     source_topic_id: str = ""  # hex of the topic's UUID; empty where the cluster has none
     target_topic_id: str = ""
-    born_later: bool = False  # found after the flow's first plan: its first record counts as new
+    discovered_later: bool = (
+        False  # found after the flow's first plan: its first record counts as new
+    )
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
     start: int | None = None  # source offset to begin at, if it was never copied; None: as the flow

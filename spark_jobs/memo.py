@@ -11,7 +11,7 @@ Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
 
-class Last(Generic[Asked, Answer]):
+class MemoizeLast(Generic[Asked, Answer]):
     """Calls ``function`` again only when the arguments are not equal to those of the last call.
 
     The same arguments get the same object, so whoever takes it on can see that nothing is new.

@@ -8,7 +8,7 @@ import dagster as dg
 from orchestration.dagster.alerts import Alert, is_worth_telling, send
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.reports import CHECKS
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from orchestration.dagster.sensors import APPLICATION_TAG
 from orchestration.flows.observe import now_ms
 
@@ -16,7 +16,7 @@ LOOK_BACK = 64
 
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING)
-def alert_on_failed_runs(context: dg.RunFailureSensorContext, plant: Plant) -> None:
+def alert_on_failed_runs(context: dg.RunFailureSensorContext, isthmus: IsthmusResource) -> None:
     """Alert on the 1st, 2nd, 4th, 8th … consecutive failure of a job for an application."""
     run = context.dagster_run
     in_a_row = _failures_in_a_row(context.instance, run)
@@ -25,7 +25,7 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, plant: Plant) -> N
     subject = run.tags.get(APPLICATION_TAG, run.job_name)
     times = "" if in_a_row == 1 else f" ({in_a_row} consecutive failures)"
     text = f"{run.job_name} for {subject}{times}: {_cause(context)}"
-    webhook = plant.config().alerts.webhook_url
+    webhook = isthmus.config().alerts.webhook_url
     send(Alert("run_failed", subject, text, now_ms()), context.log.error, webhook)
 
 
@@ -57,12 +57,14 @@ def _failures_in_a_row(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
 
 
 @dg.sensor(minimum_interval_seconds=10, default_status=dg.DefaultSensorStatus.RUNNING)
-def alert_on_checks(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
+def alert_on_checks(
+    context: dg.SensorEvaluationContext, isthmus: IsthmusResource
+) -> dg.SensorResult:
     """Alert once when a check fails and once when it passes again.
 
     A webhook that rejects the alert fails the tick; the cursor stays, so the next tick retries.
     """
-    config = plant.config()
+    config = isthmus.config()
     flows = [each.name for each in config.flows]
     before: dict[str, bool] = json.loads(context.cursor or "{}")
     now, alerts = read_transitions(context.instance, flows, before)

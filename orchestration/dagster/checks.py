@@ -14,11 +14,11 @@ from orchestration.dagster.reports import (
     build_report,
     check_result,
 )
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from replication.errors import ClusterUnavailable
 from replication.settings.sections import Flow
 from replication.supervision.driver_supervision import applications
-from replication.supervision.flow_figures import Sample
+from replication.supervision.flow_figures import CounterSample
 
 
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
@@ -44,13 +44,13 @@ def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
     ]
 
     @dg.multi_asset_check(name=f"check_{slug(flow.name)}", specs=specs)
-    def check(plant: Plant) -> Iterator[dg.AssetCheckResult]:
-        config = plant.config()
+    def check(isthmus: IsthmusResource) -> Iterator[dg.AssetCheckResult]:
+        config = isthmus.config()
         app = next(each for each in applications(config) if flow.name in each.flows)
-        (look,) = plant.look([(config.flow(flow.name), app)])
+        (look,) = isthmus.look([(config.flow(flow.name), app)])
         if look is None:
             raise ClusterUnavailable(f"checking {flow.name}: its clusters did not answer in time")
-        report = build_report(look, plant.lag(look), Sample())
+        report = build_report(look, isthmus.lag(look), CounterSample())
         yield from (check_result(report, each) for each in CHECKS)
 
     return check

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from orchestration.dagster.resources import Plant  # noqa: TC001 - Dagster reads the annotations
-from orchestration.dagster.task_assets import FlowDuty, Report, duty_key
+from orchestration.dagster.resources import IsthmusResource  # noqa: TC001 - Dagster reads the annotations
+from orchestration.dagster.task_assets import FlowTask, Report, task_key
 from orchestration.flows.observe import now_ms
 from replication.offsets.consumer_groups import CommitGroup, explain_group
-from replication.offsets.sync_round import told
-from replication.state import DutyReport, status_topic
+from replication.offsets.sync_round import summary
+from replication.state import TaskReport, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replication.client.admin import Clients
-    from replication.offsets.sync_round import Round
+    from replication.offsets.sync_round import SyncRound
     from replication.settings.sections import Config, Flow
 
 NAME = "group_offsets"
-DUTY = "group offsets"  # what the driver calls it
+TASK = "group offsets"  # what the driver calls it
 FRESH_CHECK = "group_offsets_fresh"
 _PATIENCE = timedelta(seconds=30)  # what a round may take, on top of three intervals
 
 
-def group_duty(flow: Flow) -> FlowDuty:
+def group_task(flow: Flow) -> FlowTask:
     """Return the duty to carry the groups of a flow over."""
-    return FlowDuty(
+    return FlowTask(
         NAME,
         f"Sync consumer group offsets from {flow.source} to {flow.target}.",
         flow.groups.every,
@@ -48,13 +48,13 @@ def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noq
         return report(found, dict(sync.target.commit(found.commits)))
 
 
-def report(found: Round, refused: dict[str, str]) -> Report:
+def report(found: SyncRound, refused: dict[str, str]) -> Report:
     """Return what a round planned, what came of each action, and its figures."""
     failures = [f"group {group}: {why}" for group, why in refused.items()]
     failures += [f"some groups were skipped: {found.silent}"] if found.silent else []
     groups = len({each.group for each in found.moved})
     return Report(
-        told(found, refused, groups),
+        summary(found, refused, groups),
         tuple(_rows(found, refused)),
         tuple(failures),
         {
@@ -65,7 +65,7 @@ def report(found: Round, refused: dict[str, str]) -> Report:
     )
 
 
-def _rows(found: Round, refused: dict[str, str]) -> Iterator[dict[str, str]]:
+def _rows(found: SyncRound, refused: dict[str, str]) -> Iterator[dict[str, str]]:
     for action in found.actions:
         done = refused.get(action.group, "done") if isinstance(action, CommitGroup) else "skipped"
         for line in explain_group(action):
@@ -76,20 +76,20 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
     """Return the check that the driver has carried the groups over, and not long ago."""
 
     @dg.asset_check(
-        asset=duty_key(flow.name, NAME),
+        asset=task_key(flow.name, NAME),
         name=FRESH_CHECK,
         description="The driver synced the consumer group offsets recently.",
     )
-    def check(plant: Plant) -> dg.AssetCheckResult:
-        found = plant.clusters().store(flow).read(status_topic(flow.source))
-        last = found.get(DutyReport(flow.name, DUTY).key())
-        passed, reason = freshness(last if isinstance(last, DutyReport) else None, flow, now_ms())
+    def check(isthmus: IsthmusResource) -> dg.AssetCheckResult:
+        found = isthmus.clusters().store(flow).read(status_topic(flow.source))
+        last = found.get(TaskReport(flow.name, TASK).key())
+        passed, reason = freshness(last if isinstance(last, TaskReport) else None, flow, now_ms())
         return dg.AssetCheckResult(passed=passed, metadata={"reason": reason})
 
     return check
 
 
-def freshness(last: DutyReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
+def freshness(last: TaskReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
     """Return whether the groups of a flow were carried over of late, and a sentence."""
     if last is None:
         return False, "the driver has not synced group offsets yet"

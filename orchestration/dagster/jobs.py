@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow, write_intent
 from replication.adapters.local.processes import Process
 from replication.errors import ConfigError
@@ -41,25 +41,29 @@ class History(dg.Config):
 
 
 @dg.op
-def launch(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+def launch(
+    context: dg.OpExecutionContext, config: WhichApplication, isthmus: IsthmusResource
+) -> None:
     """Start a Spark application and wait until each of its flows reports its status."""
-    app, launcher = _application(plant, config.application), plant.launcher()
+    app, launcher = _application(isthmus, config.application), isthmus.launcher()
     with launcher.acting(app):
         if config.restart:
             launcher.stop(app)
-        before = _beats(plant, app)
+        before = _beats(isthmus, app)
         process = launcher.start(app)
         context.log.info("application %s: watcher started, process %s", app.name, process.pid)
-        _await_beats(plant, app, before, process)
+        _await_beats(isthmus, app, before, process)
     context.log.info(
         "application %s: all its flows report their status: %s", app.name, ", ".join(before)
     )
 
 
 @dg.op
-def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant) -> None:
+def halt(
+    context: dg.OpExecutionContext, config: WhichApplication, isthmus: IsthmusResource
+) -> None:
     """Stop a Spark application; processes that do not exit in time are killed."""
-    app, launcher = _application(plant, config.application), plant.launcher()
+    app, launcher = _application(isthmus, config.application), isthmus.launcher()
     with launcher.acting(app):
         launcher.stop(app)
     context.log.info("application %s stopped", app.name)
@@ -67,9 +71,9 @@ def halt(context: dg.OpExecutionContext, config: WhichApplication, plant: Plant)
 
 def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
     @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {verb}.")
-    def write(context: dg.OpExecutionContext, config: WhichFlow, plant: Plant) -> None:
-        flow = find_flow(plant.config(), config.flow)
-        write_intent(flow, desired, plant.clusters())
+    def write(context: dg.OpExecutionContext, config: WhichFlow, isthmus: IsthmusResource) -> None:
+        flow = find_flow(isthmus.config(), config.flow)
+        write_intent(flow, desired, isthmus.clusters())
         context.log.info("%s: desired state set to %s", flow.name, verb)
 
     return write
@@ -120,19 +124,19 @@ prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dag
 ALL = [launch_flow, stop_application, pause_flow, resume_flow, stop_flow, prune_history]
 
 
-def _application(plant: Plant, name: str) -> Application:
-    apps = applications(plant.config())
+def _application(isthmus: IsthmusResource, name: str) -> Application:
+    apps = applications(isthmus.config())
     for each in apps:
         if each.name == name:
             return each
     known = ", ".join(each.name for each in apps)
-    raise ConfigError(f"{plant.config_path}: no application {name!r}; there is {known}")
+    raise ConfigError(f"{isthmus.config_path}: no application {name!r}; there is {known}")
 
 
-def _beats(plant: Plant, app: Application) -> dict[str, int]:
+def _beats(isthmus: IsthmusResource, app: Application) -> dict[str, int]:
     """Return the last beat of each flow that is not to be stopped; 0 where none was seen."""
-    config = plant.config()
-    looks = plant.look([(config.flow(name), app) for name in app.flows])
+    config = isthmus.config()
+    looks = isthmus.look([(config.flow(name), app) for name in app.flows])
     return {
         name: look.seen.status.beat_ms if look and look.seen.status else 0
         for name, look in zip(app.flows, looks, strict=True)
@@ -141,19 +145,19 @@ def _beats(plant: Plant, app: Application) -> dict[str, int]:
 
 
 def _await_beats(
-    plant: Plant, app: Application, before: Mapping[str, int], process: Process
+    isthmus: IsthmusResource, app: Application, before: Mapping[str, int], process: Process
 ) -> None:
     """Wait until each flow beats anew. Raises Failure when it does not."""
     deadline = time.monotonic() + GATE_S
-    while not all(beat > before.get(flow, 0) for flow, beat in _beats(plant, app).items()):
+    while not all(beat > before.get(flow, 0) for flow, beat in _beats(isthmus, app).items()):
         if not process.alive() or time.monotonic() > deadline:
-            raise dg.Failure(_why(plant, app, alive=process.alive()), allow_retries=False)
+            raise dg.Failure(_why(isthmus, app, alive=process.alive()), allow_retries=False)
         time.sleep(0.5)
 
 
-def _why(plant: Plant, app: Application, *, alive: bool) -> str:
+def _why(isthmus: IsthmusResource, app: Application, *, alive: bool) -> str:
     """Say what kept the application from coming up, with the end of its log."""
-    log = plant.launcher().home.app(app.name) / "driver.log"
+    log = isthmus.launcher().home.app(app.name) / "driver.log"
     what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"
     tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""
     return f"starting application {app.name}: {what}. The end of {log}:\n{tail}"

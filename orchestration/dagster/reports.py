@@ -14,7 +14,7 @@ import dagster as dg
 from orchestration.dagster.assets import stream_key
 from replication.model import FlowState
 from replication.supervision import losses
-from replication.supervision.flow_figures import Rate, Sample, rate, sample
+from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
 from replication.supervision.lag import FlowLag, SlaVerdict, evaluate_sla
 
@@ -36,7 +36,7 @@ Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LastReported:
     """What was last told about a flow; kept in the sensor's cursor, safe to lose."""
 
     state: str = ""
@@ -47,11 +47,11 @@ class Told:
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
-    counters: Sample = field(default_factory=Sample)
+    counters: CounterSample = field(default_factory=CounterSample)
 
     @classmethod
     def parse(cls, stored: Mapping[str, Any]) -> Self:
-        return cls(**{**stored, "counters": Sample(**stored["counters"])})
+        return cls(**{**stored, "counters": CounterSample(**stored["counters"])})
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,7 +65,7 @@ class Report:
     lag: FlowLag
     verdict: SlaVerdict
     rate: Rate | None
-    counters: Sample
+    counters: CounterSample
 
     @property
     def line(self) -> str:
@@ -78,14 +78,14 @@ class Report:
         return f"{self.look.flow.name} {health.state} {seconds:.1f} s behind{speed}"
 
 
-def build_report(look: FlowLook, lag: FlowLag, before: Sample) -> Report:
+def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     """Return the report of a look; ``before`` are the counters of the previous one."""
     counters = sample(look.seen.anchors, look.seen.now_ms)
     verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s)
     return Report(look, lag, verdict, rate(before if before.at_ms else None, counters), counters)
 
 
-def tell(report: Report, told: Told) -> tuple[list[Event], Told]:
+def tell(report: Report, told: LastReported) -> tuple[list[Event], LastReported]:
     """Return the events to store now, in order, and what was told by then.
 
     Checks come after the materialization: the UI hides a check that is older than its asset.
@@ -146,12 +146,12 @@ def _answer(report: Report, check: str) -> tuple[bool, str]:
     if check == LAG_CHECK:
         return report.verdict.passed, report.verdict.reason
     if check == LOSS_CHECK:
-        return losses.told(report.look.seen.losses, report.look.seen.now_ms)
+        return losses.summary(report.look.seen.losses, report.look.seen.now_ms)
     if check == BEAT_CHECK:
         look, status = report.look, report.look.seen.status
         rests = resting(look.seen.desired, status.state if status else None)
         settings, now_ms = look.flow.mm2.heartbeats, look.seen.now_ms
-        return beating(settings, look.duties, now_ms, due_s=look.due_s, rests=rests)
+        return beating(settings, look.tasks, now_ms, due_s=look.due_s, rests=rests)
     health = report.look.health
     return health.healthy, f"{health.state}: {health.reason}"
 

@@ -36,7 +36,7 @@ def _lag_watch() -> LagWatch:
     return LagWatch()
 
 
-class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument is the resource itself
+class IsthmusResource(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument is the resource itself
     """The flows of one file, their clusters and their processes on this host."""
 
     config_path: str = Field(description="Properties file with the clusters and flows.")
@@ -50,7 +50,7 @@ class Plant(dg.ConfigurableResource):  # type: ignore[type-arg] # its argument i
         """Return the clients, which are kept as long as this process."""
         return _clusters()
 
-    def duty_clients(self) -> Clients:
+    def task_clients(self) -> Clients:
         """Return the clients for what is done besides copying; a run makes its own."""
         from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - 0.2 s that only such a run should pay
 

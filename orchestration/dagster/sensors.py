@@ -10,8 +10,8 @@ import dagster as dg
 
 from orchestration.dagster.assets import slug
 from orchestration.dagster.jobs import launch_flow, stop_application
-from orchestration.dagster.reports import Event, Report, Told, build_report, tell
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.reports import Event, LastReported, Report, build_report, tell
+from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import FlowLook, Processes, now_ms
 from orchestration.services.launcher import Launcher
 from replication.supervision.driver_supervision import (
@@ -46,23 +46,23 @@ ACTIVE = [
     minimum_interval_seconds=5,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
-def supervisor(context: dg.SensorEvaluationContext, plant: Plant) -> dg.SensorResult:
+def supervisor(context: dg.SensorEvaluationContext, isthmus: IsthmusResource) -> dg.SensorResult:
     """Start and stop Spark applications as desired; report lag, throughput and health of flows."""
-    result = supervise(plant, launching(context.instance, plant), context.cursor)
+    result = supervise(isthmus, launching(context.instance, isthmus), context.cursor)
     for request in result.run_requests or []:
         context.log.info("requesting a run of %s: %s", request.job_name, request.run_key)
     return result
 
 
-def launching(instance: dg.DagsterInstance, plant: Plant) -> frozenset[str]:
+def launching(instance: dg.DagsterInstance, isthmus: IsthmusResource) -> frozenset[str]:
     """Return the tags of the applications that a run is working on.
 
     A run whose process has gone, as after a power cut, is ended on the way: it would hold up its
     application, and all that waits for its turn, for minutes.
     """
-    here, busy = plant.launcher(), set()
+    here, busy = isthmus.launcher(), set()
     active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
-    apps = {slug(each.name): each for each in applications(plant.config())} if active else {}
+    apps = {slug(each.name): each for each in applications(isthmus.config())} if active else {}
     since = time.time() - FORGOTTEN_S
     for each in active:
         tag = each.dagster_run.tags.get(APPLICATION_TAG)
@@ -96,17 +96,19 @@ def _is_younger(at: float, limit_s: float) -> bool:
     return time.time() - at <= limit_s
 
 
-def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.SensorResult:
+def supervise(
+    isthmus: IsthmusResource, busy: frozenset[str], cursor: str | None
+) -> dg.SensorResult:
     """Read the cursor, look, decide, translate. Cluster outages are part of what is seen."""
     told, memory = _parse(cursor)
-    config = plant.config()
+    config = isthmus.config()
     apps = applications(config)
     flows = [(config.flow(name), app) for app in apps for name in app.flows]
-    looks = {each.flow.name: each for each in plant.look(flows) if each is not None}
-    observed = {each.name: _observe(each, looks, plant.launcher(), busy) for each in apps}
+    looks = {each.flow.name: each for each in isthmus.look(flows) if each is not None}
+    observed = {each.name: _observe(each, looks, isthmus.launcher(), busy) for each in apps}
     decisions, memory = decide(apps, observed, memory, now_ms())
     reports = [
-        build_report(look, plant.lag(look), told.get(name, Told()).counters)
+        build_report(look, isthmus.lag(look), told.get(name, LastReported()).counters)
         for name, look in looks.items()
     ]
     events, told = _tell(reports, told)
@@ -120,11 +122,11 @@ def supervise(plant: Plant, busy: frozenset[str], cursor: str | None) -> dg.Sens
     )
 
 
-def _parse(cursor: str | None) -> tuple[dict[str, Told], Memory]:
+def _parse(cursor: str | None) -> tuple[dict[str, LastReported], Memory]:
     """Read the cursor; one that cannot be read is as good as none."""
     try:
         stored = json.loads(cursor or "{}")
-        told = {name: Told.parse(each) for name, each in stored.get("told", {}).items()}
+        told = {name: LastReported.parse(each) for name, each in stored.get("told", {}).items()}
         return told, Memory.parse(stored.get("memory"), now_ms())
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}, Memory.parse(None, now_ms())
@@ -148,13 +150,15 @@ def _observe(
     )
 
 
-def _tell(reports: list[Report], told: Mapping[str, Told]) -> tuple[list[Event], dict[str, Told]]:
+def _tell(
+    reports: list[Report], told: Mapping[str, LastReported]
+) -> tuple[list[Event], dict[str, LastReported]]:
     """Return all events, and what was told by then. A flow not seen this time keeps its entry."""
     events: list[Event] = []
     now = dict(told)
     for report in reports:
         name = report.look.flow.name
-        more, now[name] = tell(report, told.get(name, Told()))
+        more, now[name] = tell(report, told.get(name, LastReported()))
         events += more
     return events, now
 

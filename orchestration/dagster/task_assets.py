@@ -12,7 +12,7 @@ import dagster as dg
 
 from orchestration.dagster.assets import slug, stream_key
 from orchestration.dagster.jobs import RUN_TAGS
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from replication.client.admin import Clients
 from replication.durations import format_duration
 from replication.errors import ReplicationError
@@ -35,7 +35,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowDuty:
+class FlowTask:
     """One duty of one flow. ``name`` is part of an asset's key and of a job's name: ``a_b``."""
 
     name: str
@@ -50,22 +50,22 @@ class FlowDuty:
         return self.by_driver or is_for_driver(self.every)
 
 
-def build_duty(flow: Flow, duty: FlowDuty) -> dg.Definitions:
+def build_task_asset(flow: Flow, task: FlowTask) -> dg.Definitions:
     """Return the asset, the job and the schedule of a duty."""
-    made = _asset(flow, duty)
+    made = _asset(flow, task)
     job = dg.define_asset_job(
-        f"{duty.name}_{slug(flow.name)}",
+        f"{task.name}_{slug(flow.name)}",
         selection=dg.AssetSelection.assets(made),
-        description=f"{flow.name}: {duty.description}",
+        description=f"{flow.name}: {task.description}",
         executor_def=dg.in_process_executor,
         tags=RUN_TAGS,
     )
-    runs = duty.enabled and not duty.is_the_drivers
+    runs = task.enabled and not task.is_the_drivers
     schedule = dg.ScheduleDefinition(
-        name=f"{duty.name}_{slug(flow.name)}_schedule",
+        name=f"{task.name}_{slug(flow.name)}_schedule",
         job=job,
-        cron_schedule=cron(duty.every),
-        description=_when(duty),
+        cron_schedule=cron(task.every),
+        description=_when(task),
         default_status=dg.DefaultScheduleStatus.RUNNING
         if runs
         else dg.DefaultScheduleStatus.STOPPED,
@@ -73,36 +73,38 @@ def build_duty(flow: Flow, duty: FlowDuty) -> dg.Definitions:
     return dg.Definitions(assets=[made], jobs=[job], schedules=[schedule])
 
 
-def build_duties(pairs: Iterable[tuple[Flow, FlowDuty]]) -> dg.Definitions:
+def build_task_assets(pairs: Iterable[tuple[Flow, FlowTask]]) -> dg.Definitions:
     """Return the definitions of all duties of all flows."""
-    return dg.Definitions.merge(*(build_duty(flow, duty) for flow, duty in pairs))
+    return dg.Definitions.merge(*(build_task_asset(flow, task) for flow, task in pairs))
 
 
-def duty_key(flow: str, duty: str) -> dg.AssetKey:
-    return dg.AssetKey(["replication", slug(flow), duty])
+def task_key(flow: str, task: str) -> dg.AssetKey:
+    return dg.AssetKey(["replication", slug(flow), task])
 
 
-def _when(duty: FlowDuty) -> str:
-    every = format_duration(duty.every)
-    if not duty.enabled:
+def _when(task: FlowTask) -> str:
+    every = format_duration(task.every)
+    if not task.enabled:
         return "Disabled in the configuration file; a manual run does it once."
-    if duty.is_the_drivers:
+    if task.is_the_drivers:
         return f"The Spark driver does it every {every}; a manual run does it at once."
     return f"Every {every}, or the cron interval nearest to it."
 
 
-def _asset(flow: Flow, duty: FlowDuty) -> dg.AssetsDefinition:
+def _asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
     @dg.asset(
-        key=duty_key(flow.name, duty.name),
+        key=task_key(flow.name, task.name),
         deps=[stream_key(flow.name)],
         group_name=slug(flow.name),
         kinds={"kafka"},
-        description=f"{duty.description} {_when(duty)}",
+        description=f"{task.description} {_when(task)}",
         tags={"replication/flow": slug(flow.name)},
     )
-    def made(context: dg.AssetExecutionContext, plant: Plant) -> dg.MaterializeResult[None]:
-        config = plant.config()
-        report = perform(duty, config, config.flow(flow.name), plant.duty_clients())
+    def made(
+        context: dg.AssetExecutionContext, isthmus: IsthmusResource
+    ) -> dg.MaterializeResult[None]:
+        config = isthmus.config()
+        report = perform(task, config, config.flow(flow.name), isthmus.task_clients())
         context.log.info("%s: %s", flow.name, report.summary)
         if report.failures:
             told = f"{flow.name}: {'; '.join(report.failures)}"
@@ -112,13 +114,13 @@ def _asset(flow: Flow, duty: FlowDuty) -> dg.AssetsDefinition:
     return made
 
 
-def perform(duty: FlowDuty, config: Config, flow: Flow, clients: Clients) -> Report:
+def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> Report:
     """Do a duty, unless the flow is not to run: what is paused or stopped changes nothing."""
     try:
         desired = _desired(flow, clients)
         if desired is not Desired.RUN:
             return Report(f"skipped: the desired state of the flow is {desired}")
-        return duty.do(config, flow, clients)
+        return task.do(config, flow, clients)
     except ReplicationError as error:
         return Report(str(error), failures=(str(error),))
 

@@ -9,8 +9,8 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from orchestration.dagster.group_offset_assets import group_duty
-from orchestration.dagster.task_assets import FlowDuty, Report
+from orchestration.dagster.group_offset_assets import group_task
+from orchestration.dagster.task_assets import FlowTask, Report
 from replication.planning.apply import is_change
 from replication.planning.execute import carry
 from replication.planning.explain import explain_action
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config, Flow
 
 
-def duties(config: Config) -> Iterator[tuple[Flow, FlowDuty]]:
+def flow_tasks(config: Config) -> Iterator[tuple[Flow, FlowTask]]:
     """Yield every flow's duties."""
     for flow in config.flows:
-        yield from ((flow, duty) for duty in _duties(flow))
+        yield from ((flow, task) for task in _duties(flow))
 
 
-def _duties(flow: Flow) -> Iterator[FlowDuty]:
-    yield FlowDuty(
+def _duties(flow: Flow) -> Iterator[FlowTask]:
+    yield FlowTask(
         "topic_configs",
         f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
         flow.configs.every,
         partial(_sync, Part.CONFIGS),
         flow.configs.enabled,
     )
-    yield FlowDuty(
+    yield FlowTask(
         "acls",
         f"Sync topic ACLs from {flow.source} to the copies on {flow.target}.",
         flow.acls.every,
         partial(_sync, Part.ACLS),
         flow.acls.enabled,
     )
-    yield group_duty(flow)
+    yield group_task(flow)
     yield _heartbeats(flow)
     yield _checkpoints(flow)
 
 
-def _heartbeats(flow: Flow) -> FlowDuty:
+def _heartbeats(flow: Flow) -> FlowTask:
     beats = flow.mm2.heartbeats
     said = f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
-    return FlowDuty("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
+    return FlowTask("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
 
 
 def _beat(_: Config, flow: Flow, __: Clients) -> Report:
@@ -61,12 +61,12 @@ def _beat(_: Config, flow: Flow, __: Clients) -> Report:
     return Report(pulse(flow).beat())
 
 
-def _checkpoints(flow: Flow) -> FlowDuty:
+def _checkpoints(flow: Flow) -> FlowTask:
     marks = flow.mm2.checkpoints
     said = (
         f"Write checkpoints of {flow.source}'s groups to {flow.target}, in MirrorMaker 2's format."
     )
-    return FlowDuty("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
+    return FlowTask("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
 
 
 def _record(config: Config, flow: Flow, _: Clients) -> Report:

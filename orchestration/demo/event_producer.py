@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import structlog
 import typer
 
-from orchestration.demo.shop_events import KINDS, Event, Shop
+from orchestration.demo.shop_events import KINDS, Event, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.record_writer import RecordWriter
 from replication.errors import ClusterRejected, ReplicationError
@@ -82,11 +82,11 @@ def write(bootstrap: str, load: Load) -> None:
         writer.flush(_LOAD_FLUSH_S)
 
 
-class Traffic:
+class EventProducer:
     """The shop's events on their way into a cluster, at a steady rate."""
 
     def __init__(self, client: Mapping[str, Any], rate: float, seed: int) -> None:
-        self._shop, self._rate = Shop(seed), rate
+        self._events, self._rate = ShopEvents(seed), rate
         self._writers = {
             topic: RecordWriter(client, kind.compression) for topic, kind in KINDS.items()
         }
@@ -108,7 +108,7 @@ class Traffic:
             writer.flush(_FLUSH_S)
 
     def _send_one(self) -> bool:
-        event = self._shop.next_event(time.time_ns() // 1_000_000)
+        event = self._events.next_event(time.time_ns() // 1_000_000)
         sent = self._writers[event.topic].send(event.topic, event.key, event.value, event.headers)
         self.sent += sent
         return sent
@@ -151,7 +151,7 @@ def main(
     client = {"bootstrap.servers": bootstrap}
     try:
         create_topics(client, KINDS, partitions)
-        traffic = Traffic(client, rate, seed)
+        traffic = EventProducer(client, rate, seed)
         _log.info("producer started", cluster=bootstrap, rate=rate, topics=list(KINDS))
         traffic.run(ending)
     except ReplicationError as error:

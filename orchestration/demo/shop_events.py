@@ -41,7 +41,7 @@ _ITEM = ("article", "count", "price")
 _TOWNS = ("Zürich", "Porto", "Łódź", "Malmö", "Cork", "Gent", "Graz", "Turin")
 
 
-class Shop:
+class ShopEvents:
     """Yields one believable event after another; equal seeds yield equal events."""
 
     def __init__(self, seed: int) -> None:

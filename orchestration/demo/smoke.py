@@ -11,7 +11,7 @@ from orchestration.demo.demo_clusters import Demo
 from orchestration.demo.event_producer import Load, create_topics, write
 from orchestration.demo.smoke_verdict import compare_all
 from orchestration.flows.clusters import read_config
-from orchestration.flows.status_view import Panel
+from orchestration.flows.status_view import StatusView
 from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_session import Session
@@ -51,7 +51,7 @@ class Smoke:
     records: int  # written, all clusters together
     staged: Demo = field(init=False)
     session: Session = field(init=False)
-    panel: Panel = field(init=False)
+    view: StatusView = field(init=False)
     back_s: float = 0.0  # from the driver's death until the next one had copied something
     _killed_at: float = 0.0
     _before: Reached = field(init=False)
@@ -74,7 +74,7 @@ class Smoke:
         config = read_config(self.staged.config)
         launcher = Launcher(Home(self.root), self.staged.config)
         self.session = Session(launcher, applications(config), ui=False)
-        self.panel = Panel(config, launcher)
+        self.view = StatusView(config, launcher)
         self.session.start()
         self._wait(
             lambda views: all(each.health.state == "RUNNING" for each in views),
@@ -128,7 +128,7 @@ class Smoke:
             nonlocal before
             ends, earlier = self._ends(), before
             before = ends
-            return ends == earlier and all(self._reaches(each, ends) for each in self.panel.look())
+            return ends == earlier and all(self._reaches(each, ends) for each in self.view.look())
 
         self._wait(copied, "copying the rest", 2 * _PATIENCE_S)
 
@@ -169,7 +169,7 @@ class Smoke:
 
     def _newest(self, app: Application) -> Reached:
         """Return how far the newest driver of an application has come."""
-        views = [each for each in self.panel.look() if each.name in app.flows]
+        views = [each for each in self.view.look() if each.name in app.flows]
         return reached(
             (a.generation, a.records) for v in views for topic in v.topics for a in topic.anchors
         )
@@ -177,7 +177,7 @@ class Smoke:
     def _wait(self, is_so: Callable[[Views], bool], what: str, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
         while True:
-            views = self.panel.look()
+            views = self.view.look()
             if is_so(views):
                 return
             if time.monotonic() > deadline:

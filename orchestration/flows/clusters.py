@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from orchestration.flows.observe import Ends, Store
     from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.adapters.topics.state_store import StateStore
-    from replication.adapters.topics.state_tail import Tail
+    from replication.adapters.topics.state_tail import StateTail
     from replication.settings.sections import Config, Flow
     from replication.state import Stored
 
@@ -68,7 +68,7 @@ class FollowingStore:
     def __init__(self, store: StateStore, admin: KafkaAdmin) -> None:
         self._store = store
         self._admin = admin
-        self._tails: dict[str, tuple[Tail, float]] = {}  # with when it began
+        self._tails: dict[str, tuple[StateTail, float]] = {}  # with when it began
         self._known: dict[str, dict[bytes, Stored]] = {}
         self._lock = threading.Lock()
 
@@ -102,7 +102,7 @@ class FollowingStore:
         """Make the topics of the flows from ``source`` if they are not there."""
         self._store.ensure_topics(source)
 
-    def _tail(self, topic: str) -> Tail | None:
+    def _tail(self, topic: str) -> StateTail | None:
         tail, began = self._tails.get(topic, (None, 0.0))
         if tail is not None and time.monotonic() - began < FORGET_S:
             return tail

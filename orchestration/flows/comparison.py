@@ -11,7 +11,7 @@ from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.provenance.record_headers import ORIGIN
 from replication.records.compare import compare
-from replication.records.comparison_result import Limits, Print, fingerprint
+from replication.records.comparison_result import Fingerprint, Limits, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ class TopicPair(NamedTuple):
     target: str
 
 
-def _print(record: Record, *, timed: bool) -> Print:
+def _print(record: Record, *, timed: bool) -> Fingerprint:
     """Return a record's fingerprint, without the header that a copy may have more."""
     headers = [each for each in record.headers if each[0] != ORIGIN]
     time_ms = record.time[0] if timed else None
-    return Print(record.offset, fingerprint(record.key, record.value, headers, time_ms))
+    return Fingerprint(record.offset, fingerprint(record.key, record.value, headers, time_ms))
 
 
 def _any(_: Record) -> bool:

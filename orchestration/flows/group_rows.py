@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from replication.offsets.consumer_groups import Positions
-    from replication.offsets.sync_round import Moved, Round
+    from replication.offsets.sync_round import SyncRound, TranslatedPosition
 
     Bounds = Mapping[TopicPartition, tuple[int, int]]
 
@@ -51,7 +51,7 @@ class Row:
 
 
 def differences(
-    found: Round, now: Mapping[str, Positions], ends: tuple[Bounds, Bounds]
+    found: SyncRound, now: Mapping[str, Positions], ends: tuple[Bounds, Bounds]
 ) -> list[Difference]:
     """Return a line for each position. ``ends``: of the source's and the target's partitions."""
     sets = {each.group: each for each in found.actions if isinstance(each, CommitGroup)}
@@ -60,7 +60,7 @@ def differences(
 
 
 def _difference(
-    moved: Moved,
+    moved: TranslatedPosition,
     now: Mapping[str, Positions],
     ends: tuple[Bounds, Bounds],
     plan: tuple[Mapping[str, CommitGroup], Mapping[str, str]],
@@ -94,7 +94,7 @@ def _lag(ends: Bounds, where: TopicPartition, offset: int | None) -> int | None:
     return max(0, ends[where][1] - offset)
 
 
-def rows_of(flow: str, moved: Iterable[Moved]) -> list[Row]:
+def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:
     """Return an export's lines."""
     return [
         Row(

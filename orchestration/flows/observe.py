@@ -16,11 +16,11 @@ from replication.errors import ReplicationError
 from replication.model import Desired, TopicPartition
 from replication.state import (
     Anchor,
-    DutyReport,
     FlowStatus,
     Intent,
     Loss,
     Stored,
+    TaskReport,
     anchors_topic,
     status_topic,
 )
@@ -80,7 +80,7 @@ class FlowLook:
     flow: Flow
     seen: Seen
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
-    duties: tuple[DutyReport, ...] = ()
+    tasks: tuple[TaskReport, ...] = ()
 
     @property
     def health(self) -> Health:
@@ -166,9 +166,9 @@ def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
     return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
 
 
-def _duties(stored: Iterable[Stored]) -> tuple[DutyReport, ...]:
-    duties = (each for each in stored if isinstance(each, DutyReport))
-    return tuple(sorted(duties, key=lambda each: each.name))
+def _duties(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:
+    tasks = (each for each in stored if isinstance(each, TaskReport))
+    return tuple(sorted(tasks, key=lambda each: each.name))
 
 
 def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:

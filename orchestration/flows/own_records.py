@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from replication.adapters.wire import connect
 from replication.model import BY_HEADERS
 from replication.provenance.origins import rule_of
-from replication.provenance.own_offsets import Births, appended_by, copied_by
+from replication.provenance.own_offsets import OwnOffsets, appended_by, copied_by
 from replication.provenance.record_headers import birthplace, is_copied
 from replication.provenance.routes import Routes
 
@@ -34,8 +34,8 @@ class OwnRecords:
     def __init__(self, flow: Flow, routes: Routes) -> None:
         self._flow, self._routes = flow, routes
         self._loop = asyncio.new_event_loop()
-        self._source = Births(connect(flow.clients.source_consumer, _NAME))
-        self._target = Births(connect(flow.clients.target_admin, _NAME))
+        self._source = OwnOffsets(connect(flow.clients.source_consumer, _NAME))
+        self._target = OwnOffsets(connect(flow.clients.target_admin, _NAME))
 
     @classmethod
     def for_flow(cls, flow: Flow, config: Config) -> Self | None:

@@ -9,7 +9,7 @@ from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_at, now_ms
 from replication.model import PartitionState
 from replication.supervision.driver_supervision import applications
-from replication.supervision.flow_figures import Rate, Sample, rate, sample
+from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.health import Health
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TopicView:
     topic: str
     target: str
     anchors: tuple[Anchor, ...]
-    counters: Sample
+    counters: CounterSample
     rate: Rate | None
     lag: FlowLag
 
@@ -55,7 +55,7 @@ class FlowView:
         return sum(each.counters.records for each in self.topics)
 
 
-class Panel:
+class StatusView:
     """Looks at all flows of a configuration, again and again; remembers counters for rates."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Panel:
         self._launcher = launcher
         self._clusters = clusters or KafkaClusters()
         self._lag = LagWatch()
-        self._history: dict[tuple[str, str], list[Sample]] = {}
+        self._history: dict[tuple[str, str], list[CounterSample]] = {}
 
     def look(self) -> tuple[FlowView, ...]:
         """Look at every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
@@ -142,7 +142,7 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
                 "at_ms": each.at_ms,
                 "took_ms": each.took_ms,
             }
-            for each in (view.look.duties if view.look else ())
+            for each in (view.look.tasks if view.look else ())
         ],
         "topics": [_topic_data(each) for each in view.topics],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import write_intent
 from orchestration.flows.observe import look_at, now_ms
-from orchestration.handover.mm2_snapshot import Sides, Signs
+from orchestration.handover.mm2_snapshot import Mm2Activity, Mm2Snapshot
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError, FlowTaken
@@ -32,7 +32,7 @@ _OFFSETS_PARTITIONS = 25  # as Connect makes that topic
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TakeoverFinding:
     """What was found out of one flow: how it was judged that it rests, and what to do."""
 
     flow: Flow
@@ -63,22 +63,24 @@ def _must_rest(flow: Flow, look: FlowLook) -> None:
                         f"'{flow.name}'")  # fmt: skip
 
 
-def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> Found:
+def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> TakeoverFinding:
     """See that MirrorMaker 2 is silent for ``watch_s``, then how far each partition is.
 
     Raises ClusterRejected if it is not.
     """
-    sides = Sides(flow, config)
+    sides = Mm2Snapshot(flow, config)
     before, begun = sides.signs(now_ms()), time.monotonic()
     stored = sides.stored()
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
     silence = silence_of(flow, before, sides.signs(now_ms()), watch_s)
     steps = tuple(sides.steps(stored, search))
     _must_not_grow(flow, before, sides.signs(now_ms()))
-    return Found(flow, silence, len(stored), steps)
+    return TakeoverFinding(flow, silence, len(stored), steps)
 
 
-def silence_of(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple[str, ...]:
+def silence_of(
+    flow: Flow, before: Mm2Activity, after: Mm2Activity, watch_s: float
+) -> tuple[str, ...]:
     """Return how it was judged that MirrorMaker 2 has stopped. Raises ClusterRejected."""
     group = f"group {flow.mm2.worker_group} on {flow.target}"
     if after.workers:
@@ -102,7 +104,7 @@ def silence_of(flow: Flow, before: Signs, after: Signs, watch_s: float) -> tuple
     )
 
 
-def _must_not_grow(flow: Flow, before: Signs, after: Signs) -> None:
+def _must_not_grow(flow: Flow, before: Mm2Activity, after: Mm2Activity) -> None:
     grown = [part for part, end in after.ends.items() if end != before.ends.get(part, end)]
     if grown:
         raise ClusterRejected(
@@ -112,7 +114,11 @@ def _must_not_grow(flow: Flow, before: Signs, after: Signs) -> None:
 
 
 def take_over(
-    found: Found, anchors: dict[TopicPartition, Anchor], clusters: Clusters, *, trust: bool
+    found: TakeoverFinding,
+    anchors: dict[TopicPartition, Anchor],
+    clusters: Clusters,
+    *,
+    trust: bool,
 ) -> int:
     """Write the anchors; return how many. ``trust``: the stored position where proof is lacking.
 
@@ -168,7 +174,7 @@ def plan_return(
             f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does: the flow "
             "cannot be handed back"
         )
-    sides = Sides(flow, config)
+    sides = Mm2Snapshot(flow, config)
     if number := sides.workers():
         raise ClusterRejected(
             f"{flow.name}: MirrorMaker 2 runs: {number} members in group {flow.mm2.worker_group} "
@@ -193,7 +199,7 @@ def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: C
     if topic not in admin.topic_names():
         replicas = max(1, min(flow.state_replication_factor, admin.broker_count()))
         admin.create_topic(topic, _OFFSETS_PARTITIONS, replicas, {"cleanup.policy": "compact"})
-    sides = Sides(flow, config)
+    sides = Mm2Snapshot(flow, config)
     told = [
         StoredOffset(flow.source, each.partition, each.next - 1, name)
         for name in sides.connectors()

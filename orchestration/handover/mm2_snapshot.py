@@ -14,11 +14,11 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.mm2.heartbeats import ages
 from replication.mm2.progress import connectors, newest, positions
 from replication.mm2.proof import furthest
-from replication.mm2.takeover import Ends, Step, TakeOver, Unproven, decide
+from replication.mm2.takeover import EndOffsets, Step, TakeOver, Unproven, decide
 from replication.model import TopicPartition
 from replication.naming.internal_topics import HEARTBEATS
 from replication.naming.selection import TopicSelector
-from replication.records.comparison_result import Print, fingerprint
+from replication.records.comparison_result import Fingerprint, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Mapping
@@ -32,7 +32,7 @@ _FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing wait
 _AT_ONCE = 8  # partitions
 
 
-class Signs(NamedTuple):
+class Mm2Activity(NamedTuple):
     """What shows whether MirrorMaker 2 works for a flow: it changes from one look to the next."""
 
     workers: int | None  # None: we may not ask
@@ -40,7 +40,7 @@ class Signs(NamedTuple):
     ends: Mapping[TopicPartition, int]  # of the copies
 
 
-class Sides:
+class Mm2Snapshot:
     """Both clusters of a flow. Raises ClusterUnavailable or ClusterRejected."""
 
     def __init__(self, flow: Flow, config: Config) -> None:
@@ -65,13 +65,13 @@ class Sides:
     def _stored(self) -> Collection[StoredOffset]:
         return newest(self.internal.read(self.flow.mm2.offsets_topic)).values()
 
-    def signs(self, now_ms: int) -> Signs:
+    def signs(self, now_ms: int) -> Mm2Activity:
         """Look for signs of life."""
         beats = ages("", HEARTBEATS, self.internal.read(HEARTBEATS, last=1000), now_ms)
         mine = [each.ms for each in beats if (each.source, each.target) == self._pair]
         pairs = self._pairs(self._theirs.topics(), self._ours.topics())
         copies = [copy for _, copy in pairs]
-        return Signs(self.workers(), min(mine, default=None), self._ours.end_offsets(copies))
+        return Mm2Activity(self.workers(), min(mine, default=None), self._ours.end_offsets(copies))
 
     @property
     def _pair(self) -> tuple[str, str]:
@@ -107,7 +107,7 @@ class Sides:
                 [each for each in self._ends() if only is None or each.source in only],
             )
 
-    def _ends(self) -> Iterator[Ends]:
+    def _ends(self) -> Iterator[EndOffsets]:
         """Yield where each partition begins and ends on both sides."""
         theirs, ours = self._theirs.topics(), self._ours.topics()
         reader, copies = self._readers()
@@ -122,19 +122,19 @@ class Sides:
                         "try again when it has timed out"
                     )
                 ids = theirs[source.topic].topic_id, ours[target.topic].topic_id
-                yield Ends(source, target, *ids, *reader.bounds(source), start, end)
+                yield EndOffsets(source, target, *ids, *reader.bounds(source), start, end)
         finally:
             for each in (reader, copies, raw):
                 each.close()
 
-    def _step(self, ends: Ends, stored: int | None, search: int) -> Step:
+    def _step(self, ends: EndOffsets, stored: int | None, search: int) -> Step:
         step = self._proven(ends, stored, min(search, _FIRST_LOOK))
         settled = isinstance(step, TakeOver) and (
             ends.target_end - ends.target_start <= _FIRST_LOOK or step.next >= ends.source_end
         )
         return step if settled or search <= _FIRST_LOOK else self._proven(ends, stored, search)
 
-    def _proven(self, ends: Ends, stored: int | None, most: int) -> Step:
+    def _proven(self, ends: EndOffsets, stored: int | None, most: int) -> Step:
         """Decide by the last ``most`` records of the copy and the source around ``stored``."""
         at = max(ends.source_start, 0 if stored is None else stored)
         reader, copies = self._readers()  # for one partition once: see RecordReader
@@ -162,23 +162,25 @@ class Sides:
         )
 
 
-class _BothPrints(NamedTuple):
+class _BothFingerprints(NamedTuple):
     """A record's fingerprints; ``timed``: its time is the producer's. The record is let go."""
 
     timed: bool
-    with_time: Print
-    without: Print
+    with_time: Fingerprint
+    without: Fingerprint
 
 
-def _both_prints(record: Record) -> _BothPrints:
-    return _BothPrints(
+def _both_prints(record: Record) -> _BothFingerprints:
+    return _BothFingerprints(
         not record.retimed,
         _print(record, timed=True),
         _print(record, timed=False),
     )
 
 
-def _print(record: Record, *, timed: bool) -> Print:
+def _print(record: Record, *, timed: bool) -> Fingerprint:
     """Return the record's fingerprint; a target that stamps records itself keeps no time."""
     time_ms = record.time[0] if timed else None
-    return Print(record.offset, fingerprint(record.key, record.value, record.headers, time_ms))
+    return Fingerprint(
+        record.offset, fingerprint(record.key, record.value, record.headers, time_ms)
+    )

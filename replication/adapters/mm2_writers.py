@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.internal_topics import InternalTopics
-from replication.mm2.checkpoints import Recorder, Stand
-from replication.mm2.compacted_topic import KeptTopic
-from replication.mm2.heartbeats import Pulse
+from replication.mm2.checkpoints import GroupPosition, Recorder
+from replication.mm2.compacted_topic import CompactedTopic
+from replication.mm2.heartbeats import HeartbeatPair
 from replication.mm2.syncs import Emitter
 from replication.naming.policy import policy_for
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.adapters.offset_reader import GroupSyncs
-    from replication.offsets.sync_round import Moved
+    from replication.offsets.sync_round import TranslatedPosition
     from replication.settings.sections import Flow
 
 
-def pulse(flow: Flow) -> Pulse:
+def pulse(flow: Flow) -> HeartbeatPair:
     """Return the writer of the flow's heartbeats, on its target."""
-    return Pulse(flow.source, flow.target, _heartbeats(flow, flow.clients.target_admin))
+    return HeartbeatPair(flow.source, flow.target, _heartbeats(flow, flow.clients.target_admin))
 
 
-def pulse_back(flow: Flow) -> Pulse:
+def pulse_back(flow: Flow) -> HeartbeatPair:
     """Return the writer of the heartbeats of the way back, on the flow's source."""
-    return Pulse(flow.target, flow.source, _heartbeats(flow, flow.clients.source_admin))
+    return HeartbeatPair(flow.target, flow.source, _heartbeats(flow, flow.clients.source_admin))
 
 
-def _heartbeats(flow: Flow, client: Mapping[str, str]) -> KeptTopic:
+def _heartbeats(flow: Flow, client: Mapping[str, str]) -> CompactedTopic:
     name = policy_for(flow, ()).heartbeats_topic()
     return _topic(name, flow.mm2.heartbeats.replication_factor, client)
 
@@ -45,9 +45,11 @@ def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     return Recorder(_topic(name, factor, client), lambda: map(_stand, syncs.of(flow).moved()))
 
 
-def _stand(moved: Moved) -> Stand:
+def _stand(moved: TranslatedPosition) -> GroupPosition:
     position = moved.position
-    return Stand(moved.group, moved.target, position.offset, moved.answer.offset, position.metadata)
+    return GroupPosition(
+        moved.group, moved.target, position.offset, moved.answer.offset, position.metadata
+    )
 
 
 def emitter(flow: Flow, syncs: GroupSyncs) -> Emitter:
@@ -60,5 +62,5 @@ def emitter(flow: Flow, syncs: GroupSyncs) -> Emitter:
     return Emitter(topic, lambda: list(syncs.reader(flow).look().anchors.values()))
 
 
-def _topic(name: str, factor: int, client: Mapping[str, str]) -> KeptTopic:
-    return KeptTopic(name, factor, lambda: InternalTopics(to_librdkafka(client)))
+def _topic(name: str, factor: int, client: Mapping[str, str]) -> CompactedTopic:
+    return CompactedTopic(name, factor, lambda: InternalTopics(to_librdkafka(client)))

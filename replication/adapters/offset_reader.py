@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
-from replication.offsets.flow_offsets import FlowOffsets, Known
+from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
 from replication.offsets.group_sync import GroupSync
 from replication.provenance.origins import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
@@ -37,7 +37,7 @@ class OffsetReader:
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.known = Known(flow.name)
+        self.known = KnownPoints(flow.name)
         self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
@@ -50,7 +50,7 @@ class OffsetReader:
         self._origins = Origins()  # of producer ids at the source
         self._registry = StateLog(self.source, PRODUCERS_TOPIC)
 
-    def look(self) -> Known:
+    def look(self) -> KnownPoints:
         """Read what the flow's appenders wrote since the last look."""
         self.run(self._look())
         return self.known

@@ -31,22 +31,22 @@ _LENGTH = struct.Struct("!Q")
 _PEER = struct.Struct("3i")  # process, user, group
 
 
-class UnixDoors:
+class UnixUnitSockets:
     """Implements ``replication.copier.host.Doors`` for the processes of one machine (Linux)."""
 
     async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
-        async def on_knock(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def on_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with contextlib.closing(writer), contextlib.suppress(OSError, EOFError):
                 if _user_behind(writer.get_extra_info("socket")) == os.getuid():
                     await _answer(reader, writer, attend)
 
         try:
-            server = await asyncio.start_unix_server(on_knock, _name(spec))
+            server = await asyncio.start_unix_server(on_request, _name(spec))
         except OSError:  # another process has it
             return None
         return server.close
 
-    def knock(self, spec: UnitSpec, here: int) -> UnitReport | None:
+    def request_epoch(self, spec: UnitSpec, here: int) -> UnitReport | None:
         try:
             with socket.socket(socket.AF_UNIX) as line:
                 line.settimeout(_HELLO_S)

@@ -58,12 +58,12 @@ class Fetched(NamedTuple):
 
 
 @dataclass(slots=True)
-class Frame:
+class FetchBuffer:
     """A buffer with one fetch response in it, free again when nobody holds it."""
 
     memory: bytearray = field(default_factory=bytearray)
     holders: int = 0
-    on_free: Callable[[Frame], None] | None = None
+    on_free: Callable[[FetchBuffer], None] | None = None
 
     def view(self, size: int) -> memoryview:
         """Return ``size`` bytes to receive into; grows, never shrinks."""

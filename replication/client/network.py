@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from replication.client.fetch_values import FetchEntry, Frame
+from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Network(Protocol):
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
-        into: Frame,
+        into: FetchBuffer,
     ) -> list[Fetched]:
         """Fetch into ``into``'s memory; the answer's ``records`` point there."""
 
@@ -77,7 +77,7 @@ class Network(Protocol):
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
-        into: Frame,
+        into: FetchBuffer,
         answer: FetchAnswer,
     ) -> None:
         """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called once.
@@ -161,7 +161,7 @@ class Reading:
     network: Network
     partition: TopicPartition
     line: str  # of its connections
-    _frame: Frame = field(default_factory=Frame)
+    _buffer: FetchBuffer = field(default_factory=FetchBuffer)
 
     async def fetch(self, at: int, options: FetchOptions) -> Fetched | None:
         """Fetch once; None: it has no leader, or there is no such topic."""
@@ -171,5 +171,5 @@ class Reading:
             return None
         entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch)
         options = replace(options, line=self.line)
-        (found,) = await self.network.fetch(leader.node, [entry], options, self._frame)
+        (found,) = await self.network.fetch(leader.node, [entry], options, self._buffer)
         return found

@@ -8,7 +8,7 @@ from replication.model import ProducerIdAndEpoch
 
 
 @dataclass(frozen=True, slots=True)
-class Claimant:
+class ProducerIdentity:
     """Who wants to append: a unit, its producer, and the driver it works for."""
 
     transactional_id: str

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from replication.state import Stored
 
 
-class Found(NamedTuple):
+class DecidedRecords(NamedTuple):
     """A record and the offset at which it stands."""
 
     offset: int
@@ -17,26 +17,26 @@ class Found(NamedTuple):
 
 
 @dataclass(slots=True)
-class Deciding:
+class ReadCommittedBuffer:
     """Passes on what is decided of a compacted log.
 
     Of each key the last record counts, so one is left out if another one of its key that stands
     behind it was passed on meanwhile: its marker came late.
     """
 
-    _undecided: dict[int, list[Found]] = field(default_factory=dict)  # by producer id
+    _undecided: dict[int, list[DecidedRecords]] = field(default_factory=dict)  # by producer id
     _newest: dict[bytes, int] = field(default_factory=dict)  # offsets by key, while some are
 
-    def hold(self, producer_id: int, found: list[Found]) -> None:
+    def hold(self, producer_id: int, found: list[DecidedRecords]) -> None:
         """Keep records back that are part of the producer's open transaction."""
         self._undecided.setdefault(producer_id, []).extend(found)
 
     def end(self, producer_id: int, *, commits: bool) -> list[Stored]:
         """Return what the producer's transaction commits; what it aborts is dropped."""
-        held = self._undecided.pop(producer_id, [])
-        return self.pass_on(held if commits else [])
+        stalled_lso = self._undecided.pop(producer_id, [])
+        return self.pass_on(stalled_lso if commits else [])
 
-    def pass_on(self, found: list[Found]) -> list[Stored]:
+    def pass_on(self, found: list[DecidedRecords]) -> list[Stored]:
         """Return the records of ``found``, without those that a newer committed one replaces."""
         if not self._undecided and not self._newest:
             return [each.record for each in found]

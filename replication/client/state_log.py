@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import Fenced, NotGranted, Reading
-from replication.client.read_committed import Deciding, Found
+from replication.client.read_committed import DecidedRecords, ReadCommittedBuffer
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import (
     EARLIEST_TIMESTAMP,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from replication.client.fetch_values import Fetched
     from replication.client.network import Ack, Network
-    from replication.client.producer_identity import Claimant
+    from replication.client.producer_identity import ProducerIdentity
 
 _PATIENCE_S = 15.0
 _MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
@@ -77,7 +77,7 @@ class StateLog:
     read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
     producer: ProducerIdAndEpoch = NO_PRODUCER  # as whom it appends; nobody fences plain appends
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
-    _deciding: Deciding = field(default_factory=Deciding)
+    _deciding: ReadCommittedBuffer = field(default_factory=ReadCommittedBuffer)
     _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # of those who append
     _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
@@ -134,7 +134,7 @@ class StateLog:
             self._kept += await self.wait_for_more(50)
 
     async def append(
-        self, records: Sequence[Stored], within: Claimant | None = None
+        self, records: Sequence[Stored], within: ProducerIdentity | None = None
     ) -> list[OffsetRange]:
         """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
 
@@ -155,7 +155,7 @@ class StateLog:
             await asyncio.shield(asyncio.create_task(self._append(batch, None)))
 
     async def _append_in_turn(
-        self, records: Sequence[Stored], within: Claimant | None
+        self, records: Sequence[Stored], within: ProducerIdentity | None
     ) -> list[OffsetRange]:
         now = int(time.time() * 1000)
         spans: list[OffsetRange] = []
@@ -165,7 +165,7 @@ class StateLog:
                 spans += await self._append(encode(listed), within)
         return spans
 
-    async def _append(self, batch: bytearray, within: Claimant | None) -> list[OffsetRange]:
+    async def _append(self, batch: bytearray, within: ProducerIdentity | None) -> list[OffsetRange]:
         count = next(walk(memoryview(batch), self.topic)).count
         producer = self.producer if within is None else within.producer
         transactional_id = "" if within is None else within.transactional_id
@@ -255,9 +255,9 @@ class StateLog:
         commits = is_commit(marker, self.topic)
         return self._deciding.end(marker.producer_id, commits=commits)
 
-    def _stored(self, batch: Batch) -> list[Found]:
+    def _stored(self, batch: Batch) -> list[DecidedRecords]:
         return [
-            Found(record.offset, stored)
+            DecidedRecords(record.offset, stored)
             for record in decode(batch, self.topic)
             if record.offset >= self.position
             and (stored := self.read(*key_and_value(record))) is not None

@@ -2,31 +2,31 @@
 
 ============================================  =====================================================
 ``spec``                                      what a unit is told, and what it reports
-``host``, ``stay``, ``ends``                  what a process keeps; ``copy_epoch`` is the way in
-``unit``, ``term``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
+``host``, ``unit_groups``, ``connections``                  what a process keeps; ``copy_epoch`` is the way in
+``unit``, ``epoch_timer``, ``starting``, ``placing``  epoch after epoch (H): where partitions go on
 ``engine``                                    the parts that copy for a unit, put together
 ``takeover``, ``claims``, ``counting``, ``searching``  fence markers, counting (B, C, F, G, S, T)
-``lane``, ``intake``, ``writer``, ``watched``, ``pieces``, ``produce_queue``, ``copy_counters``
+``partition``, ``intake``, ``writer``, ``watched``, ``producer_batches``, ``produce_queue``, ``copy_counters``
                                               one partition: fetched, on the wire, acked (D)
 ``transactional``, ``transactions``           lanes that commit records with their anchors (T)
 ``confirming``                                how a transaction ended, partition by partition
-``readers``, ``fetching``, ``taking``, ``wishes``, ``pace``, ``replicas``, ``frames``
+``readers``, ``fetching``, ``response``, ``fetch_request``, ``throttle``, ``replicas``, ``buffers``
                                               what is read, from whom, how fast, into what
-``appending``, ``mending``                    sending, answers, what a refusal asks for (A)
+``sender``, ``mending``                    sending, answers, what a refusal asks for (A)
 ``proving``                                   whether a target fences at all (A, B)
-``tending``, ``recovery_queue``               leaders, fetchers, and help for who needs it
-``judging``, ``letters``, ``strangers``       policies, losses, who else writes
+``upkeep``, ``recovery_queue``               leaders, fetchers, and help for who needs it
+``judging``, ``dead_letters``, ``foreign_writers``       policies, losses, who else writes
 ``changing``                                  another plan for a unit that copies on
-``registry``, ``producers``, ``claimants``    which batches are copies, who passes them on (P1, P3)
-``keeping``                                   anchors, about every second and at a clean end (D, G)
+``registry``, ``producers``, ``producer_identities``    which batches are copies, who passes them on (P1, P3)
+``anchor_writer``                                   anchors, about every second and at a clean end (D, G)
 ``outcomes``                                  what an error code asks for
 ``logs``, ``deciding``                        the state topics, over the unit's own connections
 ``network``, ``session``, ``fetch_values``, ``producer_identity``
                                               what all this asks of a cluster; see ``adapters.wire``
 ============================================  =====================================================
 
-Invariants are stated where they are kept: A in ``appending``, B, F, G, R, T in ``takeover``, C and
-D in ``replication.copier.partition.position``, H in ``term``, P1 to P3 in ``replication.provenance.origins``, S in
+Invariants are stated where they are kept: A in ``sender``, B, F, G, R, T in ``takeover``, C and
+D in ``replication.copier.partition.position``, H in ``epoch_timer``, P1 to P3 in ``replication.provenance.origins``, S in
 ``searching``, E below.
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped for being a

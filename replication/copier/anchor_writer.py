@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from replication.client.state_log import StateLog
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.producers import Producers
-    from replication.copier.produce.sender import Appending
+    from replication.copier.produce.sender import Sender
     from replication.copier.takeover.takeover import Takeover
     from replication.state import Anchor
 
@@ -28,7 +28,7 @@ _FEW = 100  # lanes
 
 
 @dataclass(slots=True)
-class Keeping:
+class AnchorWriter:
     """Writes anchors every ``every_s`` seconds, or when a takeover would have much to count.
 
     ``points`` is the log of offset points, from which offsets are translated.
@@ -38,24 +38,24 @@ class Keeping:
     points: StateLog
     takeover: Takeover
     producers: Producers
-    sender: Appending
-    news: set[Lane] = field(default_factory=set)  # lanes whose anchors may be out of date
-    _written: dict[Lane, Anchor] = field(default_factory=dict)
+    sender: Sender
+    news: set[PartitionCopy] = field(default_factory=set)  # lanes whose anchors may be out of date
+    _written: dict[PartitionCopy, Anchor] = field(default_factory=dict)
 
-    def keep(self, lanes: Collection[Lane]) -> None:
-        """Write the anchors of ``lanes`` too from now on."""
-        for lane in lanes:
-            lane.news = self.news
-            self.news.add(lane)
+    def keep(self, partitions: Collection[PartitionCopy]) -> None:
+        """Write the anchors of ``partitions`` too from now on."""
+        for partition in partitions:
+            partition.news = self.news
+            self.news.add(partition)
 
-    def forget(self, lanes: Collection[Lane]) -> None:
-        """Write nothing more of ``lanes``."""
-        for lane in lanes:
-            lane.news = set()
-            self.news.discard(lane)
-            self._written.pop(lane, None)
+    def forget(self, partitions: Collection[PartitionCopy]) -> None:
+        """Write nothing more of ``partitions``."""
+        for partition in partitions:
+            partition.news = set()
+            self.news.discard(partition)
+            self._written.pop(partition, None)
 
-    def wrote(self, anchors: Mapping[Lane, Anchor]) -> None:
+    def wrote(self, anchors: Mapping[PartitionCopy, Anchor]) -> None:
         """Note anchors that somebody else has written."""
         self._written.update(anchors)
 
@@ -84,7 +84,7 @@ class Keeping:
         if len(self.news) > _FEW:
             await asyncio.sleep(due - time.monotonic())
 
-    async def _write(self, looked: Collection[Lane], *, clean: bool = False) -> None:
+    async def _write(self, looked: Collection[PartitionCopy], *, clean: bool = False) -> None:
         """Write what is new of ``looked``.
 
         Not of lanes whose last transaction may be committed or not: what we know of them may be
@@ -93,11 +93,14 @@ class Keeping:
         now = int(time.time() * 1000)
         looked = [each for each in looked if not each.in_doubt]
         self.news.difference_update(looked)
-        anchors = {lane: lane.course.note(lane.anchor(now, clean=clean)) for lane in looked}
+        anchors = {
+            partition: partition.offset_points.note(partition.anchor(now, clean=clean))
+            for partition in looked
+        }
         moved = {
-            lane: anchor
-            for lane, anchor in anchors.items()
-            if _without_time(anchor) != _without_time(self._written.get(lane))
+            partition: anchor
+            for partition, anchor in anchors.items()
+            if _without_time(anchor) != _without_time(self._written.get(partition))
         }
         try:
             await self._write_points(looked)
@@ -108,37 +111,41 @@ class Keeping:
                 raise
         else:
             self._written.update(moved)
-            self.news.update(lane for lane in looked if lane.is_behind)  # its age counts on
+            self.news.update(
+                partition for partition in looked if partition.is_behind
+            )  # its age counts on
 
-    async def _write_points(self, lanes: Iterable[Lane]) -> None:
+    async def _write_points(self, partitions: Iterable[PartitionCopy]) -> None:
         """Write where offsets leave the straight, before anchors that count on it."""
-        courses = [each.course for each in lanes if each.course.pending]
-        await self.points.append([point for each in courses for point in each.pending])
-        for each in courses:
+        all_offset_points = [
+            each.offset_points for each in partitions if each.offset_points.pending
+        ]
+        await self.points.append([point for each in all_offset_points for point in each.pending])
+        for each in all_offset_points:
             each.pending.clear()
 
-    async def drain(self, lanes: Collection[Lane]) -> None:
+    async def drain(self, partitions: Collection[PartitionCopy]) -> None:
         """Wait for the answers that are due, but not for ever."""
         deadline = time.monotonic() + _DRAIN_S
         while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.queue.answers_due for each in lanes) and time.monotonic() < deadline
+            any(each.queue.answers_due for each in partitions) and time.monotonic() < deadline
         ):
             await asyncio.sleep(_LOOK_S)
 
-    async def end_cleanly(self, lanes: Collection[Lane]) -> None:
+    async def end_cleanly(self, partitions: Collection[PartitionCopy]) -> None:
         """Wait for the last answers and say in the anchors that nobody appends any more (G).
 
         A target that does not take that word in time is left alone: the next owner counts.
         Raises FlowTaken when it turns out that another driver is at work.
         """
-        await self.drain(lanes)
+        await self.drain(partitions)
         with contextlib.suppress(TimeoutError, ClusterUnavailable, ClusterRejected):
             async with asyncio.timeout(_LAST_WORD_S):
                 try:
-                    await self._write(lanes, clean=True)
+                    await self._write(partitions, clean=True)
                 except Fenced:
                     await self.producers.renew()
-                    await self._write(lanes, clean=True)
+                    await self._write(partitions, clean=True)
 
 
 def _without_time(anchor: Anchor | None) -> object:

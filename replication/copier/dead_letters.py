@@ -14,7 +14,7 @@ from replication.records.codec import Record, decode, encode, with_headers
 
 if TYPE_CHECKING:
     from replication.client.state_log import StateLog
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 
 @dataclass(slots=True)
@@ -23,22 +23,22 @@ class DeadLetters:
 
     log: StateLog | None = None
 
-    async def send(self, lane: Lane, reason: str) -> None:
-        """Write the refused record in front of ``lane``. Raises as StateLog.append_batch."""
+    async def send(self, partition: PartitionCopy, reason: str) -> None:
+        """Write the refused record in front of ``partition``. Raises as StateLog.append_batch."""
         if self.log is None:
             return
-        piece = lane.queue.on_wire[0]
-        (record,) = decode(next(walk(piece.batch, lane.source)), lane.source)
-        await self.log.append_batch(encode([letter(record, lane, reason)]))
+        producer_batch = partition.queue.in_flight[0]
+        (record,) = decode(next(walk(producer_batch.batch, partition.source)), partition.source)
+        await self.log.append_batch(encode([dead_letter(record, partition, reason)]))
 
 
-def letter(record: Record, lane: Lane, reason: str) -> Record:
+def dead_letter(record: Record, partition: PartitionCopy, reason: str) -> Record:
     """Return the dead letter of ``record``, the first one on the lane's wire."""
     told = [
-        ("isthmus.flow", lane.flow.encode()),
-        ("isthmus.topic", lane.source.topic.encode()),
-        ("isthmus.partition", b"%d" % lane.source.partition),
-        ("isthmus.offset", b"%d" % lane.queue.on_wire[0].before),
+        ("isthmus.flow", partition.flow.encode()),
+        ("isthmus.topic", partition.source.topic.encode()),
+        ("isthmus.partition", b"%d" % partition.source.partition),
+        ("isthmus.offset", b"%d" % partition.queue.in_flight[0].before),
         ("isthmus.reason", reason.encode()),
     ]
     return replace(record, rest=with_headers(record.rest, told))

@@ -7,74 +7,80 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from replication.client.state_log import StateLog
-from replication.copier.anchor_writer import Keeping
+from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.dead_letters import DeadLetters
-from replication.copier.error_policy import Judge
-from replication.copier.fetch.fetcher_manager import Readers
-from replication.copier.foreign_writers import AppendGaps, Strangers
+from replication.copier.error_policy import ErrorPolicy
+from replication.copier.fetch.fetcher_manager import FetcherManager
+from replication.copier.foreign_writers import AppendGaps, ForeignWriters
 from replication.copier.partition.transactional_copy import JoinRequests
-from replication.copier.partition_upkeep import Tending
+from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce.producers import Producers
-from replication.copier.produce.sender import Appending
+from replication.copier.produce.sender import Sender
 from replication.copier.produce.transactions import Transactions
 from replication.copier.recovery_queue import RecoveryQueue
-from replication.copier.replan import Changing
+from replication.copier.replan import Replan
 from replication.provenance.producer_registry import SourceRegistry
-from replication.state import letters_topic, offsets_topic
+from replication.state import dead_letters_topic, offsets_topic
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from replication.client.producer_identity import Claimant
-    from replication.copier.partition.partition_copy import Lane
+    from replication.client.producer_identity import ProducerIdentity
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.spec import UnitSpec
-    from replication.copier.takeover.connections import Clusters
+    from replication.copier.takeover.connections import Connections
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """The parts of one unit that is at work; each is complete when it is made."""
 
-    lanes: list[Lane]
-    sender: Appending
-    tending: Tending
-    keeping: Keeping
-    strangers: Strangers
+    partitions: list[PartitionCopy]
+    sender: Sender
+    upkeep: PartitionUpkeep
+    anchor_writer: AnchorWriter
+    foreign_writers: ForeignWriters
     transactions: Transactions | None  # None: records are appended outside transactions
-    changing: Changing
+    changing: Replan
 
     @classmethod
-    def of(cls, spec: UnitSpec, ends: Clusters, lanes: list[Lane], me: Claimant) -> Self:
-        """Return the parts for ``lanes``, which were taken over for ``me``; nothing runs yet."""
-        target, takeover = ends.target, ends.takeover
-        recoveries, gaps = RecoveryQueue(), AppendGaps(expected=spec.origins_matter)
+    def of(
+        cls,
+        spec: UnitSpec,
+        connections: Connections,
+        partitions: list[PartitionCopy],
+        me: ProducerIdentity,
+    ) -> Self:
+        """Return the parts for ``partitions``, which were taken over for ``me``; nothing runs yet."""
+        target, takeover = connections.target, connections.takeover
+        recoveries, gaps = RecoveryQueue(), AppendGaps(expected=spec.target_is_replicated)
         joins = JoinRequests() if spec.is_transactional else None
-        sender = Appending(target, recoveries, gaps, joins)
-        producers = Producers(spec, ends, lanes, me, sender)
-        readers = Readers(spec, ends, sender, producers, recoveries)
-        judge = Judge(spec, takeover.anchors, _dead_letters(spec, ends))
-        tending = Tending(ends, producers, sender, readers, judge, recoveries)
+        sender = Sender(target, recoveries, gaps, joins)
+        producers = Producers(spec, connections, partitions, me, sender)
+        readers = FetcherManager(spec, connections, sender, producers, recoveries)
+        decide = ErrorPolicy(spec, takeover.anchors, _dead_letters(spec, connections))
+        upkeep = PartitionUpkeep(connections, producers, sender, readers, decide, recoveries)
         points = StateLog(target, offsets_topic(spec.source_alias))
-        keeping = Keeping(spec.anchor_every_s, points, takeover, producers, sender)
-        keeping.keep(lanes)
+        anchor_writer = AnchorWriter(spec.anchor_every_s, points, takeover, producers, sender)
+        anchor_writer.keep(partitions)
         registry = SourceRegistry(target, there=True)
         transactions = None
         if joins is not None:
-            transactions = Transactions(takeover, producers, sender, joins, keeping.wrote)
+            transactions = Transactions(takeover, producers, sender, joins, anchor_writer.wrote)
         return cls(
-            lanes,
+            partitions,
             sender,
-            tending,
-            keeping,
-            Strangers(spec, target, registry, gaps, sender.settle),
+            upkeep,
+            anchor_writer,
+            ForeignWriters(spec, target, registry, gaps, sender.dispatch),
             transactions,
-            Changing(ends, producers, tending, keeping),
+            Replan(connections, producers, upkeep, anchor_writer),
         )
 
     def work(self) -> list[Coroutine[object, object, None]]:
         """Return what has to run side by side until the unit ends."""
         work: list[Coroutine[object, object, None]]
-        work = [self.tending.run(), self.keeping.run(), self.strangers.run()]
+        work = [self.upkeep.run(), self.anchor_writer.run(), self.foreign_writers.run()]
         if self.transactions is not None:
             work.append(self.transactions.run())
         return work
@@ -87,14 +93,14 @@ class Engine:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.tending.stop()
+        await self.upkeep.stop()
 
     async def end_cleanly(self) -> None:
         """Say in the anchors that nobody appends any more (G), as Keeping.end_cleanly does."""
-        await self.keeping.end_cleanly(self.lanes)
+        await self.anchor_writer.end_cleanly(self.partitions)
 
 
-def _dead_letters(spec: UnitSpec, ends: Clusters) -> DeadLetters:
+def _dead_letters(spec: UnitSpec, connections: Connections) -> DeadLetters:
     if not spec.policies.dead_letters:
         return DeadLetters()
-    return DeadLetters(StateLog(ends.target, letters_topic(spec.source_alias)))
+    return DeadLetters(StateLog(connections.target, dead_letters_topic(spec.source_alias)))

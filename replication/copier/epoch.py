@@ -29,7 +29,7 @@ _RETRY_S = 0.5
 
 
 @dataclass(slots=True)
-class Term:
+class EpochTimer:
     """The epoch of one unit, and what comes after it."""
 
     spec: UnitSpec  # of the epoch that runs, or ran last
@@ -48,8 +48,8 @@ class Term:
         if self.over.is_set():
             return
         self.over.set()
-        if self.spec.linger_s > 0:
-            self._after(self.spec.linger_s, self.end)
+        if self.spec.grace_s > 0:
+            self._after(self.spec.grace_s, self.end)
         else:
             self.end()
 

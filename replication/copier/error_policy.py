@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.broker_errors import Remedy, Trouble
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.refused_batches import (
     drop_refused,
     go_back,
@@ -23,72 +23,72 @@ from replication.state import Loss
 if TYPE_CHECKING:
     from replication.client.state_log import StateLog
     from replication.copier.dead_letters import DeadLetters
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.spec import UnitSpec
 
 
 @dataclass(slots=True)
-class Judge:
+class ErrorPolicy:
     """Applies the flow's policies, and what a person decided, to the lanes of a unit."""
 
     spec: UnitSpec
     anchors: StateLog
-    letters: DeadLetters
+    dead_letters: DeadLetters
 
-    async def judge(self, lane: Lane, trouble: Trouble) -> None:
-        """Park ``lane`` or let it go on. Only when no answer is due.
+    async def decide(self, partition: PartitionCopy, error: PartitionError) -> None:
+        """Park ``partition`` or let it go on. Only when no answer is due.
 
         Where it is not known of every append how it ended, counting comes first: the lane asks for
         that, and will meet the same event again. Raises ClusterUnavailable or ClusterRejected, and
         then nothing has changed.
         """
-        position = lane.acked.source if lane.acked else None
-        choice = choose(trouble.state, position, self.spec.policies, lane.plan.decision)
-        if choice == STOP or trouble.resume is None or trouble.lost is None:
-            lane.park(trouble.state, trouble.reason)
+        position = partition.acked.source if partition.acked else None
+        choice = choose(error.state, position, self.spec.policies, partition.plan.decision)
+        if choice == STOP or error.resume is None or error.lost is None:
+            partition.halt(error.state, error.reason)
             return
-        if not lane.queue.settled:
-            lane.trouble = Trouble(Remedy.TAKE_OVER, trouble.reason)
+        if not partition.queue.settled:
+            partition.error = PartitionError(Recovery.TAKE_OVER, error.reason)
             return
-        if trouble.state is PartitionState.REFUSED:
-            await self._skip(lane, trouble)
+        if error.state is PartitionState.REFUSED:
+            await self._skip(partition, error)
         else:
-            await self.anchors.append([loss_of(lane, trouble)])
-            lane.counters.lost += _count(trouble)
-            forward = trouble.resume >= lane.position
-            (jump if forward else go_back)(lane, trouble.resume)
-        lane.trouble = None
+            await self.anchors.append([loss_of(partition, error)])
+            partition.counters.lost += _count(error)
+            forward = error.resume >= partition.position
+            (jump if forward else go_back)(partition, error.resume)
+        partition.error = None
 
-    async def _skip(self, lane: Lane, trouble: Trouble) -> None:
+    async def _skip(self, partition: PartitionCopy, error: PartitionError) -> None:
         """Leave a refused record out.
 
         The anchor is past it before anything else is appended: a later takeover counts records
         that are on the target, and this one is not (C).
         """
-        to, lost = without_refused(lane), lane.counters.lost + _count(trouble)
-        await self.letters.send(lane, trouble.reason)
+        to, lost = without_refused(partition), partition.counters.lost + _count(error)
+        await self.dead_letters.send(partition, error.reason)
         now = int(time.time() * 1000)
-        anchor = replace(lane.anchor(now), source=to.source, target=to.target, lost=lost)
-        await self.anchors.append([loss_of(lane, trouble), anchor])
-        drop_refused(lane)
-        lane.counters.lost = lost
+        anchor = replace(partition.anchor(now), source=to.source, target=to.target, lost=lost)
+        await self.anchors.append([loss_of(partition, error), anchor])
+        drop_refused(partition)
+        partition.counters.lost = lost
 
 
-def loss_of(lane: Lane, trouble: Trouble) -> Loss:
-    """Return the record of what ``trouble`` takes from the copy."""
-    first, after = trouble.lost or OffsetRange(0, 0)
+def loss_of(partition: PartitionCopy, error: PartitionError) -> Loss:
+    """Return the record of what ``error`` takes from the copy."""
+    first, after = error.lost or OffsetRange(0, 0)
     return Loss(
-        lane.flow,
-        *lane.source,
-        lane.topic_id.hex(),
+        partition.flow,
+        *partition.source,
+        partition.topic_id.hex(),
         first,
-        trouble.state,
+        error.state,
         after,
-        trouble.reason,
+        error.reason,
         int(time.time() * 1000),
     )
 
 
-def _count(trouble: Trouble) -> int:
-    first, after = trouble.lost or OffsetRange(0, 0)
+def _count(error: PartitionError) -> int:
+    first, after = error.lost or OffsetRange(0, 0)
     return after - first

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
-from replication.copier.partition.broker_errors import Remedy, Trouble
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 from replication.records.batch import walk
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.client.network import Network
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.spec import UnitSpec
     from replication.provenance.producer_registry import SourceRegistry
 
@@ -43,32 +43,32 @@ class AppendGaps:
     """
 
     expected: bool = False
-    starts: dict[Lane, int] = field(default_factory=dict)  # target offset of the gap
-    _looked: dict[Lane, float] = field(default_factory=dict)
+    starts: dict[PartitionCopy, int] = field(default_factory=dict)  # target offset of the gap
+    _looked: dict[PartitionCopy, float] = field(default_factory=dict)
 
-    def note(self, lane: Lane, start: int) -> None:
+    def note(self, partition: PartitionCopy, start: int) -> None:
         """Have somebody look at target offset ``start``, unless that was done lately."""
         if self.expected:
             return
-        looked = self._looked.get(lane)
+        looked = self._looked.get(partition)
         if looked is None or time.monotonic() - looked >= _AGAIN_S:
-            self.starts.setdefault(lane, start)
+            self.starts.setdefault(partition, start)
 
-    def looked_at(self, lane: Lane) -> None:
+    def looked_at(self, partition: PartitionCopy) -> None:
         """Note that somebody has looked at the lane's gap."""
-        del self.starts[lane]
-        self._looked[lane] = time.monotonic()
+        del self.starts[partition]
+        self._looked[partition] = time.monotonic()
 
 
 @dataclass(slots=True)
-class Strangers:
+class ForeignWriters:
     """Looks for foreign records in the gaps between a unit's appends."""
 
     spec: UnitSpec
     target: Network
     registry: SourceRegistry  # of the target
     gaps: AppendGaps
-    settle: Callable[[Lane], None]  # a lane has trouble
+    dispatch: Callable[[PartitionCopy], None]  # a lane has trouble
 
     async def run(self) -> None:
         """Look until cancelled."""
@@ -76,40 +76,40 @@ class Strangers:
             await asyncio.sleep(_EVERY_S)
             with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
                 while self.gaps.starts:
-                    lane, start = next(iter(self.gaps.starts.items()))
-                    await self._look(lane, start)
-                    self.gaps.looked_at(lane)
+                    partition, start = next(iter(self.gaps.starts.items()))
+                    await self._look(partition, start)
+                    self.gaps.looked_at(partition)
 
-    async def _look(self, lane: Lane, begin: int) -> None:
-        found = await self._producers(lane, begin)
+    async def _look(self, partition: PartitionCopy, begin: int) -> None:
+        found = await self._producers(partition, begin)
         await self.registry.look_up(found)
-        own = lane.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
+        own = partition.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
         ours = {*self.registry.origins.entries, own}
-        strangers = {who: offset for who, offset in found.items() if who not in ours}
-        if strangers:
-            self._tell(lane, strangers)
+        foreign_writers = {who: offset for who, offset in found.items() if who not in ours}
+        if foreign_writers:
+            self._tell(partition, foreign_writers)
 
-    async def _producers(self, lane: Lane, begin: int) -> dict[int, int]:
+    async def _producers(self, partition: PartitionCopy, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
-        answer = await Reading(self.target, lane.target, "strangers").fetch(begin, options)
+        answer = await Reading(self.target, partition.target, "strangers").fetch(begin, options)
         found: dict[int, int] = {}
         if answer is None:
             return found
-        for batch in walk(answer.records, lane.target, answer.legacy):
+        for batch in walk(answer.records, partition.target, answer.legacy):
             if not batch.is_control and batch.last >= begin:
                 found.setdefault(batch.producer_id, batch.base)
         return found
 
-    def _tell(self, lane: Lane, strangers: dict[int, int]) -> None:
-        who, offset = next(iter(strangers.items()))
+    def _tell(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
+        who, offset = next(iter(foreign_writers.items()))
         name = "a producer without a producer id" if who < 0 else f"producer id {who}"
         reason = f"foreign {name} writes to the target topic: offset {offset}"
-        position = lane.acked.source if lane.acked else None
+        position = partition.acked.source if partition.acked else None
         state = PartitionState.TARGET_FOREIGN
-        if choose(state, position, self.spec.policies, lane.plan.decision) == STOP:
-            lane.suffer(Trouble(Remedy.JUDGE, reason, state))
-            self.settle(lane)
+        if choose(state, position, self.spec.policies, partition.plan.decision) == STOP:
+            partition.record_error(PartitionError(Recovery.DECIDE, reason, state))
+            self.dispatch(partition)
         else:
-            lane.remark = reason
-            lane.touch()
+            partition.remark = reason
+            partition.touch()

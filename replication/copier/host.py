@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from replication.copier.spec import UnitReport
-from replication.copier.takeover.connections import Pool
-from replication.copier.unit import Figures
-from replication.copier.unit_groups import Stay
+from replication.copier.takeover.connections import ConnectionPool
+from replication.copier.unit import UnitCounters
+from replication.copier.unit_groups import UnitGroups
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _LONGEST_EPOCH_S = 45.0  # Spark ends workers after a minute in which no task began
 
 
-class Doors(Protocol):
+class UnitSockets(Protocol):
     """How other processes of this machine find the one that copies a unit."""
 
     async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
         """Let others ask for the unit's next epoch; return how to close, None: cannot be."""
 
-    def knock(self, spec: UnitSpec, here: int) -> UnitReport | None:
+    def request_epoch(self, spec: UnitSpec, here: int) -> UnitReport | None:
         """Have the process that copies the unit copy this epoch; wait for its report.
 
         ``here`` says how many units this process copies. None: nobody does it for us.
@@ -45,13 +45,15 @@ class Doors(Protocol):
 class Host:
     """One a process: a Spark worker runs unit after unit, not always the same one."""
 
-    doors: Doors | None = None
+    sockets: UnitSockets | None = None
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _thread: threading.Thread | None = None
-    _pool: Pool = field(default_factory=Pool)
-    _stays: dict[tuple[str, int], Stay] = field(default_factory=dict)
+    _pool: ConnectionPool = field(default_factory=ConnectionPool)
+    _unit_groups: dict[tuple[str, int], UnitGroups] = field(default_factory=dict)
     _closing: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)  # doors
-    _unheard: dict[tuple[str, int], Figures] = field(default_factory=dict)  # of those that ended
+    _unheard: dict[tuple[str, int], UnitCounters] = field(
+        default_factory=dict
+    )  # of those that ended
     _cpu_told: float = field(default_factory=time.process_time)
 
     def copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
@@ -59,8 +61,8 @@ class Host:
 
         A unit that is copied already, here or behind a door, goes on where it is.
         """
-        if self.doors is not None and spec.linger_s > 0 and not self.holds(*_key(spec)):
-            report = self.doors.knock(spec, len(self._stays))
+        if self.sockets is not None and spec.grace_s > 0 and not self.holds(*_key(spec)):
+            report = self.sockets.request_epoch(spec, len(self._unit_groups))
             if report is not None:
                 return report
         if self._thread is None:
@@ -70,28 +72,28 @@ class Host:
 
     def holds(self, flow: str, unit: int) -> bool:
         """Say whether this process copies the unit now, in an epoch or after one."""
-        return (flow, unit) in self._stays
+        return (flow, unit) in self._unit_groups
 
     async def _copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
-        started_ms, stay = int(time.time() * 1000), self._stays.get(_key(spec))
-        if stay is None or not await stay.follow(spec):
-            if stay is not None:
-                await stay.end()
-            stay = await self._begin(spec, connect)
-        await stay.epoch_over()
-        return self._report(stay, spec, started_ms)
+        started_ms, unit_groups = int(time.time() * 1000), self._unit_groups.get(_key(spec))
+        if unit_groups is None or not await unit_groups.follow(spec):
+            if unit_groups is not None:
+                await unit_groups.end()
+            unit_groups = await self._begin(spec, connect)
+        await unit_groups.epoch_over()
+        return self._report(unit_groups, spec, started_ms)
 
-    async def _begin(self, spec: UnitSpec, connect: Connect) -> Stay:
+    async def _begin(self, spec: UnitSpec, connect: Connect) -> UnitGroups:
         key = _key(spec)
-        if self.doors is not None and spec.linger_s > 0:
-            close = await self.doors.open(spec, lambda spec, n: self._attend(spec, n, connect))
+        if self.sockets is not None and spec.grace_s > 0:
+            close = await self.sockets.open(spec, lambda spec, n: self._attend(spec, n, connect))
             if close is None:  # then the next epoch could not find it
-                spec = replace(spec, linger_s=0.0)
+                spec = replace(spec, grace_s=0.0)
             else:
                 self._closing[key] = close
-        stay = self._stays[key] = Stay(spec, self._on_ended)
-        stay.begin(self._pool, connect)
-        return stay
+        unit_groups = self._unit_groups[key] = UnitGroups(spec, self._on_ended)
+        unit_groups.begin(self._pool, connect)
+        return unit_groups
 
     async def _attend(self, spec: UnitSpec, there: int, connect: Connect) -> UnitReport | None:
         """Copy an epoch of a unit that is here for a process that copies ``there`` units.
@@ -99,26 +101,26 @@ class Host:
         None: the unit has ended here, cleanly, and is to be begun there. So it is where this
         process has much more to do, or would be taken for one that Spark has no use for.
         """
-        stay = self._stays.get(_key(spec))
-        if stay is None:
+        unit_groups = self._unit_groups.get(_key(spec))
+        if unit_groups is None:
             return None
-        crowded = len(self._stays) > there + 1
+        crowded = len(self._unit_groups) > there + 1
         if crowded or spec.epoch_s > _LONGEST_EPOCH_S:
-            await stay.end()
+            await unit_groups.end()
             return None
         return await self._copy(spec, connect)
 
-    def _on_ended(self, stay: Stay) -> None:
+    def _on_ended(self, unit_groups: UnitGroups) -> None:
         """Forget a unit; what nobody has heard of it is told with its next epoch here."""
-        key = _key(stay.spec)
-        if self._stays.get(key) is stay:
-            del self._stays[key]
+        key = _key(unit_groups.spec)
+        if self._unit_groups.get(key) is unit_groups:
+            del self._unit_groups[key]
         if (close := self._closing.pop(key, None)) is not None:
             close()
-        self._unheard[key] = self._unheard.get(key, Figures()).plus(stay.news())
+        self._unheard[key] = self._unheard.get(key, UnitCounters()).plus(unit_groups.news())
 
-    def _report(self, stay: Stay, spec: UnitSpec, started_ms: int) -> UnitReport:
-        done = stay.news().plus(self._unheard.pop(_key(spec), Figures()))
+    def _report(self, unit_groups: UnitGroups, spec: UnitSpec, started_ms: int) -> UnitReport:
+        done = unit_groups.news().plus(self._unheard.pop(_key(spec), UnitCounters()))
         cpu, self._cpu_told = self._cpu_told, time.process_time()
         return UnitReport(
             unit=spec.unit,
@@ -129,10 +131,10 @@ class Host:
             started_ms=started_ms,
             ended_ms=int(time.time() * 1000),
             takeovers=done.takeovers,
-            not_running=stay.not_running,
-            outcome=stay.outcome,
-            at_least_once=stay.at_least_once,
-            lingers=int(not stay.ended),
+            not_running=unit_groups.not_running,
+            outcome=unit_groups.outcome,
+            at_least_once=unit_groups.at_least_once,
+            in_grace=int(not unit_groups.ended),
         )
 
     def close(self) -> None:
@@ -147,7 +149,7 @@ class Host:
 
     async def _close(self) -> None:
         """Close what is open and wait for what it leaves behind, so that nobody finds it later."""
-        await asyncio.gather(*(each.end() for each in list(self._stays.values())))
+        await asyncio.gather(*(each.end() for each in list(self._unit_groups.values())))
         await self._pool.close()
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
@@ -162,13 +164,13 @@ def _key(spec: UnitSpec) -> tuple[str, int]:
 _here: Host | None = None
 
 
-def copy_epoch(spec: UnitSpec, connect: Connect, doors: Doors | None = None) -> UnitReport:
+def copy_epoch(spec: UnitSpec, connect: Connect, sockets: UnitSockets | None = None) -> UnitReport:
     """Copy one unit's partitions for one epoch, with this process' connections.
 
     ``connect`` makes a network from Java client properties and a client id.
     """
     global _here  # noqa: PLW0603 -- one event loop a process, kept from epoch to epoch
     if _here is None:
-        _here = Host(doors)
+        _here = Host(sockets)
         atexit.register(_here.close)
     return _here.copy(spec, connect)

@@ -9,39 +9,39 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
-from replication.copier.partition.broker_errors import Remedy, Trouble
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replication.copier.error_policy import Judge
-    from replication.copier.fetch.fetcher_manager import Readers
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.error_policy import ErrorPolicy
+    from replication.copier.fetch.fetcher_manager import FetcherManager
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.producers import Producers
-    from replication.copier.produce.sender import Appending
+    from replication.copier.produce.sender import Sender
     from replication.copier.recovery_queue import RecoveryQueue
-    from replication.copier.takeover.connections import Clusters
+    from replication.copier.takeover.connections import Connections
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back
 
 
 @dataclass(slots=True)
-class Tending:
+class PartitionUpkeep:
     """Leaders, fetchers and remedies of one unit."""
 
-    ends: Clusters
+    connections: Connections
     producers: Producers
-    sender: Appending
-    readers: Readers
-    judge: Judge
+    sender: Sender
+    readers: FetcherManager
+    decide: ErrorPolicy
     recoveries: RecoveryQueue
     takeovers: int = 0
 
     async def run(self) -> None:
         """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
-        await self.arrange(self.producers.lanes)
+        await self.arrange(self.producers.partitions)
         recoveries = self.recoveries
         while True:
             await recoveries.added.wait()
@@ -53,13 +53,13 @@ class Tending:
                     await self._help()
                 await asyncio.sleep(_PAUSE_S)
 
-    def let_go(self, lanes: Iterable[Lane]) -> None:
-        """Fetch and send nothing more of ``lanes``; what is on the wire is answered."""
-        for lane in lanes:
-            lane.leaves = True
-            self.readers.leave(lane)
-            self.sender.lead.pop(lane, None)
-            self.recoveries.discard(lane)
+    def let_go(self, partitions: Iterable[PartitionCopy]) -> None:
+        """Fetch and send nothing more of ``partitions``; what is on the wire is answered."""
+        for partition in partitions:
+            partition.leaves = True
+            self.readers.leave(partition)
+            self.sender.lead.pop(partition, None)
+            self.recoveries.discard(partition)
         self.readers.start()
 
     async def stop(self) -> None:
@@ -72,93 +72,97 @@ class Tending:
         await self.arrange(list(self.recoveries.partitions))
         # First those that only had to wait: a transaction that needs them holds the turn meanwhile.
         self._go_on()
-        if self._asking_for(Remedy.JUDGE):
-            async with self.ends.takeover.turn:
-                await self._judge(self._asking_for(Remedy.JUDGE))
-        target = self.ends.target
-        uncounted = self._asking_for(Remedy.TAKE_OVER)
+        if self._asking_for(Recovery.DECIDE):
+            async with self.connections.takeover.turn:
+                await self._decide(self._asking_for(Recovery.DECIDE))
+        target = self.connections.target
+        uncounted = self._asking_for(Recovery.TAKE_OVER)
         await self._take_over([each for each in uncounted if target.leader(each.target)])
         self._go_on()
 
     def _go_on(self) -> None:
         now = time.monotonic()
-        for lane in [each for each in self.recoveries.partitions if _may_go_on(each, now)]:
-            lane.retry_at = None
-            self.recoveries.discard(lane)
-            self.sender.offer(lane)
+        for partition in [each for each in self.recoveries.partitions if _may_go_on(each, now)]:
+            partition.retry_at = None
+            self.recoveries.discard(partition)
+            self.sender.offer(partition)
         self.sender.pump()
 
-    async def _refresh(self, lanes: Iterable[Lane]) -> None:
+    async def _refresh(self, partitions: Iterable[PartitionCopy]) -> None:
         await asyncio.gather(
-            self.ends.source.refresh({each.source.topic for each in lanes}),
-            self.ends.target.refresh({each.target.topic for each in lanes}),
+            self.connections.source.refresh({each.source.topic for each in partitions}),
+            self.connections.target.refresh({each.target.topic for each in partitions}),
         )
 
-    def _asking_for(self, remedy: Remedy) -> list[Lane]:
+    def _asking_for(self, recovery: Recovery) -> list[PartitionCopy]:
         return [
             each
             for each in self.recoveries.partitions
-            if each.trouble is not None and each.trouble.remedy is remedy
+            if each.error is not None and each.error.recovery is recovery
         ]
 
-    async def _judge(self, lanes: Iterable[Lane]) -> None:
-        for lane in lanes:
-            if (trouble := lane.trouble) is None:
+    async def _decide(self, partitions: Iterable[PartitionCopy]) -> None:
+        for partition in partitions:
+            if (error := partition.error) is None:
                 continue
             try:
-                await self.judge.judge(lane, trouble)
+                await self.decide.decide(partition, error)
             except Fenced:
                 raise
             except ClusterRejected as problem:
-                lane.park(trouble.state, f"{trouble.reason}; {problem}")
-            if lane.trouble is None:
-                self.recoveries.discard(lane)
-                self.sender.offer(lane)
+                partition.halt(error.state, f"{error.reason}; {problem}")
+            if partition.error is None:
+                self.recoveries.discard(partition)
+                self.sender.offer(partition)
         self.sender.pump()
 
-    async def _take_over(self, lanes: Sequence[Lane]) -> None:
+    async def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
         """Fence and count: what happened to the last appends is not known."""
-        if not lanes:
+        if not partitions:
             return
-        async with self.ends.takeover.turn:
-            lanes = [each for each in lanes if not each.leaves]
-            for lane in lanes:
-                lane.reason = lane.trouble.reason if lane.trouble else ""
-                lane.claimed = lane.anchor(int(time.time() * 1000))
+        async with self.connections.takeover.turn:
+            partitions = [each for each in partitions if not each.leaves]
+            for partition in partitions:
+                partition.reason = partition.error.reason if partition.error else ""
+                partition.claimed = partition.anchor(int(time.time() * 1000))
             await self.producers.renew()
-            self.takeovers += await self.ends.takeover.take(lanes, self.producers.me)
-        for lane in lanes:
-            self.recoveries.discard(lane)
+            self.takeovers += await self.connections.takeover.take(partitions, self.producers.me)
+        for partition in partitions:
+            self.recoveries.discard(partition)
 
-    async def arrange(self, lanes: Iterable[Lane]) -> None:
+    async def arrange(self, partitions: Iterable[PartitionCopy]) -> None:
         """Give each lane its leaders, and the fetcher of the broker to read from."""
-        for lane in lanes:
-            current = self.ends.source.topic_id(lane.source.topic)
-            if lane.topic_id and current not in {None, lane.topic_id}:
-                self._recreated(lane)
-            source = self.ends.source.leader(lane.source)
-            target = self.ends.target.leader(lane.target)
-            if lane.state is not PartitionState.RUNNING:
+        for partition in partitions:
+            current = self.connections.source.topic_id(partition.source.topic)
+            if partition.topic_id and current not in {None, partition.topic_id}:
+                self._recreated(partition)
+            source = self.connections.source.leader(partition.source)
+            target = self.connections.target.leader(partition.target)
+            if partition.state is not PartitionState.RUNNING:
                 continue
-            if target is not None and self.sender.lead.get(lane) != target.node:
-                self.sender.lead[lane] = target.node
-                self.sender.offer(lane)
+            if target is not None and self.sender.lead.get(partition) != target.node:
+                self.sender.lead[partition] = target.node
+                self.sender.offer(partition)
             if source is not None:
-                self.readers.read(lane)
+                self.readers.read(partition)
             if source is None or target is None:
                 end = "source" if source is None else "target"
-                lane.suffer(Trouble(Remedy.RETRY, f"the {end} partition has no leader"))
-                self.sender.settle(lane)
+                partition.record_error(
+                    PartitionError(Recovery.RETRY, f"the {end} partition has no leader")
+                )
+                self.sender.dispatch(partition)
         for node in set(self.sender.lead.values()):
             with contextlib.suppress(ClusterUnavailable):
-                await self.ends.target.ready(node)
+                await self.connections.target.ready(node)
         self.readers.start()
 
-    def _recreated(self, lane: Lane) -> None:
-        if lane.queue.answers_due == 0 and lane.state is PartitionState.RUNNING:
-            lane.park(PartitionState.SOURCE_RECREATED, "the source topic was deleted and recreated")
-            self.recoveries.discard(lane)
+    def _recreated(self, partition: PartitionCopy) -> None:
+        if partition.queue.answers_due == 0 and partition.state is PartitionState.RUNNING:
+            partition.halt(
+                PartitionState.SOURCE_RECREATED, "the source topic was deleted and recreated"
+            )
+            self.recoveries.discard(partition)
 
 
-def _may_go_on(lane: Lane, now: float) -> bool:
-    return lane.trouble is None and (lane.retry_at is None or lane.retry_at <= now)
+def _may_go_on(partition: PartitionCopy, now: float) -> bool:
+    return partition.error is None and (partition.retry_at is None or partition.retry_at <= now)

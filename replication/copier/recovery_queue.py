@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 
 @dataclass(slots=True)
 class RecoveryQueue:
     """Filled by whoever sees an error; emptied by the upkeep of the unit's partitions."""
 
-    partitions: set[Lane] = field(default_factory=set)
+    partitions: set[PartitionCopy] = field(default_factory=set)
     failure: BaseException | None = None  # what ended a fetcher; the unit ends with it
     added: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, lane: Lane) -> None:
+    def add(self, partition: PartitionCopy) -> None:
         """Ask for the recovery of a partition of which no answer is due."""
-        if not lane.leaves:
-            self.partitions.add(lane)
+        if not partition.leaves:
+            self.partitions.add(partition)
             self.added.set()
 
-    def discard(self, lane: Lane) -> None:
+    def discard(self, partition: PartitionCopy) -> None:
         """Withdraw the request, if there is one."""
-        self.partitions.discard(lane)
+        self.partitions.discard(partition)
 
     def fail(self, failure: BaseException) -> None:
         """Let the unit end with ``failure``."""

@@ -14,7 +14,7 @@ from replication.settings.state_policies import Policies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.client.producer_identity import Claimant
+    from replication.client.producer_identity import ProducerIdentity
     from replication.model import PartitionPlan
 
 
@@ -36,10 +36,12 @@ class UnitSpec:
     target: Mapping[str, str] = field(repr=False)
     copying: CopySettings = field(default_factory=CopySettings)  # bytes_per_second: the unit's
     policies: Policies = field(default_factory=Policies)
-    origins_matter: bool = False  # a flow that reads the target tells our copies by producer id
-    copies_come: bool = False  # another flow copies to the source, so its registry is needed
+    target_is_replicated: bool = (
+        False  # a flow that reads the target tells our copies by producer id
+    )
+    source_has_copies: bool = False  # another flow copies to the source, so its registry is needed
     stamps: bool = False  # records get a header that says where they were born
-    linger_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)
+    grace_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)
 
     @property
     def epoch_s(self) -> float:
@@ -61,7 +63,7 @@ class UnitSpec:
         """Whether records and anchors go into transactions; a group has one mode for all."""
         return any(each.mode == Mode.TRANSACTIONAL for each in self.partitions)
 
-    def for_claimant(self, me: Claimant) -> UnitSpec:
+    def for_identity(self, me: ProducerIdentity) -> UnitSpec:
         """Return the spec as it can be done; who cannot fence stays so until the epoch's end."""
         if me.fences:
             return self
@@ -99,4 +101,4 @@ class UnitReport:
     not_running: int  # partitions that ended the epoch in another state than RUNNING
     outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"
     at_least_once: int = 0  # partitions of which records may come again after a crash
-    lingers: int = 0  # 1: it copies on, so that the next epoch may go on with what is open
+    in_grace: int = 0  # 1: it copies on, so that the next epoch may go on with what is open

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.unit import Figures, Unit
+from replication.copier.unit import Unit, UnitCounters
 from replication.errors import ReplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.copier.spec import UnitSpec
-    from replication.copier.takeover.connections import Clusters, Connect, Pool
+    from replication.copier.takeover.connections import Connect, ConnectionPool, Connections
 
 
 @dataclass(slots=True)
@@ -25,18 +25,18 @@ class _Group:
     outcome: str = "clean"
     task: asyncio.Task[None] = field(init=False)
 
-    def begin(self, pool: Pool, connect: Connect) -> None:
-        ends = None
+    def begin(self, pool: ConnectionPool, connect: Connect) -> None:
+        connections = None
         try:
-            ends = pool.take(self.spec, connect)
-            self.unit = Unit(self.spec, ends)
+            connections = pool.take(self.spec, connect)
+            self.unit = Unit(self.spec, connections)
         except ReplicationError as error:
             self.outcome = str(error)
-        self.task = asyncio.create_task(self._run(pool, ends))
+        self.task = asyncio.create_task(self._run(pool, connections))
 
-    async def _run(self, pool: Pool, ends: Clusters | None) -> None:
+    async def _run(self, pool: ConnectionPool, connections: Connections | None) -> None:
         """Copy until the term has ended; what the group meets becomes its outcome."""
-        if self.unit is None or ends is None:
+        if self.unit is None or connections is None:
             return
         well = False
         try:
@@ -45,7 +45,7 @@ class _Group:
         except ReplicationError as error:
             self.outcome = str(error)
         finally:
-            pool.give_back(self.spec, ends, well=well)
+            pool.give_back(self.spec, connections, well=well)
 
     async def epoch_over(self) -> None:
         """Wait until the epoch is over; where the unit ends with it, until it has ended."""
@@ -55,22 +55,22 @@ class _Group:
         await asyncio.wait({self.task, over}, return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
         await asyncio.gather(over, return_exceptions=True)
-        if self.unit.term.ended.is_set() or self.task.done():
+        if self.unit.epoch_timer.ended.is_set() or self.task.done():
             await asyncio.shield(self.task)
 
 
 @dataclass(slots=True)
-class Stay:
+class UnitGroups:
     """A unit's groups: what is appended and what is transactional run side by side.
 
     Each has its own producer.
     """
 
     spec: UnitSpec
-    on_ended: Callable[[Stay], None]
+    on_ended: Callable[[UnitGroups], None]
     _groups: list[_Group] = field(default_factory=list)
 
-    def begin(self, pool: Pool, connect: Connect) -> None:
+    def begin(self, pool: ConnectionPool, connect: Connect) -> None:
         """Take the unit over and copy."""
         self._groups = [_Group(each) for each in self.spec.groups()]
         for each in self._groups:
@@ -95,7 +95,7 @@ class Stay:
         """End cleanly."""
         for each in self._groups:
             if each.unit is not None:
-                each.unit.term.end()
+                each.unit.epoch_timer.end()
         await asyncio.gather(*(each.task for each in self._groups), return_exceptions=True)
 
     def _on_group_ended(self, _: asyncio.Task[None]) -> None:
@@ -112,9 +112,9 @@ class Stay:
         bad = dict.fromkeys(each.outcome for each in self._groups if each.outcome != "clean")
         return "; ".join(bad) if bad else "clean"
 
-    def news(self) -> Figures:
+    def news(self) -> UnitCounters:
         """Return what was done since this was last asked."""
-        total = Figures()
+        total = UnitCounters()
         for each in self._groups:
             total = total.plus(each.unit.news()) if each.unit is not None else total
         return total

@@ -19,11 +19,11 @@ from replication.mm2.wire import Checkpoint, parse_all
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.compacted_topic import KeptTopic
+    from replication.mm2.compacted_topic import CompactedTopic
     from replication.model import TopicPartition
 
 
-class Stand(NamedTuple):
+class GroupPosition(NamedTuple):
     """A group's committed offset in a source partition, and its place on the target.
 
     ``downstream`` None: the group's next record is not copied yet, or its place is not known.
@@ -47,7 +47,7 @@ class Memory:
         for each in parse_all(Checkpoint.parse, records):
             self._remember(each)
 
-    def news(self, stands: Iterable[Stand]) -> list[Checkpoint]:
+    def news(self, stands: Iterable[GroupPosition]) -> list[Checkpoint]:
         """Return what is to be written, and remember it.
 
         A checkpoint goes back only when the group itself went back at the source.
@@ -67,7 +67,7 @@ class Memory:
         self._last[made.group, made.topic, made.partition] = made
 
 
-def _checkpoint(stand: Stand) -> Checkpoint | None:
+def _checkpoint(stand: GroupPosition) -> Checkpoint | None:
     """Return the record; None where there is nothing to say: no offset here, or none there."""
     if stand.upstream < 0 or stand.downstream is None or stand.downstream < 0:
         return None
@@ -81,8 +81,8 @@ def _checkpoint(stand: Stand) -> Checkpoint | None:
 class Recorder:
     """Writes the checkpoints of one flow."""
 
-    topic: KeptTopic
-    stands: Callable[[], Iterable[Stand]]
+    topic: CompactedTopic
+    stands: Callable[[], Iterable[GroupPosition]]
     _memory: Memory | None = field(default=None, init=False)
 
     def record(self) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class KeptTopic:
+class CompactedTopic:
     """``connect`` is called once, when the topic is first needed. Raises ReplicationError."""
 
     name: str

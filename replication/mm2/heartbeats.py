@@ -17,16 +17,16 @@ from replication.mm2.wire import Heartbeat, parse_all
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.mm2.compacted_topic import KeptTopic
+    from replication.mm2.compacted_topic import CompactedTopic
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class HeartbeatPair:
     """Writes the heartbeats of one pair to its target."""
 
     source: str
     target: str
-    topic: KeptTopic
+    topic: CompactedTopic
 
     def beat(self) -> str:
         """Write one heartbeat and wait for its ack. Raises ReplicationError."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.records.comparison_result import Print
+    from replication.records.comparison_result import Fingerprint
 
 _CONTEXT = 500  # records before a place that are compared where several places fit
 _MOST_PLACES = 200
@@ -36,7 +36,7 @@ class Proof(NamedTuple):
     ambiguous: bool = False
 
 
-def furthest(copy: Sequence[Print], source: Sequence[Print], stored: int = -1) -> Proof:
+def furthest(copy: Sequence[Fingerprint], source: Sequence[Fingerprint], stored: int = -1) -> Proof:
     """Return the furthest record of ``source`` that the end of a copy holds.
 
     Both are in order. The last run ends at or behind ``stored``, if it can be found there.
@@ -46,8 +46,8 @@ def furthest(copy: Sequence[Print], source: Sequence[Print], stored: int = -1) -
 
 @dataclass(slots=True)
 class _Search:
-    copy: Sequence[Print]
-    source: Sequence[Print]
+    copy: Sequence[Fingerprint]
+    source: Sequence[Fingerprint]
     stored: int
     places: dict[int, list[int]] = field(default_factory=dict)
     best: int = -1  # index of the furthest record found

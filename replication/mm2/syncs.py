@@ -24,7 +24,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from replication.mm2.compacted_topic import KeptTopic
+    from replication.mm2.compacted_topic import CompactedTopic
     from replication.state import Anchor
 
 
@@ -57,7 +57,7 @@ class Emitter:
     ``news`` returns the flow's anchors, at least those that are new since the last call.
     """
 
-    topic: KeptTopic
+    topic: CompactedTopic
     news: Callable[[], Iterable[Anchor]]
     _seen: dict[TopicPartition, Anchor] = field(default_factory=dict, init=False)
 

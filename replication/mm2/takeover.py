@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.mm2.proof import Proof
-    from replication.records.comparison_result import Print
+    from replication.records.comparison_result import Fingerprint
 
 HANDED_BACK = "handed back to MirrorMaker 2"
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class EndOffsets:
     """One partition on both sides, as it stands. The ends are next offsets."""
 
     source: TopicPartition
@@ -39,7 +39,7 @@ class Ends:
 class TakeOver:
     """Go on at ``next`` of the source."""
 
-    ends: Ends
+    ends: EndOffsets
     stored: int | None
     next: int
     how: str
@@ -54,14 +54,14 @@ class TakeOver:
 class Begin:
     """MirrorMaker 2 has copied nothing of it: the flow begins it like any new partition."""
 
-    ends: Ends
+    ends: EndOffsets
 
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
     """The content does not show where to go on."""
 
-    ends: Ends
+    ends: EndOffsets
     stored: int | None
     why: str
 
@@ -70,7 +70,11 @@ Step = TakeOver | Begin | Unproven
 
 
 def decide(
-    ends: Ends, stored: int | None, copy: Sequence[Print], source: Sequence[Print], proof: Proof
+    ends: EndOffsets,
+    stored: int | None,
+    copy: Sequence[Fingerprint],
+    source: Sequence[Fingerprint],
+    proof: Proof,
 ) -> Step:
     """Return what to do with a partition.
 
@@ -87,7 +91,11 @@ def decide(
 
 
 def _doubt(
-    ends: Ends, after: int, copy: Sequence[Print], source: Sequence[Print], proof: Proof
+    ends: EndOffsets,
+    after: int,
+    copy: Sequence[Fingerprint],
+    source: Sequence[Fingerprint],
+    proof: Proof,
 ) -> str:
     """Say what contradicts that everything up to ``after`` is on the target; empty: nothing."""
     if ends.source_end <= after:
@@ -101,7 +109,9 @@ def _doubt(
     return ""
 
 
-def _gone(ends: Ends, stored: int, copy: Sequence[Print], source: Sequence[Print]) -> str:
+def _gone(
+    ends: EndOffsets, stored: int, copy: Sequence[Fingerprint], source: Sequence[Fingerprint]
+) -> str:
     """Say why nothing of the source can be on the target already; empty: something might.
 
     What the target ends with is not there any more, so all that is there comes after it: were any

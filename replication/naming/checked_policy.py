@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ConfigError
 from replication.model import Origin
-from replication.naming.custom_policy import told
+from replication.naming.custom_policy import described
 from replication.naming.internal_topics import internal_reason
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class CheckedPolicy:
         try:
             return method(*given)
         except Exception as error:  # whatever code of somebody else's raises
-            raise self._wrong(method, given, f"raised {told(error)}") from error
+            raise self._wrong(method, given, f"raised {described(error)}") from error
 
     def _wrong(
         self, method: Callable[..., object], given: tuple[str, ...], what: str

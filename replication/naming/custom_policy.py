@@ -90,11 +90,11 @@ def load_policy(written: str, folder: str, settings: Mapping[str, str]) -> Namin
         policy = found()
         policy.configure(settings)
     except Exception as error:
-        raise ConfigError(f"{written} cannot be instantiated: {told(error)}") from error
+        raise ConfigError(f"{written} cannot be instantiated: {described(error)}") from error
     return policy
 
 
-def told(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """Return an error of foreign code in a line."""
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
@@ -110,7 +110,7 @@ def _find(written: str, folder: str) -> Any:
         if registered:
             return registered[0].load()
     except Exception as error:  # whatever a module of somebody else's raises
-        raise ConfigError(f"loading {written}: {told(error)}") from error
+        raise ConfigError(f"loading {written}: {described(error)}") from error
     raise ConfigError(
         f"no installed package registers {name!r} as an entry point of the group {GROUP}; "
         "or write python:package.module:Class"

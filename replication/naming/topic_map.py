@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
-class Wrong(NamedTuple):
+class MapError(NamedTuple):
     """A line that cannot be used, and why."""
 
     line: int
     reason: str
 
 
-def read_map(text: str, clusters: Collection[str]) -> tuple[tuple[MappedName, ...], list[Wrong]]:
+def read_map(text: str, clusters: Collection[str]) -> tuple[tuple[MappedName, ...], list[MapError]]:
     """Return the lines of a map file, and everything that is wrong with it."""
     lines: list[MappedName] = []
-    wrong: list[Wrong] = []
+    wrong: list[MapError] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line = raw.strip()
         if line and line[0] not in "#!":
@@ -55,32 +55,32 @@ def made_from(lines: Iterable[MappedName], target: str, here: str) -> tuple[str,
     return found.pop() if len(found) == 1 else None
 
 
-def _read(number: int, line: str, clusters: Collection[str]) -> MappedName | Wrong:
+def _read(number: int, line: str, clusters: Collection[str]) -> MappedName | MapError:
     left, equals, right = (part.strip() for part in line.partition("="))
     if not equals:
-        return Wrong(number, f"{line!r} has no =: write source-topic = target-topic")
+        return MapError(number, f"{line!r} has no =: write source-topic = target-topic")
     source, colon, topic = left.rpartition(":")
     if colon and source.strip() not in clusters:
         near = difflib.get_close_matches(source.strip(), sorted(clusters), n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(clusters))}"
-        return Wrong(number, f"{source.strip()!r} is not a cluster; {hint}")
+        return MapError(number, f"{source.strip()!r} is not a cluster; {hint}")
     for name in (topic.strip(), right):
         if why := illegal_reason(name):
-            return Wrong(number, f"{name!r}: {why}" if name else "a name is missing")
+            return MapError(number, f"{name!r}: {why}" if name else "a name is missing")
     return MappedName(source.strip() if colon else None, topic.strip(), right, number)
 
 
-def _repeated(lines: Sequence[MappedName]) -> Iterator[Wrong]:
+def _repeated(lines: Sequence[MappedName]) -> Iterator[MapError]:
     first: dict[tuple[str | None, str], MappedName] = {}
     for each in lines:
         before = first.setdefault((each.source, each.topic), each)
         if before is not each:
-            yield Wrong(each.line, f"{each.topic} is already mapped in line {before.line}")
+            yield MapError(each.line, f"{each.topic} is already mapped in line {before.line}")
 
 
-def _meeting(lines: Sequence[MappedName], clusters: Collection[str]) -> Iterator[Wrong]:
+def _meeting(lines: Sequence[MappedName], clusters: Collection[str]) -> Iterator[MapError]:
     """Find two topics of one source with one name: no setting lets these merge."""
-    met: dict[int, Wrong] = {}
+    met: dict[int, MapError] = {}
     for cluster in sorted(clusters):
         first: dict[str, MappedName] = {}
         in_order = sorted(names_for(lines, cluster).values(), key=lambda each: each.line)
@@ -91,5 +91,5 @@ def _meeting(lines: Sequence[MappedName], clusters: Collection[str]) -> Iterator
                     f"{each.topic} and {before.topic} of line {before.line} would both map to "
                     f"{each.target}: topics of one source cannot be merged"
                 )
-                met.setdefault(each.line, Wrong(each.line, reason))
+                met.setdefault(each.line, MapError(each.line, reason))
     yield from met.values()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from replication.errors import ReplicationError
 from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.offset_map import BEFORE_US, marks_of
+from replication.offsets.offset_map import BEFORE_US, sync_points_of
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from replication.client.network import Network
-    from replication.offsets.offset_map import Answer, Mark
+    from replication.offsets.offset_map import Answer, SyncPoint
     from replication.records.batch import Batch
     from replication.state import Stored
 
@@ -33,7 +33,7 @@ _AT_ONCE = 16  # partitions read at a time
 
 
 @dataclass(slots=True)
-class Known:
+class KnownPoints:
     """What the state topics on the target say of one flow; by source partition."""
 
     flow: str
@@ -81,7 +81,7 @@ class FlowOffsets:
     leaves them out here as well, or ranks would not fit (P3).
     """
 
-    known: Known
+    known: KnownPoints
     source: Network
     target: Network
     origins: Origins = field(default_factory=Origins)
@@ -152,7 +152,7 @@ class FlowOffsets:
         anchor = self.known.anchors.get(source)
         if anchor is None:
             return None
-        marks = marks_of(self.known.points[source].values(), anchor)
+        marks = sync_points_of(self.known.points[source].values(), anchor)
         if not marks:
             return None
         target = TopicPartition(anchor.target_topic, anchor.partition)
@@ -163,15 +163,15 @@ class FlowOffsets:
             if each.topic_id == anchor.source_topic_id
         ]
 
-        def read(mark: Mark) -> CountedLog:
+        def read(mark: SyncPoint) -> CountedLog:
             committed = mark.isolation != "read_uncommitted"
             return CountedLog(self.source, source, self._passes(mark), committed, left_out)
 
         own_log = CountedLog(self.target, target, lambda batch: batch.producer_id in own)
         return Translation(read, own_log, marks, ahead)
 
-    def _passes(self, mark: Mark) -> Callable[[Batch], bool]:
+    def _passes(self, mark: SyncPoint) -> Callable[[Batch], bool]:
         rule = rule_of(mark.origins, self.target.cluster_id)
         if rule is None:
             return lambda _: True
-        return lambda batch: self.origins.passage(batch.producer_id, rule) is not None
+        return lambda batch: self.origins.path_of(batch.producer_id, rule) is not None

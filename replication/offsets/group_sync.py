@@ -16,7 +16,13 @@ from replication.model import TopicPartition
 from replication.naming.selection import Verdict, group_filter
 from replication.offsets.consumer_groups import IDLE, Committed, TargetGroups, lowest, plan_groups
 from replication.offsets.offset_map import NOT_YET
-from replication.offsets.sync_round import Moved, Round, Settled, by_group, told
+from replication.offsets.sync_round import (
+    IdleGroups,
+    SyncRound,
+    TranslatedPosition,
+    by_group,
+    summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -49,9 +55,11 @@ class GroupSync:
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
-    _settled: Settled = field(default_factory=Settled)
+    _settled: IdleGroups = field(default_factory=IdleGroups)
     _excluded: tuple[Judgement, ...] = ()
-    _last: tuple[float, list[Moved]] = field(default=(-1e9, []))  # when, and what was found
+    _last: tuple[float, list[TranslatedPosition]] = field(
+        default=(-1e9, [])
+    )  # when, and what was found
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
     def sync(self, *, strict: bool = False) -> str:
@@ -67,25 +75,25 @@ class GroupSync:
         found = self._round(about)
         refused = self.target.commit(found.commits)
         self._settled.note(about, found, refused)
-        line = told(found, refused, len(positions))
+        line = summary(found, refused, len(positions))
         if found.silent:
             raise ClusterUnavailable(f"{line}; some groups were not read: {found.silent}")
         if refused and strict:
             raise ClusterRejected(line)
         return line
 
-    def plan(self) -> Round:
+    def plan(self) -> SyncRound:
         """Return what a round for all groups would do; nothing is changed."""
         return self._round(self._selected())
 
-    def _round(self, positions: Mapping[str, Positions]) -> Round:
+    def _round(self, positions: Mapping[str, Positions]) -> SyncRound:
         moved = self._moved(positions)
         if self.siblings:
             self._keep(moved)
         actions = self.towards(self._wanted(moved), rewind=False) if moved else ()
         quiet = (self.source.away, self.target.away, self.offsets.trouble)
         silent = next((why for each in quiet for why in each.values()), "")
-        return Round(tuple(moved), actions, silent, self._excluded)
+        return SyncRound(tuple(moved), actions, silent, self._excluded)
 
     def towards(
         self, wanted: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
@@ -118,7 +126,7 @@ class GroupSync:
         positions = self.source.positions([listed[group]])
         return self._wanted(self._moved(positions)).get(group, {})
 
-    def recently(self) -> list[Moved]:
+    def recently(self) -> list[TranslatedPosition]:
         """Return what ``moved`` last found, if that is no older than a round.
 
         For siblings: an older position is a lower one, unless somebody has just taken it back.
@@ -127,13 +135,13 @@ class GroupSync:
         every = self.flow.groups.every.total_seconds()
         return found if time.monotonic() - at < every else self.moved()
 
-    def moved(self) -> list[Moved]:
+    def moved(self) -> list[TranslatedPosition]:
         """Return the positions of the selected groups in copied partitions, translated."""
         moved = self._moved(self._selected())
         self._keep(moved)
         return moved
 
-    def _keep(self, moved: list[Moved]) -> None:
+    def _keep(self, moved: list[TranslatedPosition]) -> None:
         """Keep what was found for siblings if it is complete: what is missing is not none."""
         whole = not (self.offsets.trouble or self.source.away)
         self._last = (time.monotonic() if whole else -1e9), moved
@@ -146,7 +154,7 @@ class GroupSync:
         self._excluded = tuple(each for each in judged if each.verdict is Verdict.EXCLUDED)
         return self.source.positions(listed[each.name] for each in judged if each.selected)
 
-    def _moved(self, positions: Mapping[str, Positions]) -> list[Moved]:
+    def _moved(self, positions: Mapping[str, Positions]) -> list[TranslatedPosition]:
         """Translate. What no anchor has reached is looked at again until the next ones are there.
 
         A partition that did not answer is asked again as well.
@@ -154,7 +162,7 @@ class GroupSync:
         deadline = time.monotonic() + self._patience_s
         self.offsets.look()
         asked = [_Asked(g, *each) for g, held in positions.items() for each in held.items()]
-        moved: list[Moved] = []
+        moved: list[TranslatedPosition] = []
         while True:
             found = self._translated(asked)
             moved += [each for each in found if each.answer != NOT_YET]
@@ -170,7 +178,7 @@ class GroupSync:
     def _patience_s(self) -> float:
         return _FRESH_S + self.flow.copying.anchor_every.total_seconds()
 
-    def _translated(self, asked: Iterable[_Asked]) -> list[Moved]:
+    def _translated(self, asked: Iterable[_Asked]) -> list[TranslatedPosition]:
         """Return those that are in copied partitions and have a position, translated."""
         anchors = self.offsets.known.anchors
         copied = [
@@ -183,7 +191,7 @@ class GroupSync:
         copies = {each.where: _copy_of(anchor) for each, anchor in copied}
         answers = self._answers_for({(each.where, each.position.offset) for each, _ in copied})
         return [
-            Moved(each.group, each.where, each.position, copies[each.where], answer)
+            TranslatedPosition(each.group, each.where, each.position, copies[each.where], answer)
             for each, _ in copied
             if (answer := answers.get((each.where, each.position.offset))) is not None
         ]
@@ -213,7 +221,7 @@ class GroupSync:
                 found[where, offset] = kept
         return found
 
-    def _wanted(self, moved: Iterable[Moved]) -> dict[str, Positions]:
+    def _wanted(self, moved: Iterable[TranslatedPosition]) -> dict[str, Positions]:
         """Return where each group should stand on the target, over all sources of a partition."""
         mine = by_group(moved)
         shared = {where for positions in mine.values() for where in positions}

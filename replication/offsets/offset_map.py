@@ -48,7 +48,7 @@ BEFORE_US = Answer(None, exact=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SyncPoint:
     """A point as it is used: next source offset, next target offset, records copied before.
 
     ``mode``, ``isolation`` and ``origins`` are those of what lies between the mark before and it.
@@ -62,7 +62,7 @@ class Mark:
     origins: str
 
 
-def marks_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[Mark, ...]:
+def sync_points_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[SyncPoint, ...]:
     """Return the marks of a partition in their order, the anchor last; none: nothing is known.
 
     What was noted of other topics of the same name, or in another era, does not count; nor does
@@ -98,21 +98,21 @@ def _same(one: str, other: str) -> bool:
     return one == other or not one or not other
 
 
-def _mark(at: Anchor | OffsetPoint) -> Mark:
-    return Mark(at.source or 0, at.target or 0, at.records, at.mode, at.isolation, at.origins)
+def _mark(at: Anchor | OffsetPoint) -> SyncPoint:
+    return SyncPoint(at.source or 0, at.target or 0, at.records, at.mode, at.isolation, at.origins)
 
 
-class Stretch(NamedTuple):
+class OffsetInterval(NamedTuple):
     """The part of a partition between two marks; ``high`` None: it goes on to the logs' ends.
 
     Sides: 0 is the log to translate from, 1 the other one.
     """
 
-    low: Mark
-    high: Mark | None
+    low: SyncPoint
+    high: SyncPoint | None
     back: bool = False  # from target to source
 
-    def at(self, mark: Mark) -> tuple[int, int]:
+    def at(self, mark: SyncPoint) -> tuple[int, int]:
         """Return a mark's offset in the log to translate from, and in the other one."""
         return (mark.target, mark.source) if self.back else (mark.source, mark.target)
 
@@ -143,13 +143,13 @@ class Stretch(NamedTuple):
         return max(there, end_there - others - (end - offset))
 
 
-def stretches(marks: Sequence[Mark], *, back: bool) -> list[Stretch]:
+def intervals(marks: Sequence[SyncPoint], *, back: bool) -> list[OffsetInterval]:
     """Return the stretches between marks, the open one last."""
     highs = [*marks[1:], None]
-    return [Stretch(low, high, back) for low, high in zip(marks, highs, strict=True)]
+    return [OffsetInterval(low, high, back) for low, high in zip(marks, highs, strict=True)]
 
 
-def stretch_of(listed: Sequence[Stretch], offset: int) -> int:
+def interval_of(listed: Sequence[OffsetInterval], offset: int) -> int:
     """Return which stretch ``offset`` lies in; what is before the first lies in the first.
 
     Of those that begin at the same offset the last one: the others hold no record.

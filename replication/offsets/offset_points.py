@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from replication.state import Anchor
 
-    class Fact(Protocol):
+    class CountedPosition(Protocol):
         """What makes a point; ``source`` and ``target`` are known."""
 
         @property
@@ -49,7 +49,7 @@ def slot(number: int) -> int:
     return 1 + level * WIDTH + (number >> (level + 1)) % WIDTH
 
 
-def is_straight(before: Fact, after: Fact) -> bool:
+def is_straight(before: CountedPosition, after: CountedPosition) -> bool:
     """Say whether target - source is the same for all records between two points."""
     if before.source is None or before.target is None:
         return False
@@ -60,7 +60,7 @@ def is_straight(before: Fact, after: Fact) -> bool:
 
 
 @dataclass(slots=True)
-class Course:
+class OffsetPoints:
     """The points of one partition, as its appender learns them from its own anchors.
 
     ``pending`` are to be written, before the anchor that names them.
@@ -71,15 +71,15 @@ class Course:
     pending: list[OffsetPoint] = field(default_factory=list)
 
     @classmethod
-    def of(cls, anchor: Anchor) -> Course:
+    def of(cls, anchor: Anchor) -> OffsetPoints:
         """Go on where ``anchor`` stands."""
-        course = cls(anchor)
+        offset_points = cls(anchor)
         if anchor.run is not None:
             era, number, source, target, records = anchor.run
             there = replace(anchor, source=source, target=target, records=records)
-            course.run = _point(there, era, number)
-        course.note(anchor)
-        return course
+            offset_points.run = _point(there, era, number)
+        offset_points.note(anchor)
+        return offset_points
 
     def note(self, anchor: Anchor) -> Anchor:
         """Take in where the partition stands now; return the anchor with the newest point in it."""
@@ -131,5 +131,5 @@ def _kind(anchor: Anchor) -> tuple[str, ...]:
     return anchor.mode, anchor.isolation, anchor.origins, *topics
 
 
-def _place(fact: Fact) -> tuple[int | None, int | None, int]:
+def _place(fact: CountedPosition) -> tuple[int | None, int | None, int]:
     return fact.source, fact.target, fact.records

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.naming.selection import Judgement
     from replication.offsets.consumer_groups import Group, Positions
-    from replication.offsets.flow_offsets import Answers, Known
+    from replication.offsets.flow_offsets import Answers, KnownPoints
     from replication.offsets.offset_map import Answer
 
 
 class OffsetsOf(Protocol):
     """A flow's offsets; see adapters.offset_reader."""
 
-    known: Known
+    known: KnownPoints
     trouble: dict[TopicPartition, str]
 
-    def look(self) -> Known: ...
+    def look(self) -> KnownPoints: ...
 
     def translate(
         self,
@@ -47,7 +47,7 @@ class GroupsOf(Protocol):
     def commit(self, plan: Sequence[CommitGroup]) -> Mapping[str, str]: ...
 
 
-class Moved(NamedTuple):
+class TranslatedPosition(NamedTuple):
     """A group's position in one source partition, and its place on the target; None: not yet."""
 
     group: str
@@ -58,10 +58,10 @@ class Moved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class SyncRound:
     """What one round found, and what is to be done about it."""
 
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[TranslatedPosition, ...] = ()
     actions: tuple[GroupAction, ...] = ()
     silent: str = ""  # a broker that did not answer: its groups or partitions are not in here
     excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
@@ -77,7 +77,7 @@ class Round:
 
 
 def by_group(
-    moved: Iterable[Moved],
+    moved: Iterable[TranslatedPosition],
 ) -> dict[str, dict[TopicPartition, Committed | None]]:
     """Return the target's positions of each group; None where it is not copied yet."""
     found: dict[str, dict[TopicPartition, Committed | None]] = {}
@@ -88,7 +88,7 @@ def by_group(
     return found
 
 
-def told(found: Round, refused: Mapping[str, str], groups: int) -> str:
+def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
     """Return a round in one line; ``groups`` belong to the flow."""
     left = [each for each in found.actions if isinstance(each, LeaveGroup)]
     parts = [f"{groups} groups, {len(found.commits) - len(refused)} updated"]
@@ -109,7 +109,7 @@ ALL_EVERY_S = 60.0  # somebody may have changed a group on the target, and its e
 
 
 @dataclass(slots=True)
-class Settled:
+class IdleGroups:
     """Remembers where groups stood at the source when nothing was left to do for them."""
 
     _at: dict[str, Positions] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Settled:
         return {name: where for name, where in positions.items() if self._at.get(name) != where}
 
     def note(
-        self, positions: Mapping[str, Positions], found: Round, refused: Mapping[str, str]
+        self, positions: Mapping[str, Positions], found: SyncRound, refused: Mapping[str, str]
     ) -> None:
         """Take in what was done for the groups that were looked at.
 

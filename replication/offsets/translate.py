@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import Mode
-from replication.offsets.offset_map import NOT_YET, Answer, stretch_of, stretches
+from replication.offsets.offset_map import NOT_YET, Answer, interval_of, intervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from replication.offsets.counted_log import CountedLog
-    from replication.offsets.offset_map import Mark, Stretch
+    from replication.offsets.offset_map import OffsetInterval, SyncPoint
 
 _MOST_DECODED = 200_000  # offsets
 HERE, THERE = 0, 1  # the log to translate from, and the other one
@@ -79,22 +79,22 @@ class Translation:
     is not copied yet.
     """
 
-    source: Callable[[Mark], CountedLog]
+    source: Callable[[SyncPoint], CountedLog]
     target: CountedLog
-    marks: Sequence[Mark]
+    marks: Sequence[SyncPoint]
     ahead: bool = True
 
     async def translate(self, offsets: Collection[int], *, back: bool = False) -> dict[int, Answer]:
         """Return the answer for each of ``offsets``; ``back``: they are the target's."""
-        listed = stretches(self.marks, back=back)
+        listed = intervals(self.marks, back=back)
         asked: list[dict[int, int]] = [{} for _ in listed]  # in each: an offset, and its place
         for each in offsets:
-            at = stretch_of(listed, each)
+            at = interval_of(listed, each)
             asked[at][each] = max(each, listed[at].at(listed[at].low)[HERE])
         answers: dict[int, Answer] = {}
-        for number, stretch in enumerate(listed):
+        for number, interval in enumerate(listed):
             places = asked[number]
-            found = await self._within(stretch, sorted(set(places.values()))) if places else {}
+            found = await self._within(interval, sorted(set(places.values()))) if places else {}
             answers |= {o: found[place] for o, place in places.items() if place in found}
             for offset in places.keys() - answers.keys():  # nothing is copied between it and high
                 following = listed[number + 1]
@@ -102,90 +102,94 @@ class Translation:
         start = await (self._newest if back else self.target).start()
         return {each: _that_is_there(answer, start) for each, answer in answers.items()}
 
-    async def _within(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
+    async def _within(self, interval: OffsetInterval, places: Sequence[int]) -> dict[int, Answer]:
         """Return answers; a place behind the last record of a closed stretch has none in it."""
-        if stretch.high is None:
-            return await (self._open_back if stretch.back else self._open)(stretch.low, places)
-        if stretch.straight:
-            (here, end), (there, _) = stretch.span(HERE), stretch.span(THERE)
+        if interval.high is None:
+            return await (self._open_back if interval.back else self._open)(interval.low, places)
+        if interval.straight:
+            (here, end), (there, _) = interval.span(HERE), interval.span(THERE)
             return {each: Answer(there + each - here) for each in places if each < end}
-        ranks = await self._ranks(stretch, places)
+        ranks = await self._ranks(interval, places)
         if ranks is None:
-            return await self._by_content(stretch, places)
-        inside = {place: r for place, r in ranks.items() if r < stretch.high.records}
-        found = await self._offsets(stretch, set(inside.values()))
+            return await self._by_content(interval, places)
+        inside = {place: r for place, r in ranks.items() if r < interval.high.records}
+        found = await self._offsets(interval, set(inside.values()))
         if found is None:
-            return await self._by_content(stretch, sorted(inside))
+            return await self._by_content(interval, sorted(inside))
         return {place: Answer(found[rank]) for place, rank in inside.items()}
 
-    async def _ranks(self, stretch: Stretch, places: Sequence[int]) -> dict[int, int] | None:
+    async def _ranks(
+        self, interval: OffsetInterval, places: Sequence[int]
+    ) -> dict[int, int] | None:
         """Return how many records were copied before each place; None: compaction took some."""
-        (begin, end), low = stretch.span(HERE), stretch.low.records
-        if stretch.is_dense(HERE):
+        (begin, end), low = interval.span(HERE), interval.low.records
+        if interval.is_dense(HERE):
             return {each: low + each - begin for each in places}
-        if not stretch.records:
+        if not interval.records:
             return dict.fromkeys(places, low)
-        log = self._log(stretch, HERE)
+        log = self._log(interval, HERE)
         start = await log.start()
-        if start <= begin and not _compacts(stretch):
+        if start <= begin and not _compacts(interval):
             count = await count_to(log, begin, places, places[-1])
             return {each: low + rank for each, rank in count.found.items()}
         count = await count_to(log, max(begin, start), places, end)
-        if start <= begin and count.total == stretch.records:
+        if start <= begin and count.total == interval.records:
             return {each: low + rank for each, rank in count.found.items()}
-        if start <= begin or not _is_counted(stretch):
+        if start <= begin or not _is_counted(interval):
             return None
-        left = low + stretch.records - count.total  # rank of the first record that is there
+        left = low + interval.records - count.total  # rank of the first record that is there
         return {
             each: max(low, left + rank - max(0, start - each)) for each, rank in count.found.items()
         }
 
-    async def _offsets(self, stretch: Stretch, ranks: set[int]) -> dict[int, int] | None:
+    async def _offsets(self, interval: OffsetInterval, ranks: set[int]) -> dict[int, int] | None:
         """Return where the records of these ranks stand; None: compaction took some."""
-        (begin, end), low = stretch.span(THERE), stretch.low.records
-        if stretch.is_dense(THERE) or not ranks:
+        (begin, end), low = interval.span(THERE), interval.low.records
+        if interval.is_dense(THERE) or not ranks:
             return {each: begin + each - low for each in ranks}
-        log = self._log(stretch, THERE)
+        log = self._log(interval, THERE)
         start = await log.start()
-        if start <= begin and not _compacts(stretch):
+        if start <= begin and not _compacts(interval):
             count = await seek(log, begin, {each - low for each in ranks}, end)
             found = {each + low: offset for each, offset in count.found.items()}
             return found if found.keys() == ranks else None
         wanted = {each - low for each in ranks}
         count = await seek(log, max(begin, start), wanted | {0}, end, whole=True)
-        if start <= begin and count.total == stretch.records:
+        if start <= begin and count.total == interval.records:
             return {each: count.found[each - low] for each in ranks}
-        if start <= begin or not _is_counted(stretch):
+        if start <= begin or not _is_counted(interval):
             return None
-        gone = (stretch.records or 0) - count.total
+        gone = (interval.records or 0) - count.total
         first = count.found.get(0, end)
         shifted = {max(0, each - low - gone) for each in ranks}
         again = await seek(log, max(begin, start), shifted, end)
         return {each: again.found.get(max(0, each - low - gone), first) for each in ranks}
 
-    async def _by_content(self, stretch: Stretch, places: Sequence[int]) -> dict[int, Answer]:
+    async def _by_content(
+        self, interval: OffsetInterval, places: Sequence[int]
+    ) -> dict[int, Answer]:
         """Seek the first record at or behind each place that both logs still hold.
 
         For where compaction took what is to be counted. Whatever is passed over is gone from one
         of the logs, because a later record of its key is there. Among equal records the first that
         can be the one is taken. A stretch that is too long to be decoded has no exact answers.
         """
-        (begin, end), (there, end_there) = stretch.span(HERE), stretch.span(THERE)
+        (begin, end), (there, end_there) = interval.span(HERE), interval.span(THERE)
         if max(end - begin, end_there - there) > _MOST_DECODED:
-            return {each: Answer(stretch.lowest(each), exact=False) for each in places}
+            return {each: Answer(interval.lowest(each), exact=False) for each in places}
         theirs: dict[int, list[int]] = {}
-        async for offset, mark in self._log(stretch, THERE).records(there, end_there):
+        async for offset, mark in self._log(interval, THERE).records(there, end_there):
             theirs.setdefault(mark, []).append(offset)
-        ours = [each async for each in self._log(stretch, HERE).records(begin, end)]
+        ours = [each async for each in self._log(interval, HERE).records(begin, end)]
         found: dict[int, Answer] = {}
         for place in places:
-            lowest, at = stretch.lowest(place), bisect_left(ours, (place,))
+            lowest, at = interval.lowest(place), bisect_left(ours, (place,))
             both = (t for _, mark in ours[at:] for t in theirs.get(mark, ()) if t >= lowest)
             if (first := next(both, None)) is not None:
                 found[place] = Answer(first)
         return found
 
-    async def _open(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
+    async def _open(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
         """Answer behind the last mark, for source offsets."""
         further = [each for each in places if each > low.source]
         if not further or not self.ahead:
@@ -206,7 +210,7 @@ class Translation:
             for rank in (count.found.get(each),)
         }
 
-    async def _open_back(self, low: Mark, places: Sequence[int]) -> dict[int, Answer]:
+    async def _open_back(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
         """Answer behind the last mark, for target offsets."""
         count = await count_to(self.target, low.target, places, places[-1])
         source = self._newest
@@ -217,10 +221,10 @@ class Translation:
             for each, rank in count.found.items()
         }
 
-    def _log(self, stretch: Stretch, side: int) -> CountedLog:
-        if (side == HERE) == stretch.back:
+    def _log(self, interval: OffsetInterval, side: int) -> CountedLog:
+        if (side == HERE) == interval.back:
             return self.target
-        return self.source(stretch.high or stretch.low)
+        return self.source(interval.high or interval.low)
 
     @property
     def _newest(self) -> CountedLog:
@@ -228,14 +232,14 @@ class Translation:
         return self.source(self.marks[-1])
 
 
-def _compacts(stretch: Stretch) -> bool:
+def _compacts(interval: OffsetInterval) -> bool:
     """Say whether compaction may have taken what is to be counted."""
-    return (stretch.high or stretch.low).mode == Mode.TRANSACTIONAL
+    return (interval.high or interval.low).mode == Mode.TRANSACTIONAL
 
 
-def _is_counted(stretch: Stretch) -> bool:
+def _is_counted(interval: OffsetInterval) -> bool:
     """Say whether the records between the marks are as many as the marks say, from either end."""
-    return (stretch.high or stretch.low).mode == Mode.APPEND
+    return (interval.high or interval.low).mode == Mode.APPEND
 
 
 def _that_is_there(answer: Answer, start: int) -> Answer:

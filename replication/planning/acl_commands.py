@@ -10,10 +10,10 @@ from replication.client.acl_values import CLUSTER, PREFIXED, Resource
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from replication.planning.required_acls import Need
+    from replication.planning.required_acls import RequiredAcl
 
 
-def together(needs: Iterable[Need]) -> dict[tuple[str, Resource], dict[str, None]]:
+def together(needs: Iterable[RequiredAcl]) -> dict[tuple[str, Resource], dict[str, None]]:
     """Return the operations on each resource of each cluster, whichever flows need them."""
     found: dict[tuple[str, Resource], dict[str, None]] = {}
     for each in needs:
@@ -22,7 +22,7 @@ def together(needs: Iterable[Need]) -> dict[tuple[str, Resource], dict[str, None
 
 
 def commands(
-    needs: Iterable[Need], servers: Mapping[str, str], principals: Mapping[str, str]
+    needs: Iterable[RequiredAcl], servers: Mapping[str, str], principals: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a line of ``kafka-acls.sh`` for each resource, ready for a shell."""
     for (cluster, resource), operations in together(needs).items():

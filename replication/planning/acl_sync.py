@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from replication.client.admin import Clients, Cluster
     from replication.naming.selection import NameFilter
     from replication.planning.source_snapshot import SourceSnapshot
-    from replication.planning.target_snapshot import Kept
-    from replication.state import OwnRights
+    from replication.planning.target_snapshot import AppliedState
+    from replication.state import AppliedAcls
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class TargetRights:
 
     name: str
     acls: frozenset[Acl]
-    made: tuple[OwnRights, ...] = ()
+    made: tuple[AppliedAcls, ...] = ()
 
 
 def plan_acls(
@@ -208,15 +208,15 @@ def _by_resource(acls: Iterable[Acl]) -> Iterator[tuple[Resource, tuple[Acl, ...
     yield from ((resource, tuple(each)) for resource, each in grouped.items())
 
 
-def acls_of(own: OwnRights) -> Iterator[Acl]:
+def acls_of(own: AppliedAcls) -> Iterator[Acl]:
     """Yield the rights of a record."""
     resource = Resource(own.resource, own.name, own.pattern)
     yield from (Acl(resource, *each) for each in own.rights)
 
 
 def remembered_rights(
-    action: Grant | Revoke, refused: Mapping[str, str], before: OwnRights
-) -> OwnRights:
+    action: Grant | Revoke, refused: Mapping[str, str], before: AppliedAcls
+) -> AppliedAcls:
     """Return the record of what we made on a resource, after an action."""
     done = {
         (each.principal, each.host, each.operation, each.permission)
@@ -232,8 +232,8 @@ _NONE = "no ACLs to copy: {} lists none; it has no authorizer, or no ACLs are se
 
 
 def plan_rights(
-    sources: Sequence[SourceSnapshot], clients: Clients, kept: Kept, *, complete: bool
-) -> tuple[tuple[AclAction, ...], tuple[OwnRights, ...]]:
+    sources: Sequence[SourceSnapshot], clients: Clients, kept: AppliedState, *, complete: bool
+) -> tuple[tuple[AclAction, ...], tuple[AppliedAcls, ...]]:
     """Return what gives the target the rights that these flows want, and which of them we made.
 
     Nothing is taken away unless the picture is ``complete``: a source that did not answer may have

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.client.acl_values import Acl
-    from replication.state import Applied
+    from replication.state import AppliedConfigs
 
 Doable = CreateTopic | GrowTopic | AlterConfigs | Grant | Revoke
 Action = TopicAction | AclAction
 
 
-class Writer(Protocol):
+class TopicWriter(Protocol):
     """The part of ``ports.Cluster`` that changes things."""
 
     def create_topic(
@@ -65,7 +65,7 @@ def is_change(action: Action) -> bool:
     return not isinstance(action, Keep | Skip)
 
 
-def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
+def carry_out(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
     """Apply every action; a rejected one does not hold up the others.
 
     Raises ClusterUnavailable at once: the rest of the plan would fail the same way.
@@ -74,7 +74,7 @@ def carry_out(plan: Iterable[Action], target: Writer) -> Iterator[Outcome]:
         yield _apply(action, target)
 
 
-def _apply(action: Action, target: Writer) -> Outcome:
+def _apply(action: Action, target: TopicWriter) -> Outcome:
     """Apply one action."""
     if isinstance(action, Keep | Refuse | Skip):
         return Outcome(action, action.reason)
@@ -85,7 +85,7 @@ def _apply(action: Action, target: Writer) -> Outcome:
     return Outcome(action, _listed(refused) if refused else None, refused)
 
 
-def _do(action: Doable, target: Writer) -> Mapping[str, str]:
+def _do(action: Doable, target: TopicWriter) -> Mapping[str, str]:
     """Do it; return which parts of it were refused, and why. Raises ClusterRejected for all."""
     match action:
         case CreateTopic():
@@ -103,7 +103,7 @@ def _do(action: Doable, target: Writer) -> Mapping[str, str]:
     return {}
 
 
-def _create(action: CreateTopic, target: Writer) -> Mapping[str, str]:
+def _create(action: CreateTopic, target: TopicWriter) -> Mapping[str, str]:
     """Create a topic, without the configs that the cluster refuses if it refuses some."""
     try:
         target.create_topic(*_arguments(action, action.configs))
@@ -127,7 +127,7 @@ def _arguments(
     return action.topic, action.partitions, action.replication_factor, configs
 
 
-def _refusal(action: CreateTopic, configs: Mapping[str, str], target: Writer) -> str:
+def _refusal(action: CreateTopic, configs: Mapping[str, str], target: TopicWriter) -> str:
     try:
         target.would_create(*_arguments(action, configs))
     except ClusterRejected as error:
@@ -135,7 +135,7 @@ def _refusal(action: CreateTopic, configs: Mapping[str, str], target: Writer) ->
     return ""
 
 
-def _alter(action: AlterConfigs, target: Writer) -> Mapping[str, str]:
+def _alter(action: AlterConfigs, target: TopicWriter) -> Mapping[str, str]:
     """Alter all at once; one by one if that is refused, so that one config holds up no other."""
     wanted = {each.config: each.value for each in action.changes}
     try:
@@ -162,7 +162,7 @@ def _listed(refused: Mapping[str, str]) -> str:
     return "; ".join(f"{config}: {why}" for config, why in refused.items())
 
 
-def applied(outcome: Outcome, before: Applied) -> Applied | None:
+def applied(outcome: Outcome, before: AppliedConfigs) -> AppliedConfigs | None:
     """Return what to remember of a topic after an outcome; None: nothing new. Pure.
 
     ``before`` is what was remembered, with the flow and topic that the outcome is about.

@@ -11,7 +11,7 @@ from replication.errors import ReplicationError
 from replication.planning.acl_sync import Grant, Revoke, remembered_rights
 from replication.planning.apply import applied, carry_out, is_change
 from replication.planning.topics import AlterConfigs, CreateTopic
-from replication.state import Applied, OwnRights, status_topic
+from replication.state import AppliedAcls, AppliedConfigs, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
     """
     if not plan.actions:
         return
-    memory = _Memory(plan, planner, by)
+    memory = _AppliedMemory(plan, planner, by)
     try:
         for outcome in carry_out(plan.actions, planner.clients.target(plan.sources[0].flow)):
             memory.note(outcome)
@@ -42,7 +42,7 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class Execution:
     """What became of a plan."""
 
     outcomes: tuple[Outcome, ...]
@@ -58,13 +58,13 @@ class Carried:
         return "; ".join((*parts, *self.problems))
 
 
-def carry(planner: Planner, flow: Flow, by: str) -> Carried:
+def carry(planner: Planner, flow: Flow, by: str) -> Execution:
     """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
     plan = planner.plan(flow.target, {flow.name})
-    return Carried(tuple(execute(plan, planner, by)), plan.problems)
+    return Execution(tuple(execute(plan, planner, by)), plan.problems)
 
 
-class _Memory:
+class _AppliedMemory:
     """What is to be remembered of a plan that is carried out; written once."""
 
     def __init__(self, plan: TargetPlan, planner: Planner, by: str) -> None:
@@ -79,11 +79,11 @@ class _Memory:
         match outcome.action:
             case CreateTopic(topic=topic) | AlterConfigs(topic=topic):
                 flow = self._owners[topic]
-                before = self._plan.applied.get(topic, Applied(flow, topic))
+                before = self._plan.applied.get(topic, AppliedConfigs(flow, topic))
                 now = replace(before, at_ms=_now_ms(), by=self._by)
                 self._keep(flow, applied(outcome, now))
             case Grant(flow=flow) | Revoke(flow=flow) as action:
-                own = OwnRights(flow, *action.resource)
+                own = AppliedAcls(flow, *action.resource)
                 known = {each.key(): each for each in self._plan.made}
                 before_it = replace(known.get(own.key(), own), at_ms=_now_ms(), by=self._by)
                 self._keep(flow, remembered_rights(action, outcome.refused, before_it))

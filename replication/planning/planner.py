@@ -21,7 +21,7 @@ from replication.planning.source_snapshot import (
     refuse_same_cluster,
     wanted_topics,
 )
-from replication.planning.target_snapshot import Kept, read_names
+from replication.planning.target_snapshot import AppliedState, read_names
 from replication.planning.topics import (
     MIN_INSYNC,
     AlterConfigs,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from replication.planning.apply import Action
     from replication.planning.topics import TopicAction, WantedTopic
     from replication.settings.sections import Config, Flow
-    from replication.state import Applied, OwnRights
+    from replication.state import AppliedAcls, AppliedConfigs
 
 
 class Part(StrEnum):
@@ -65,10 +65,10 @@ class TargetPlan:
     actions: tuple[Action, ...] = ()
     problems: tuple[str, ...] = ()  # clusters that could not be asked; the rest is planned
     conflicts: tuple[Conflict, ...] = ()  # names that meet, and what is not copied for them
-    made: tuple[OwnRights, ...] = ()  # rights that are ours
+    made: tuple[AppliedAcls, ...] = ()  # rights that are ours
 
     @property
-    def applied(self) -> Mapping[str, Applied]:
+    def applied(self) -> Mapping[str, AppliedConfigs]:
         """What was last applied, by topic of the target."""
         return self.topics.applied if self.topics else {}
 
@@ -110,7 +110,7 @@ class Planner:
             if (names is None or set(each.flows) & set(names))
             and (only is None or each.name in only)
         )
-        kept = Kept(flows, self.clients)
+        kept = AppliedState(flows, self.clients)
         topics = self._target(kept, [each.name for each in about])
         actions = plan_topics(self._certain(about, problems), topics)
         found = TargetPlan(
@@ -128,7 +128,7 @@ class Planner:
         return self._with_rights(found, names, kept)
 
     def _with_rights(
-        self, plan: TargetPlan, names: Collection[str] | None, kept: Kept
+        self, plan: TargetPlan, names: Collection[str] | None, kept: AppliedState
     ) -> TargetPlan:
         if Part.ACLS not in self.parts:
             return plan
@@ -163,7 +163,7 @@ class Planner:
         for each in wanted:
             flows = map(self.config.flow, each.flows)
             shared = bool(problems) and any(not flow.naming.prefixes_all for flow in flows)
-            yield replace(each, wish=None) if shared else each
+            yield replace(each, desired_configs=None) if shared else each
 
     def _sources(
         self, flows: Iterable[Flow], only: Collection[str] | None
@@ -179,7 +179,7 @@ class Planner:
                 problems.append(f"{flow.name}: {error}")
         return tuple(found), tuple(problems)
 
-    def _target(self, kept: Kept, names: Sequence[str]) -> TargetTopics:
+    def _target(self, kept: AppliedState, names: Sequence[str]) -> TargetTopics:
         flow = kept.flows[0]
         found = read_target(self.clients.target(flow), flow.target, names)
         if Part.CONFIGS not in self.parts:

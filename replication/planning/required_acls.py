@@ -28,8 +28,8 @@ from replication.state import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
+    dead_letters_topic,
     flow_topics,
-    letters_topic,
     status_topic,
 )
 
@@ -48,7 +48,7 @@ _STATE = (*_OWN, "DESCRIBE_CONFIGS")  # one that is not compacted would lose sta
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredAcl:
     """Operations on one resource of one cluster, and what they are for."""
 
     cluster: str
@@ -58,26 +58,28 @@ class Need:
     flow: str
 
 
-def needed(config: Config) -> tuple[Need, ...]:
+def needed(config: Config) -> tuple[RequiredAcl, ...]:
     """Return what all flows of a file need, by cluster and resource."""
     beats = heartbeat_names(config)
     found = (need for flow in config.flows for need in _needs(flow, config, beats))
     return tuple(sorted(found, key=lambda each: (each.cluster, each.resource, each.flow)))
 
 
-def _needs(flow: Flow, config: Config, beats: Mapping[str, frozenset[str]]) -> Iterator[Need]:
+def _needs(
+    flow: Flow, config: Config, beats: Mapping[str, frozenset[str]]
+) -> Iterator[RequiredAcl]:
     policy = policy_for(flow, config.clusters)
     for resource, operations, why in (
         *_source(flow, beats[flow.source]),
         *_source_duties(flow, policy),
     ):
-        yield Need(flow.source, resource, operations, why, flow.name)
+        yield RequiredAcl(flow.source, resource, operations, why, flow.name)
     for resource, operations, why in (
         *_target(flow, policy, beats[flow.source]),
         *_target_duties(flow, policy),
         *_peers(flow, config),
     ):
-        yield Need(flow.target, resource, operations, why, flow.name)
+        yield RequiredAcl(flow.target, resource, operations, why, flow.name)
 
 
 Wanted = tuple[Resource, tuple[str, ...], str]
@@ -134,7 +136,7 @@ def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iter
             yield copy, tuple(operations), "heartbeats are copied too"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
     states += [PROBE_TOPIC] if flow.copying.delivery in {"auto", "append"} else []
-    states += [letters_topic(flow.source)] if flow.policies.dead_letters else []
+    states += [dead_letters_topic(flow.source)] if flow.policies.dead_letters else []
     for name in states:
         yield Resource(TOPIC, name), _STATE, "Isthmus' own state"
     own = Resource(TRANSACTIONAL_ID, f"isthmus.{flow.name}", PREFIXED)

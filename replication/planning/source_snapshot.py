@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.errors import ConfigError
 from replication.planning.merged_configs import merge_configs
-from replication.planning.topic_configs import ConfigRules, Wish, wish
+from replication.planning.topic_configs import ConfigRules, DesiredConfigs, desired_configs
 from replication.planning.topics import MIN_INSYNC, WantedTopic, unseen
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class _Share(NamedTuple):
     flow: Flow
     topic: str  # on the source
     info: TopicInfo
-    wish: Wish
+    desired_configs: DesiredConfigs
     seen: bool  # whether its configs are known
 
 
@@ -76,7 +76,7 @@ def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[WantedTopic, ...]:
                 each.flow,
                 topic,
                 each.topics[topic],
-                wish(topic, each.settings.get(topic, {}), rules),
+                desired_configs(topic, each.settings.get(topic, {}), rules),
                 each.settings.get(topic) != {},
             )
             shares.setdefault(each.selector.remote_topic(topic), []).append(found)
@@ -111,18 +111,20 @@ def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
     )
 
 
-def _agreed(shares: Sequence[_Share]) -> tuple[Wish, tuple[str, ...]]:
+def _agreed(shares: Sequence[_Share]) -> tuple[DesiredConfigs, tuple[str, ...]]:
     """Return one wish for all, and what the sources do not agree on. The file's word wins."""
     if len(shares) == 1:
-        return shares[0].wish, ()
+        return shares[0].desired_configs, ()
     strategy = shares[0].flow.creation.configs_strategy
-    merged = merge_configs({_name(each): each.wish.values for each in shares}, strategy)
-    fixed = {key: value for each in reversed(shares) for key, value in each.wish.fixed.items()}
+    merged = merge_configs({_name(each): each.desired_configs.values for each in shares}, strategy)
+    fixed = {
+        key: value for each in reversed(shares) for key, value in each.desired_configs.fixed.items()
+    }
     open_ones = [each for each in merged.conflicts if each.key not in fixed]
     values = {**merged.configs, **{key: value for key, value in fixed.items() if value}}
-    free = frozenset().union(*(each.wish.free for each in shares))
+    free = frozenset().union(*(each.desired_configs.free for each in shares))
     reasons = {each.key: f"by strategy {strategy}" for each in open_ones}
-    return Wish(values, free, fixed, reasons), tuple(map(str, open_ones))
+    return DesiredConfigs(values, free, fixed, reasons), tuple(map(str, open_ones))
 
 
 def _name(share: _Share) -> str:

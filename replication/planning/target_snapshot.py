@@ -11,8 +11,8 @@ from replication.naming.conflicts import TargetNames
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
-    Applied,
-    OwnRights,
+    AppliedAcls,
+    AppliedConfigs,
     ProducerEntry,
     anchors_topic,
     status_topic,
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _BEGIN, _END = anchors_topic("\0").split("\0")
 
 
-class Reads(Protocol):
+class TargetReads(Protocol):
     """What is needed of ``ports.Records``."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
 
 
-class Fed(NamedTuple):
+class TopicSources(NamedTuple):
     """Who feeds which topic: see ``TargetNames``."""
 
     feeders: Mapping[str, set[tuple[str, str]]]
@@ -43,14 +43,14 @@ class Fed(NamedTuple):
 
 
 def read_names(
-    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: Reads
+    about: Iterable[str], ours: Mapping[str, TopicInfo], target: Cluster, store: TargetReads
 ) -> TargetNames:
     """Return what is to be known of the topics ``about``, of ``ours``, the target's.
 
     Our own topics are read only if one of ``about`` holds records. Raises ClusterUnavailable.
     """
     filled = read_filled(about, ours, target)
-    fed = read_fed(ours, store) if filled else Fed({}, ())
+    fed = read_fed(ours, store) if filled else TopicSources({}, ())
     return TargetNames(frozenset(ours), filled, *fed)
 
 
@@ -65,50 +65,50 @@ def read_filled(
     return frozenset(partition.topic for partition, end in ends.items() if end)
 
 
-def read_fed(ours: Iterable[str], store: Reads) -> Fed:
+def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
     """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
     feeders: dict[str, set[tuple[str, str]]] = {}
     for anchor in _anchors(ours, store):
         feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
     known = {flow for each in feeders.values() for flow, _ in each}
-    return Fed(feeders, _copied_before(ours, store) - known)
+    return TopicSources(feeders, _copied_before(ours, store) - known)
 
 
-def _anchors(ours: Iterable[str], store: Reads) -> Iterable[Anchor]:
+def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
     """Yield the anchors of every flow into this target, those of other processes too."""
     for topic in ours:
         if topic.startswith(_BEGIN) and topic.endswith(_END):
             yield from (each for each in store.read(topic).values() if isinstance(each, Anchor))
 
 
-def _copied_before(ours: Iterable[str], store: Reads) -> set[str]:
+def _copied_before(ours: Iterable[str], store: TargetReads) -> set[str]:
     registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
 
 
 @dataclass(frozen=True)
-class Kept:
+class AppliedState:
     """Records in the status topics of flows into one target. Raises ClusterUnavailable."""
 
     flows: Sequence[Flow]
     clients: Clients
 
-    def applied(self) -> Mapping[str, Applied]:
+    def applied(self) -> Mapping[str, AppliedConfigs]:
         """Return what was last applied, by topic of the target."""
-        return {each.topic: each for each in self._records if isinstance(each, Applied)}
+        return {each.topic: each for each in self._records if isinstance(each, AppliedConfigs)}
 
-    def rights(self, flows: Collection[str]) -> tuple[OwnRights, ...]:
+    def rights(self, flows: Collection[str]) -> tuple[AppliedAcls, ...]:
         """Return the rights that we made for the flows with these names."""
-        found = (each for each in self._records if isinstance(each, OwnRights))
+        found = (each for each in self._records if isinstance(each, AppliedAcls))
         return tuple(each for each in found if each.flow in flows)
 
     @cached_property
-    def _records(self) -> Sequence[Applied | OwnRights]:
+    def _records(self) -> Sequence[AppliedConfigs | AppliedAcls]:
         names = {each.name for each in self.flows}
         stores = {each.source: self.clients.store(each) for each in self.flows}
         return [
             record
             for source, store in stores.items()
             for record in store.read(status_topic(source)).values()
-            if isinstance(record, Applied | OwnRights) and record.flow in names
+            if isinstance(record, AppliedConfigs | AppliedAcls) and record.flow in names
         ]

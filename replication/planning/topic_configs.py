@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """A config that is to be another one; None: not set on the topic."""
 
     config: str
@@ -81,7 +81,7 @@ class ConfigRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredConfigs:
     """The configs that a copy should have. Whatever is neither here nor ``free`` is left alone."""
 
     values: Mapping[str, str]
@@ -90,11 +90,13 @@ class Wish:
     reasons: Mapping[str, str] = field(default_factory=dict)  # where there is more to say
 
 
-def wish(topic: str, settings: Mapping[str, ConfigValue], rules: ConfigRules) -> Wish:
+def desired_configs(
+    topic: str, settings: Mapping[str, ConfigValue], rules: ConfigRules
+) -> DesiredConfigs:
     """Return what the copy of ``topic``, which has ``settings``, should have."""
     fixed = rules.fixed(topic)
     values = {**rules.copied(settings), **fixed}
-    return Wish(
+    return DesiredConfigs(
         {config: value for config, value in values.items() if value},
         frozenset({each for each in settings if rules.follows(each)} | fixed.keys()),
         fixed,
@@ -102,8 +104,11 @@ def wish(topic: str, settings: Mapping[str, ConfigValue], rules: ConfigRules) ->
 
 
 def changes(
-    wanted: Wish, ours: Mapping[str, ConfigValue], before: Mapping[str, str] | None, names: Names
-) -> tuple[Change, ...]:
+    wanted: DesiredConfigs,
+    ours: Mapping[str, ConfigValue],
+    before: Mapping[str, str] | None,
+    names: Names,
+) -> tuple[ConfigChange, ...]:
     """Return what makes the target's settings as wanted.
 
     ``before`` is what was set when we last applied: a value that is another one now was changed
@@ -112,7 +117,7 @@ def changes(
     is_set = set_on_topic(ours)
     keys = {*wanted.values, *(is_set.keys() & wanted.free)}
     return tuple(
-        Change(key, is_set.get(key), wanted.values.get(key), _reason(key, wanted, is_set, before,
+        ConfigChange(key, is_set.get(key), wanted.values.get(key), _reason(key, wanted, is_set, before,
                                                                       names))
         for key in sorted(keys)
         if is_set.get(key) != wanted.values.get(key)
@@ -129,7 +134,7 @@ class Names:
 
 def _reason(
     key: str,
-    wanted: Wish,
+    wanted: DesiredConfigs,
     is_set: Mapping[str, str],
     before: Mapping[str, str] | None,
     names: Names,

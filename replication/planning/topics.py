@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.planning.topic_configs import Names, Wish, changes
+from replication.planning.topic_configs import DesiredConfigs, Names, changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.client.admin import ConfigValue, TopicInfo
-    from replication.planning.topic_configs import Change
-    from replication.state import Applied
+    from replication.planning.topic_configs import ConfigChange
+    from replication.state import AppliedConfigs
 
 BROKER_DEFAULT = -1  # a replication factor: what the target's brokers are set to
 MIN_INSYNC = "min.insync.replicas"
@@ -29,7 +29,9 @@ class WantedTopic:
     partitions: int
     replication_factor: int
     configs: Mapping[str, str] = field(default_factory=dict)  # it is made with these
-    wish: Wish | None = None  # how its configs should be from then on; None: left alone
+    desired_configs: DesiredConfigs | None = (
+        None  # how its configs should be from then on; None: left alone
+    )
     source: str = "the source"  # whose it is, for reasons
     flows: tuple[str, ...] = ()
     may_make: bool = True  # False: what is missing is to be made by hand
@@ -47,7 +49,7 @@ class TargetTopics:
     name: str = "the target"
     settings: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     min_insync: int | None = None  # of topics that do not say; None: not known
-    applied: Mapping[str, Applied] = field(default_factory=dict)  # by topic
+    applied: Mapping[str, AppliedConfigs] = field(default_factory=dict)  # by topic
     again: bool = False  # try what was refused before, too
 
 
@@ -72,7 +74,7 @@ class AlterConfigs:
     """Changes of one topic's configs: no others are touched."""
 
     topic: str
-    changes: tuple[Change, ...]
+    changes: tuple[ConfigChange, ...]
     values: Mapping[str, str] = field(default_factory=dict)  # all that should be set afterwards
 
 
@@ -188,7 +190,7 @@ def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
 def _configs(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]:
     """Yield one alteration with all that may be changed, and a reason for what may not."""
     settings = target.settings.get(wanted.name)
-    if wanted.wish is None or settings is None:
+    if wanted.desired_configs is None or settings is None:
         return
     if not settings:
         yield Keep(wanted.name, unseen("its configs", wanted.name, target.name))
@@ -196,19 +198,19 @@ def _configs(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]
     applied = target.applied.get(wanted.name)
     before = None if applied is None else applied.configs
     names = Names(wanted.source, target.name)
-    differences = changes(wanted.wish, settings, before, names)
+    differences = changes(wanted.desired_configs, settings, before, names)
     refused = {each: _unwanted(each, settings, target, applied) for each in differences}
     if doable := tuple(each for each, why in refused.items() if not why):
-        yield AlterConfigs(wanted.name, doable, wanted.wish.values)
+        yield AlterConfigs(wanted.name, doable, wanted.desired_configs.values)
     for why in filter(None, refused.values()):
         yield Keep(wanted.name, why)
 
 
 def _unwanted(
-    change: Change,
+    change: ConfigChange,
     settings: Mapping[str, ConfigValue],
     target: TargetTopics,
-    applied: Applied | None,
+    applied: AppliedConfigs | None,
 ) -> str:
     """Return why a change is not even tried; empty when it is."""
     if change.config not in settings:

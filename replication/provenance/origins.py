@@ -24,8 +24,10 @@ from replication.state import ProducerEntry
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-Via = tuple[str, ...]  # ids of the clusters that records came by, their birthplace first
-BORN_HERE: Via = ()
+ReplicationPath = tuple[
+    str, ...
+]  # ids of the clusters that records came by, their birthplace first
+LOCAL_ORIGIN: ReplicationPath = ()
 _MOST_KNOWN = 100_000  # producer ids that are known to be nobody's copies
 
 
@@ -40,10 +42,10 @@ class Rule:
     elsewhere: frozenset[str] = frozenset()
     by: str = BY_ID  # what tells copies
 
-    def passage(self, entry: ProducerEntry | None) -> Via | None:
+    def path_of(self, entry: ProducerEntry | None) -> ReplicationPath | None:
         """Return what a batch of ``entry`` came by; None: it is not to be copied."""
         if entry is None:
-            return BORN_HERE
+            return LOCAL_ORIGIN
         via = entry.came_by
         return None if self.target in via or entry.alias in self.elsewhere else via
 
@@ -82,18 +84,18 @@ class Origins:
             if each not in self._born_here and each not in self.entries
         }
 
-    def settle(self, producer_ids: Iterable[int]) -> None:
+    def dispatch(self, producer_ids: Iterable[int]) -> None:
         """Note that the registry was read to its end after these were seen (P1)."""
         if len(self._born_here) > _MOST_KNOWN:
             self._born_here = {NO_PRODUCER_ID}
         self._born_here.update(each for each in producer_ids if each not in self.entries)
 
-    def passage(self, producer_id: int, rule: Rule) -> Via | None:
+    def path_of(self, producer_id: int, rule: Rule) -> ReplicationPath | None:
         """Return what a batch of ``producer_id`` came by; None: it is not to be copied."""
-        return rule.passage(self.entries.get(producer_id))
+        return rule.path_of(self.entries.get(producer_id))
 
 
-def onward(transactional_id: str, via: Via, source: str) -> str:
+def onward(transactional_id: str, via: ReplicationPath, source: str) -> str:
     """Return the name for what came to the cluster ``source`` by ``via``: one for each way (P3).
 
     An earlier release named such producers ``<id>~<via>``, without the source: no name is both.

@@ -35,7 +35,7 @@ _PAUSE_S = 0.1
 
 
 @dataclass(slots=True)
-class Offsets:
+class OffsetsAppended:
     """Ranges of offsets that belong to something; ascending, none touches the next."""
 
     _starts: list[int] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Offsets:
 
 def copied_by(rule: Rule) -> Concerns:
     """Return a predicate that is true of a registry entry whose records ``rule`` copies."""
-    return lambda entry: rule.passage(entry) is not None
+    return lambda entry: rule.path_of(entry) is not None
 
 
 def appended_by(flow: str) -> Concerns:
@@ -65,7 +65,7 @@ def appended_by(flow: str) -> Concerns:
 
 
 @dataclass(slots=True)
-class Births:
+class OwnOffsets:
     """Reads batch headers of one cluster."""
 
     network: Network
@@ -74,12 +74,14 @@ class Births:
     def __post_init__(self) -> None:
         self.registry = SourceRegistry(self.network)
 
-    async def offsets(self, partition: TopicPartition, end: int, concerns: Concerns) -> Offsets:
+    async def offsets(
+        self, partition: TopicPartition, end: int, concerns: Concerns
+    ) -> OffsetsAppended:
         """Return the offsets before ``end`` of batches whose registry entry ``concerns`` us.
 
         Raises ClusterUnavailable or ClusterRejected.
         """
-        found = Offsets()
+        found = OffsetsAppended()
         if end == 0:  # there may be no such partition
             return found
         await self.network.refresh([partition.topic])

@@ -48,7 +48,7 @@ class SourceRegistry:
         async with self._turn:
             if self.origins.unknown(producer_ids):
                 await self._read(needed=needed)
-                self.origins.settle(producer_ids)
+                self.origins.dispatch(producer_ids)
 
     async def _find(self, looks: int) -> bytes | None:
         """Return the topic's id. A broker that lags may not show what is there: look again."""

@@ -27,25 +27,25 @@ _MIGRATOR = "redpanda-migrator-provenance"
 _MSK = "__mskmr"
 
 
-class Birthplace(NamedTuple):
+class RecordOrigin(NamedTuple):
     """The cluster that a record was born on, as far as its headers tell."""
 
     cluster: str  # id; empty: not told
     alias: str = ""
 
 
-def birthplace(listed: Iterable[tuple[str, bytes | None]]) -> Birthplace | None:
+def birthplace(listed: Iterable[tuple[str, bytes | None]]) -> RecordOrigin | None:
     """Return where a record with these headers says that it was born; None: it does not say."""
     headers = {name: value or b"" for name, value in listed}
     if (own := headers.get(ORIGIN)) is not None:
         alias, _, rest = own.decode(errors="replace").partition("/")
-        return Birthplace(rest.partition("/")[0], alias)
+        return RecordOrigin(rest.partition("/")[0], alias)
     if (theirs := headers.get(_MIGRATOR)) is not None:
-        return Birthplace(theirs.decode(errors="replace"))
-    return Birthplace("") if _MSK in headers else None
+        return RecordOrigin(theirs.decode(errors="replace"))
+    return RecordOrigin("") if _MSK in headers else None
 
 
-def is_copied(born: Birthplace | None, rule: Rule) -> bool:
+def is_copied(born: RecordOrigin | None, rule: Rule) -> bool:
     """Say whether a flow with ``rule`` copies what was born there; None: on its source."""
     if born is None:
         return True
@@ -54,7 +54,7 @@ def is_copied(born: Birthplace | None, rule: Rule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Recast:
+class OriginHeaders:
     """What becomes of each record of a partition. Which ones remain depends on the log alone (E).
 
     ``rule``: which copies are left out, by their headers; None: none. ``stamp``: alias and id of
@@ -63,7 +63,7 @@ class Recast:
 
     partition: TopicPartition
     rule: Rule | None = None
-    stamp: Birthplace | None = None
+    stamp: RecordOrigin | None = None
 
     def __call__(self, record: Record) -> Record | None:
         """Return the record to append; None: it is not to be copied. Raises CorruptBatch."""
@@ -72,7 +72,7 @@ class Recast:
             return record if self.stamp is None else self._stamped(record, self.stamp)
         return record if self.rule is None or is_copied(born, self.rule) else None
 
-    def _stamped(self, record: Record, source: Birthplace) -> Record:
+    def _stamped(self, record: Record, source: RecordOrigin) -> Record:
         topic, number = self.partition
         told = f"{source.alias}/{source.cluster}/{topic}/{number}/{record.offset}"
         return replace(record, rest=with_headers(record.rest, [(ORIGIN, told.encode())]))

@@ -10,12 +10,12 @@ from replication.records.comparison_result import Comparison, Example, Kind, Lim
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from replication.records.comparison_result import Print
+    from replication.records.comparison_result import Fingerprint
 
 
 def compare(
-    source: Iterable[Print],
-    target: Iterable[Print],
+    source: Iterable[Fingerprint],
+    target: Iterable[Fingerprint],
     *,
     foreign_ok: bool = False,
     limits: Limits = Limits(),  # noqa: B008 - frozen
@@ -31,9 +31,9 @@ def compare(
 class _Side:
     """One stream: its next records, read ahead only as far as a search needs."""
 
-    def __init__(self, stream: Iterable[Print]) -> None:
+    def __init__(self, stream: Iterable[Fingerprint]) -> None:
         self._rest = iter(stream)
-        self.ahead: deque[Print] = deque()
+        self.ahead: deque[Fingerprint] = deque()
         self.read = 0
 
     def fill(self, count: int) -> bool:
@@ -46,7 +46,7 @@ class _Side:
             self.read += 1
         return True
 
-    def take(self, count: int) -> list[Print]:
+    def take(self, count: int) -> list[Fingerprint]:
         return [self.ahead.popleft() for _ in range(count)]
 
 
@@ -71,7 +71,7 @@ class _Unmatched:
         self._by_digest: dict[int, deque[_Place]] = {}
         self.count = 0
 
-    def add(self, gap: int, record: Print) -> None:
+    def add(self, gap: int, record: Fingerprint) -> None:
         self._by_digest.setdefault(record.digest, deque()).append(_Place(gap, record.offset))
         self.count += 1
 
@@ -100,7 +100,12 @@ class _Walk:
     """One comparison on its way."""
 
     def __init__(
-        self, source: Iterable[Print], target: Iterable[Print], limits: Limits, *, foreign_ok: bool
+        self,
+        source: Iterable[Fingerprint],
+        target: Iterable[Fingerprint],
+        limits: Limits,
+        *,
+        foreign_ok: bool,
     ) -> None:
         self._source, self._target = _Side(source), _Side(target)
         self._limits, self._foreign_ok = limits, foreign_ok
@@ -194,7 +199,7 @@ class _Walk:
             finding.examples.append(Example(source, target))
 
 
-def _nearest(source: deque[Print], target: deque[Print]) -> _Skip | None:
+def _nearest(source: deque[Fingerprint], target: deque[Fingerprint]) -> _Skip | None:
     """Return the positions of the nearest equal records, or None."""
     last = len(target) - 1  # walked backwards, so that the first place of a content stays
     first = {record.digest: last - at for at, record in enumerate(reversed(target))}

@@ -38,7 +38,7 @@ class Kind(StrEnum):
     EXTRA = "extra"  # on the target only: another writer, or older than the source's log
 
 
-class Print(NamedTuple):
+class Fingerprint(NamedTuple):
     """A record's offset and the fingerprint of its content."""
 
     offset: int

@@ -21,7 +21,7 @@ class Match(NamedTuple):
     seen: int
 
 
-class Wanted:
+class SearchedBatch:
     """A run of records, without gap, as one batch of a target holds them.
 
     Batches may have been cut, merged or compressed anew on the way: records are compared, by

@@ -9,7 +9,7 @@ topic (one partition each, compacted)     holds
 ``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`, :class:`Applied`, :class:`OwnRights`,
+                                          :class:`Decision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
                                           :class:`NewName` and :class:`Fencing`
 ========================================  =====================================================
 
@@ -24,23 +24,23 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from replication.state.anchors import Anchor, Claim, Loss, OffsetPoint, ProducerEntry
 from replication.state.flow_status import (
-    Applied,
+    AppliedAcls,
+    AppliedConfigs,
     Control,
     Decision,
-    DutyReport,
     Fencing,
     FlowStatus,
     Intent,
     NewName,
-    OwnRights,
+    TaskReport,
 )
 from replication.state.record import VERSION, UnknownVersion
 from replication.state.topics import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
+    dead_letters_topic,
     flow_topics,
-    letters_topic,
     offsets_topic,
     status_topic,
 )
@@ -53,24 +53,24 @@ __all__ = [
     "PRODUCERS_TOPIC",
     "VERSION",
     "Anchor",
-    "Applied",
+    "AppliedAcls",
+    "AppliedConfigs",
     "Claim",
     "Control",
     "Decision",
-    "DutyReport",
     "Fencing",
     "FlowStatus",
     "Intent",
     "Loss",
     "NewName",
     "OffsetPoint",
-    "OwnRights",
     "ProducerEntry",
     "Stored",
+    "TaskReport",
     "UnknownVersion",
     "anchors_topic",
+    "dead_letters_topic",
     "flow_topics",
-    "letters_topic",
     "offsets_topic",
     "parse",
     "status_topic",
@@ -86,10 +86,10 @@ Stored = (
     | Intent
     | Control
     | Decision
-    | DutyReport
-    | Applied
+    | TaskReport
+    | AppliedConfigs
     | NewName
-    | OwnRights
+    | AppliedAcls
     | Fencing
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}

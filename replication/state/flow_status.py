@@ -81,7 +81,7 @@ class Decision(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class DutyReport(Record):
+class TaskReport(Record):
     """How something that the driver does for a flow besides copying last went."""
 
     KIND: ClassVar[str] = "duty"
@@ -96,7 +96,7 @@ class DutyReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied(Record):
+class AppliedConfigs(Record):
     """What was last set on a target topic, so that a change by others can be told from our own."""
 
     KIND: ClassVar[str] = "applied"
@@ -131,7 +131,7 @@ class NewName(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRights(Record):
+class AppliedAcls(Record):
     """The rights on one resource of the target that Isthmus made: it may take away no others."""
 
     KIND: ClassVar[str] = "rights"

@@ -26,6 +26,6 @@ def flow_topics(source: str) -> tuple[str, ...]:
     return anchors_topic(source), offsets_topic(source), status_topic(source)
 
 
-def letters_topic(source: str) -> str:
+def dead_letters_topic(source: str) -> str:
     """Return the topic with records from ``source`` that the target refused and the flow skips."""
     return f"isthmus-dead-letters.{source}.internal"

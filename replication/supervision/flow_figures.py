@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class CounterSample:
     """Counters at one moment; they count since the flow's first start."""
 
     at_ms: int = 0
@@ -30,13 +30,15 @@ class Rate:
     bytes_s: float = 0.0
 
 
-def sample(anchors: Iterable[Anchor], at_ms: int) -> Sample:
+def sample(anchors: Iterable[Anchor], at_ms: int) -> CounterSample:
     """Return the sum of the counters that the anchors carry."""
     found = list(anchors)
-    return Sample(at_ms, sum(each.records for each in found), sum(each.bytes for each in found))
+    return CounterSample(
+        at_ms, sum(each.records for each in found), sum(each.bytes for each in found)
+    )
 
 
-def rate(before: Sample | None, after: Sample) -> Rate | None:
+def rate(before: CounterSample | None, after: CounterSample) -> Rate | None:
     """Return the mean rate between two samples. None: there is no stretch to measure over.
 
     A counter that went back (anchors were deleted) also gives None, not a negative rate.
@@ -49,7 +51,7 @@ def rate(before: Sample | None, after: Sample) -> Rate | None:
     )
 
 
-class Tally(NamedTuple):
+class CopyCounters(NamedTuple):
     """What was counted since the driver started."""
 
     query_starts: int = 0
@@ -68,7 +70,7 @@ class Tally(NamedTuple):
         )
 
 
-class DutyFigures(NamedTuple):
+class TaskFigures(NamedTuple):
     """How a duty went: the last run, and how many there were."""
 
     name: str
@@ -112,7 +114,7 @@ class FlowFigures:
     status: FlowStatus
     wanted: bool
     arrives: bool  # the last status that was written
-    tally: Tally
-    duties: tuple[DutyFigures, ...]
+    tally: CopyCounters
+    tasks: tuple[TaskFigures, ...]
     plan: tuple[PartitionPlan, ...] | None
     copied: Copied

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from replication.settings.sections import Heartbeats
-    from replication.state import DutyReport
+    from replication.state import TaskReport
 
-HEARTBEATS_DUTY = "heartbeats"
+HEARTBEATS_TASK = "heartbeats"
 _AT_REST = {FlowState.STOPPED, FlowState.PAUSED}
 _LATE = timedelta(seconds=60)  # besides the interval: reports come every 10 s, looks every few
 
@@ -33,7 +33,7 @@ def resting(desired: Desired, state: str | None) -> str:
 
 
 def beating(
-    settings: Heartbeats, reports: Iterable[DutyReport], now_ms: int, *, due_s: float, rests: str
+    settings: Heartbeats, reports: Iterable[TaskReport], now_ms: int, *, due_s: float, rests: str
 ) -> tuple[bool, str]:
     """Return whether the newest heartbeat is young enough, and why, in one line.
 
@@ -42,7 +42,7 @@ def beating(
     """
     if not settings.enabled or rests:
         return True, rests if settings.enabled else "disabled in the configuration file"
-    last = next((each for each in reports if each.name == HEARTBEATS_DUTY), None)
+    last = next((each for each in reports if each.name == HEARTBEATS_TASK), None)
     limit = settings.every + _LATE
     age_s = due_s if last is None else max(0, now_ms - last.at_ms) / 1000
     if last is None or age_s > due_s:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RECENT = timedelta(hours=1)  # so long a loss keeps the check red, so that nobody misses it
 
 
-def told(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
+def summary(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
     """Return whether nothing was lost of late, and a sentence. ``losses``: the newest last."""
     recent = [each for each in losses if now_ms - each.at_ms < RECENT / timedelta(milliseconds=1)]
     if not recent:

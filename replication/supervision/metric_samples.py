@@ -126,12 +126,12 @@ def _work(seen: FlowFigures) -> Iterator[Named]:
     yield "epochs_total", (), seen.tally.epochs
     yield "takeovers_total", (), seen.tally.takeovers
     yield "copy_cpu_seconds_total", (), seen.tally.cpu_s
-    for duty in seen.duties:
-        yield "duty_ok", (duty.name,), duty.ok
-        yield "duty_seconds", (duty.name,), duty.took_ms / 1000
-        yield "duty_timestamp_seconds", (duty.name,), duty.ended_ms / 1000
-        yield "duty_runs_total", (duty.name,), duty.runs
-        yield "duty_failures_total", (duty.name,), duty.failures
+    for task in seen.tasks:
+        yield "duty_ok", (task.name,), task.ok
+        yield "duty_seconds", (task.name,), task.took_ms / 1000
+        yield "duty_timestamp_seconds", (task.name,), task.ended_ms / 1000
+        yield "duty_runs_total", (task.name,), task.runs
+        yield "duty_failures_total", (task.name,), task.failures
 
 
 def _losses(losses: Sequence[Loss]) -> Iterator[Named]:

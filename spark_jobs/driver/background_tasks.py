@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from replication.errors import ReplicationError
-from replication.state import DutyReport
-from replication.supervision.flow_figures import DutyFigures
+from replication.state import TaskReport
+from replication.supervision.flow_figures import TaskFigures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class BackgroundTask:
     """``run`` returns one short line of what it did; raises ReplicationError.
 
     It comes first when the flow is first wanted, then ``every`` so often, from start to start.
@@ -40,7 +40,7 @@ class Duty:
     run: Callable[[], str]
 
 
-class Done(NamedTuple):
+class TaskOutcome(NamedTuple):
     """The outcome of one run."""
 
     ok: bool
@@ -50,32 +50,32 @@ class Done(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Course:
+class _TaskRun:
     """A duty on its way: when it is due, its run, and what was last said of it."""
 
-    duty: Duty
+    task: BackgroundTask
     due: float = 0.0
-    running: Future[Done] | None = None
+    running: Future[TaskOutcome] | None = None
     complaint: str = ""  # as last logged
     told: tuple[bool, str] | None = None
     told_at: float = 0.0
-    figures: DutyFigures | None = None
+    figures: TaskFigures | None = None
 
 
 @dataclass(slots=True)
-class Duties:
+class BackgroundTasks:
     """The duties of one flow. ``tell`` writes a report down; ``pool`` runs them."""
 
     flow: str
     pool: Executor
-    tell: Callable[[DutyReport], None]
+    tell: Callable[[TaskReport], None]
     clock: Callable[[], float] = time.monotonic
-    _courses: list[_Course] = field(default_factory=list)
+    _courses: list[_TaskRun] = field(default_factory=list)
 
-    def add(self, duties: Iterable[Duty]) -> None:
-        self._courses += [_Course(each) for each in duties]
+    def add(self, tasks: Iterable[BackgroundTask]) -> None:
+        self._courses += [_TaskRun(each) for each in tasks]
 
-    def figures(self) -> tuple[DutyFigures, ...]:
+    def figures(self) -> tuple[TaskFigures, ...]:
         """Return how the duties went that ran at least once; in any thread."""
         return tuple(each.figures for each in self._courses if each.figures is not None)
 
@@ -87,11 +87,11 @@ class Duties:
                 running, each.running = each.running, None
                 self._learn(each, running.result(), now)
             if wanted and each.running is None and now >= each.due:
-                each.due = now + each.duty.every / timedelta(seconds=1)
-                each.running = self.pool.submit(_do, each.duty)
+                each.due = now + each.task.every / timedelta(seconds=1)
+                each.running = self.pool.submit(_do, each.task)
 
-    def _learn(self, course: _Course, done: Done, now: float) -> None:
-        name = course.duty.name
+    def _learn(self, course: _TaskRun, done: TaskOutcome, now: float) -> None:
+        name = course.task.name
         complaint = "" if done.ok else done.summary
         if complaint and complaint != course.complaint:
             fault = {"exc_info": done.fault} if done.fault else {}
@@ -102,20 +102,20 @@ class Duties:
             log.info("background task recovered", flow=self.flow, task=name, summary=done.summary)
         course.complaint = complaint
         at_ms = int(time.time() * 1000)
-        before = course.figures or DutyFigures(name)
+        before = course.figures or TaskFigures(name)
         course.figures = before.after(ok=done.ok, took_ms=done.took_ms, ended_ms=at_ms)
         if course.told == (done.ok, done.summary) and now - course.told_at < TELL_S:
             return
         course.told, course.told_at = (done.ok, done.summary), now
-        self.tell(DutyReport(self.flow, name, at_ms, done.ok, done.summary, done.took_ms))
+        self.tell(TaskReport(self.flow, name, at_ms, done.ok, done.summary, done.took_ms))
 
 
-def _do(duty: Duty) -> Done:
+def _do(task: BackgroundTask) -> TaskOutcome:
     begin, fault = time.monotonic(), None
     try:
-        ok, summary = True, duty.run()
+        ok, summary = True, task.run()
     except ReplicationError as error:
         ok, summary = False, str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours must not end the copying
         ok, summary, fault = False, f"internal error: {type(error).__name__}: {error}", error
-    return Done(ok, summary, int((time.monotonic() - begin) * 1000), fault)
+    return TaskOutcome(ok, summary, int((time.monotonic() - begin) * 1000), fault)

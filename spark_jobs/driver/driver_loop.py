@@ -20,29 +20,29 @@ from replication.errors import ClusterUnavailable
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
-from spark_jobs.driver.background_tasks import Duties
+from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.flow_driver import FlowDriver
-from spark_jobs.driver.flow_lease import Hold
+from spark_jobs.driver.flow_lease import FlowLease
 from spark_jobs.driver.flow_query import is_stopped, slots, start_query
-from spark_jobs.driver.task_list import duties_of
+from spark_jobs.driver.task_list import tasks_of
 from spark_jobs.metrics.exposition import exposition_of
-from spark_jobs.metrics.metrics_collector import Surveys
-from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.metrics.metrics_collector import MetricsCollector
+from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
-from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
-from spark_jobs.planning.topic_watcher import Lookout
+from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.planning.unit_template import template
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
-from spark_jobs.process.loop_watchdog import Pulse
+from spark_jobs.process.loop_watchdog import LoopWatchdog
 from spark_jobs.process.spark_session import (
     block_places,
     finds_units_again,
     start_session,
     warm_workers,
 )
-from spark_jobs.process.startup_timer import Clock
-from spark_jobs.source.data_source import LINGER_S, IsthmusSource
+from spark_jobs.process.startup_timer import StartupTimer
+from spark_jobs.source.data_source import GRACE_S, IsthmusSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
-_DUTIES_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
+_TASKS_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
 
 log = structlog.get_logger()
 
@@ -79,19 +79,19 @@ class Driver:
         self._routes = Routes.of(config.flows, config.clusters)
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # A pool of their own: no duty that waits for a silent cluster may hold planning up.
-        self._duty_pool = ThreadPoolExecutor(_DUTIES_AT_ONCE * len(flows), "duty")
+        self._task_pool = ThreadPoolExecutor(_TASKS_AT_ONCE * len(flows), "duty")
         store = self._clients.store(flows[0])  # all flows have one target
         into = {each.name for each in config.flows_into(flows[0].target)}
         elsewhere = into - {each.name for each in flows}
-        peers = Peers(store, elsewhere) if elsewhere else None
-        self._guard = NamingGuard(store, peers)
+        announcements = NameAnnouncements(store, elsewhere) if elsewhere else None
+        self._guard = NamingGuard(store, announcements)
         self._syncs = GroupSyncs(config)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._exposition: Exposition | None = None
         self._spark: SparkSession | None = None
         self._ending = False
         self._slots_at = 0.0
-        self._linger_s = 0.0
+        self._grace_s = 0.0
         self._blocks: tuple[Path, ...] = ()
 
     def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
@@ -99,8 +99,8 @@ class Driver:
 
         Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
         """
-        clock = Clock()
-        gather = Surveys(self._flows, self._clients.source).gather
+        clock = StartupTimer()
+        gather = MetricsCollector(self._flows, self._clients.source).gather
         application, pid = self._directory.application, jvm.process.pid
         self._exposition = exposition_of(self._config, application, gather, pid)
         self._exposition.serve()
@@ -108,24 +108,24 @@ class Driver:
         clock.lap("leases_s")
         jvm.connect()
         clock.lap("jvm_s")
-        self._linger_s = LINGER_S if finds_units_again(conf) else 0.0
+        self._grace_s = GRACE_S if finds_units_again(conf) else 0.0
         self._spark = start_session(conf)
         self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
         self._blocks = block_places(conf)
         clock.lap("session_s")
-        log.info("driver started", **clock.laps)
+        log.info("driver started", **clock.startup_timer)
         self._loop(jvm)
         self._spark.stop()
 
     def _take_leases(self) -> None:
         """Take all of them, in the order of their names, so that of two drivers one gets all."""
         for each in self._flows:
-            self._patiently(each.hold.prepare)
+            self._patiently(each.lease.prepare)
         for each in self._flows:
-            self._patiently(each.hold.take)
-            each.hold.try_fencing()
-        generations = {each.flow.name: each.hold.status.generation for each in self._flows}
+            self._patiently(each.lease.take)
+            each.lease.try_fencing()
+        generations = {each.flow.name: each.lease.status.generation for each in self._flows}
         self._lock.tell(pid=os.getpid(), generations=generations)
 
     def _patiently(self, action: Callable[[], None]) -> None:
@@ -144,15 +144,17 @@ class Driver:
     def _loop(self, jvm: SparkJvm) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
-        pulse = Pulse(lambda: _die("the driver's main loop hangs; Spark's JVM may not respond"))
-        pulse.start()
+        watchdog = LoopWatchdog(
+            lambda: _die("the driver's main loop hangs; Spark's JVM may not respond")
+        )
+        watchdog.start()
         while not all(each.done for each in self._flows):
             begin = time.monotonic()
-            self._drive(jvm, pulse.beat)
+            self._drive(jvm, watchdog.beat)
             time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
-        pulse.stop()
+        watchdog.stop()
         for each in self._flows:
-            each.hold.close()
+            each.lease.close()
 
     def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
         """Let every flow do what is due; end at once when the JVM has gone.
@@ -227,16 +229,18 @@ class Driver:
 
     def _flow(self, flow: Flow) -> FlowDriver:
         store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-        hold = Hold(flow, store)
-        lookout = Lookout(flow, self._directory.flow(flow.name), self._planner(flow, hold))
+        lease = FlowLease(flow, store)
+        topic_watcher = TopicWatcher(
+            flow, self._directory.flow(flow.name), self._planner(flow, lease)
+        )
         starter = functools.partial(self._start, flow)
-        duties = Duties(flow.name, self._duty_pool, hold.report)
-        duties.add(duties_of(flow, self._config, self._syncs))
-        return FlowDriver(flow, hold, lookout, starter, duties)
+        tasks = BackgroundTasks(flow.name, self._task_pool, lease.report)
+        tasks.add(tasks_of(flow, self._config, self._syncs))
+        return FlowDriver(flow, lease, topic_watcher, starter, tasks)
 
-    def _planner(self, flow: Flow, hold: Hold) -> functools.partial[Future[FlowPlan]]:
+    def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
-        modes = Modes(flow.copying.delivery, lambda: hold.lacks)
+        modes = DeliveryModes(flow.copying.delivery, lambda: lease.lacks)
         planner = FlowPlanner(namer, self._routes, self._guard, modes)
         return functools.partial(
             self._pool.submit,
@@ -254,7 +258,7 @@ class Driver:
         wanted = replace(
             template(flow, generation, self._routes),
             epoch=after,
-            linger_s=self._linger_s,
+            grace_s=self._grace_s,
         )
         return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
 

@@ -7,7 +7,7 @@ import time
 _MOST_S = 1.0  # that one look counts for: who was frozen for an hour has lost a moment
 
 
-class Standstill:
+class EpochStall:
     """Adds up the time between looks that saw the same epoch, as its owner saw it pass."""
 
     def __init__(self) -> None:

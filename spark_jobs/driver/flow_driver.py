@@ -10,22 +10,22 @@ import structlog
 from pyspark.errors import PySparkException
 
 from replication.model import Desired, FlowState
-from replication.supervision.flow_figures import FlowFigures, Tally
-from spark_jobs.driver.epoch_stall import Standstill
+from replication.supervision.flow_figures import CopyCounters, FlowFigures
+from spark_jobs.driver.epoch_stall import EpochStall
 from spark_jobs.driver.flow_query import first_line
 from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
-from spark_jobs.memo import Last
+from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import notice, weaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from replication.settings.sections import Flow
-    from spark_jobs.driver.background_tasks import Duties
-    from spark_jobs.driver.flow_lease import Hold
+    from spark_jobs.driver.background_tasks import BackgroundTasks
+    from spark_jobs.driver.flow_lease import FlowLease
     from spark_jobs.driver.flow_query import FlowQuery
-    from spark_jobs.metrics.metrics_collector import Survey
-    from spark_jobs.planning.topic_watcher import Lookout
+    from spark_jobs.metrics.metrics_collector import FlowMetrics
+    from spark_jobs.planning.topic_watcher import TopicWatcher
 
     Starter = Callable[[int, int, int], FlowQuery]
 
@@ -43,35 +43,40 @@ class FlowDriver:
     """Starts, watches and ends one flow's query.
 
     ``starter`` starts one, given the generation, the number of the attempt and the last epoch
-    of the query before it; ``duties`` are what else is to be done for the flow.
+    of the query before it; ``tasks`` are what else is to be done for the flow.
     """
 
     def __init__(
-        self, flow: Flow, hold: Hold, lookout: Lookout, starter: Starter, duties: Duties
+        self,
+        flow: Flow,
+        lease: FlowLease,
+        topic_watcher: TopicWatcher,
+        starter: Starter,
+        tasks: BackgroundTasks,
     ) -> None:
         self.flow = flow
-        self.hold = hold
+        self.lease = lease
         self.query: FlowQuery | None = None
         self.lacking = ""  # why it cannot start: too few slots
         self.ending = False
-        self._lookout = lookout
-        self._usual = Last(notice)
+        self._topic_watcher = topic_watcher
+        self._usual = MemoizeLast(notice)
         self._starter = starter
-        self._duties = duties
-        self._tally = Tally()
+        self._tasks = tasks
+        self._tally = CopyCounters()
         self._trouble = ""
         self._not_running = 0
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
-        self._still = Standstill()
+        self._still = EpochStall()
         self._begun_at: float | None = None  # when the query was first seen to copy
 
     def tick(self) -> None:
         """Do what is due. Raises FlowTaken when another driver has the flow."""
-        self.hold.hear()
+        self.lease.hear()
         if not self.ending:
-            self._lookout.look(self.hold.decisions)
+            self._topic_watcher.look(self.lease.decisions)
         now = self.situation()
         match decide_step(now):
             case Step.START:
@@ -82,7 +87,7 @@ class FlowDriver:
                 self._stop(now)
             case Step.NOTHING:
                 self._watch()
-        self._duties.tick(wanted=now.wanted and now.planned)
+        self._tasks.tick(wanted=now.wanted and now.planned)
         self._beat()
 
     def situation(self) -> Situation:
@@ -90,7 +95,7 @@ class FlowDriver:
         query, moment = self.query, time.monotonic()
         draining = self._drained_at is not None
         return Situation(
-            desired=self.hold.desired,
+            desired=self.lease.desired,
             ending=self.ending,
             query=query is not None,
             alive=query is not None and query.alive(),
@@ -98,38 +103,38 @@ class FlowDriver:
             idle=query is not None and draining and query.idle(),
             draining=draining,
             overdue=self._drained_at is not None and moment - self._drained_at > _DRAIN_S,
-            planned=self._lookout.number > 0,
-            partitions=len(self._lookout.partitions),
+            planned=self._topic_watcher.number > 0,
+            partitions=len(self._topic_watcher.partitions),
             not_running=self._not_running,
             rested=moment >= self._rested_at,
             lacking=self.lacking,
-            unplanned=self._lookout.trouble,
-            gap=self._lookout.gap,
+            unplanned=self._topic_watcher.trouble,
+            gap=self._topic_watcher.gap,
             notice=self._notice(),
             trouble=self._trouble,
         )
 
-    def figures(self, survey: Survey) -> FlowFigures:
-        """Return what is published of the flow; in any thread, ``survey`` looks at its clusters."""
-        plan = self._lookout.partitions if self._lookout.number else None
+    def figures(self, flow_metrics: FlowMetrics) -> FlowFigures:
+        """Return what is published of the flow; in any thread, ``flow_metrics`` looks at its clusters."""
+        plan = self._topic_watcher.partitions if self._topic_watcher.number else None
         return FlowFigures(
             source=self.flow.source,
             target=self.flow.target,
-            status=self.hold.status,
-            wanted=self.hold.desired is Desired.RUN,
-            arrives=not self.hold.trouble,
+            status=self.lease.status,
+            wanted=self.lease.desired is Desired.RUN,
+            arrives=not self.lease.trouble,
             tally=self._tally,
-            duties=self._duties.figures(),
+            tasks=self._tasks.figures(),
             plan=plan,
-            copied=survey.look(None if plan is None else [each.source for each in plan]),
+            copied=flow_metrics.look(None if plan is None else [each.source for each in plan]),
         )
 
     def _notice(self) -> str:
         """Return what people should know of how partitions are copied, weakest promise first."""
         asked = self.flow.copying.delivery == "at-least-once"
         weakest = weaker(self._tally.at_least_once, self.flow.name, asked=asked)
-        usual = self._usual(self._lookout.partitions, self.hold.lacks)
-        told = (weakest or usual or self.hold.untried, self._lookout.remark)
+        usual = self._usual(self._topic_watcher.partitions, self.lease.lacks)
+        told = (weakest or usual or self.lease.untried, self._topic_watcher.remark)
         return "; ".join(each for each in told if each)
 
     def copies_since(self, seconds: float) -> bool:
@@ -139,7 +144,9 @@ class FlowDriver:
     @property
     def hopeless(self) -> str:
         """Return what only a new driver can mend; empty: nothing."""
-        if gone := self._lookout.stateless:  # only a start makes them, and knows whose copies are
+        if (
+            gone := self._topic_watcher.stateless
+        ):  # only a start makes them, and knows whose copies are
             return f"{gone} was deleted on the target of {self.flow.name}"
         return ""
 
@@ -159,15 +166,15 @@ class FlowDriver:
     @property
     def done(self) -> bool:
         """Say whether it has ended, after ``ending`` was set."""
-        return self.query is None and self.hold.status.state == FlowState.STOPPED
+        return self.query is None and self.lease.status.state == FlowState.STOPPED
 
     def _start(self) -> None:
         attempt = self._tally.query_starts + 1
         self._tally = self._tally._replace(query_starts=attempt)
-        self._lookout.tell(run=True)
+        self._topic_watcher.tell(run=True)
         try:
-            generation = self.hold.status.generation
-            self.query = self._starter(generation, attempt, self.hold.ended)
+            generation = self.lease.status.generation
+            self.query = self._starter(generation, attempt, self.lease.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
@@ -184,7 +191,7 @@ class FlowDriver:
             self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
-        if self._lookout.partitions:
+        if self._topic_watcher.partitions:
             self._still.see(running)
         else:
             self._still.begin()
@@ -192,15 +199,15 @@ class FlowDriver:
             return
         if self._begun_at is None:
             self._begun_at = time.monotonic()
-        if running[1] != self._lookout.number:
-            self.hold.end_epoch(running[0])
+        if running[1] != self._topic_watcher.number:
+            self.lease.end_epoch(running[0])
 
     def _drain(self) -> None:
         if self._drained_at is None:
             self._drained_at = time.monotonic()
-            self._lookout.tell(run=False)
+            self._topic_watcher.tell(run=False)
         if self.query is not None and (running := self.query.epoch()) is not None:
-            self.hold.end_epoch(running[0], last=True)
+            self.lease.end_epoch(running[0], last=True)
 
     def _stop(self, now: Situation) -> None:
         query, self.query, self._drained_at, self._begun_at = self.query, None, None, None
@@ -226,10 +233,10 @@ class FlowDriver:
     def _beat(self) -> None:
         now = self.situation()
         state, reason = flow_state(now)
-        if state != self.hold.status.state:
+        if state != self.lease.status.state:
             log.info("state", flow=self.flow.name, state=str(state), reason=reason)
         running = self.query.epoch() if self.query else None
-        self.hold.beat(
+        self.lease.beat(
             state=str(state),
             reason=reason,
             epoch=running[0] if running else 0,

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from replication.adapters.topics.state_store import StateStore
-    from replication.adapters.topics.state_tail import Tail
+    from replication.adapters.topics.state_tail import StateTail
     from replication.settings.sections import Flow
-    from replication.state import DutyReport, Stored
+    from replication.state import Stored, TaskReport
 
 BEAT_S = 1.0
 _LOOK_MS = 200  # between looks while another driver may be alive
@@ -29,7 +29,7 @@ _LOOK_MS = 200  # between looks while another driver may be alive
 log = structlog.get_logger()
 
 
-class Hold:
+class FlowLease:
     """One flow's records in the status topic of its target."""
 
     def __init__(self, flow: Flow, store: StateStore) -> None:
@@ -42,7 +42,7 @@ class Hold:
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
-        self._tail: Tail | None = None
+        self._tail: StateTail | None = None
         self._beat_at = 0.0
         self._ended = (-1, False, 0.0)  # the epoch that we ended, how, and when we said so
 
@@ -50,7 +50,7 @@ class Hold:
         """Make the state topics. Raises ClusterUnavailable."""
         self._store.ensure_topics(self._flow.source)
         if self._flow.policies.dead_letters:
-            self._store.ensure_letters(self._flow.source)
+            self._store.ensure_dead_letters(self._flow.source)
 
     def take(self) -> None:
         """Take the lease. Raises FlowTaken; waits for some seconds if another may be alive."""
@@ -109,7 +109,7 @@ class Hold:
         self.status = replace(self.status, beat_ms=_now_ms(), **news)
         self._store.post(self._topic, self.status)
 
-    def report(self, report: DutyReport) -> None:
+    def report(self, report: TaskReport) -> None:
         """Write down how a duty went."""
         self._store.post(self._topic, report)
 
@@ -141,12 +141,12 @@ class Hold:
             self._tail.close()
         self._store.close()
 
-    def _claim(self, tail: Tail, generation: int) -> None:
+    def _claim(self, tail: StateTail, generation: int) -> None:
         self.status = replace(self.status, generation=generation, beat_ms=_now_ms())
         self._store.write(self._topic, self.status)
         check_lease(self.status, self._mine(tail.catch_up()))
 
-    def _newest(self, tail: Tail, known: FlowStatus | None) -> FlowStatus | None:
+    def _newest(self, tail: StateTail, known: FlowStatus | None) -> FlowStatus | None:
         return next(reversed(self._mine(tail.catch_up())), known)
 
     def _mine(self, news: list[Stored]) -> list[FlowStatus]:

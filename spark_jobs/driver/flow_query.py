@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812 - what everyone calls it
 
 from spark_jobs.process.appdir import read_json
-from spark_jobs.source.data_source import LINGER_S, options
+from spark_jobs.source.data_source import GRACE_S, options
 from spark_jobs.source.unit_task import COPIER
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class FlowQuery:
         self._idle_at = self._idle_at or moment
         progress = self._query.lastProgress
         row = progress["observedMetrics"].get(_FIGURES) if progress is not None else None
-        return row is None or not row["lingers"] or moment - self._idle_at > LINGER_S
+        return row is None or not row["lingers"] or moment - self._idle_at > GRACE_S
 
     def figures(self) -> dict[str, Any] | None:
         """Return the sums of the newest finished epoch, once.

@@ -10,9 +10,9 @@ from replication.adapters.clients import KafkaClients
 from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
 from replication.planning.execute import carry
 from replication.planning.planner import Part, Planner
-from replication.supervision.heartbeat_check import HEARTBEATS_DUTY
+from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 from replication.supervision.task_schedule import is_for_driver
-from spark_jobs.driver.background_tasks import Duty
+from spark_jobs.driver.background_tasks import BackgroundTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ _SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a co
 _OFF = timedelta(seconds=60)
 
 
-def duties_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Duty]:
+def tasks_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[BackgroundTask]:
     """Yield what the driver is to do for ``flow`` besides copying.
 
     ``syncs`` are shared by all flows of the driver. Making duties costs nothing and asks no
@@ -33,13 +33,15 @@ def duties_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Duty]:
     yield from _heartbeats(flow)
     yield _groups(flow, syncs)
     if flow.mm2.checkpoints.enabled:
-        yield Duty("checkpoints", flow.mm2.checkpoints.every, recorder(flow, syncs).record)
+        yield BackgroundTask(
+            "checkpoints", flow.mm2.checkpoints.every, recorder(flow, syncs).record
+        )
     if flow.mm2.syncs.enabled:
-        yield Duty("offset syncs", _SYNCS_EVERY, emitter(flow, syncs).emit)
+        yield BackgroundTask("offset syncs", _SYNCS_EVERY, emitter(flow, syncs).emit)
     yield from _syncs(flow, config)
 
 
-def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
+def _syncs(flow: Flow, config: Config) -> Iterator[BackgroundTask]:
     """Yield what is too frequent for Dagster's schedules; see ``replication.supervision.task_schedule``."""
     clients = cache(KafkaClients)
 
@@ -48,21 +50,23 @@ def _syncs(flow: Flow, config: Config) -> Iterator[Duty]:
         return carry(planner, flow, f"the driver of {flow.name}").summary
 
     if flow.configs.enabled and is_for_driver(flow.configs.every):
-        yield Duty("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
+        yield BackgroundTask("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))
     if flow.acls.enabled and is_for_driver(flow.acls.every):
-        yield Duty("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
+        yield BackgroundTask("ACLs", flow.acls.every, lambda: sync(Part.ACLS))
 
 
-def _groups(flow: Flow, syncs: GroupSyncs) -> Duty:
+def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
     """Say that groups are not carried over where nobody asked for it: it is often forgotten."""
     if not flow.groups.sync:
-        return Duty("group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false")
-    return Duty("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
+        return BackgroundTask(
+            "group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false"
+        )
+    return BackgroundTask("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
 
 
-def _heartbeats(flow: Flow) -> Iterator[Duty]:
+def _heartbeats(flow: Flow) -> Iterator[BackgroundTask]:
     beats = flow.mm2.heartbeats
     if beats.enabled:
-        yield Duty(HEARTBEATS_DUTY, beats.every, pulse(flow).beat)
+        yield BackgroundTask(HEARTBEATS_TASK, beats.every, pulse(flow).beat)
     if beats.back:
-        yield Duty("heartbeats on the source", beats.every, pulse_back(flow).beat)
+        yield BackgroundTask("heartbeats on the source", beats.every, pulse_back(flow).beat)

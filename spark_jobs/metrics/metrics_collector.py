@@ -63,24 +63,24 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer(Generic[Found]):
+class _ScrapeAnswer(Generic[Found]):
     """``found`` is from ``asked_ms``, when the question was put, or later."""
 
     asked_ms: int
     found: Found
 
 
-class _Question(Generic[Found]):
+class _ScrapeRequest(Generic[Found]):
     """Put again when the answer before has come; never twice at once."""
 
     def __init__(self, pool: Executor, about: str) -> None:
         self._pool = pool
         self._about = about
         self._open: tuple[int, Future[Found]] | None = None  # and when it was put
-        self._newest: _Answer[Found] | None = None
+        self._newest: _ScrapeAnswer[Found] | None = None
         self._said = ""
 
-    def ask(self, work: Callable[[], Found]) -> _Answer[Found] | None:
+    def ask(self, work: Callable[[], Found]) -> _ScrapeAnswer[Found] | None:
         """Return the newest answer; None: none of late, or a problem, which is logged once.
 
         What came while nobody waited is an answer to the question of then, so it is put anew.
@@ -102,7 +102,7 @@ class _Question(Generic[Found]):
             return
         self._open = self._newest = None
         try:
-            self._newest = _Answer(asked_ms, answer.result())
+            self._newest = _ScrapeAnswer(asked_ms, answer.result())
         except ReplicationError as problem:
             self._say(str(problem))
         else:
@@ -116,7 +116,7 @@ class _Question(Generic[Found]):
         self._said = problem
 
 
-class Survey:
+class FlowMetrics:
     """What both clusters of one flow say. Threads take turns.
 
     ``source`` makes the source's client, which is not needed before somebody asks.
@@ -127,8 +127,8 @@ class Survey:
     ) -> None:
         self._target = target
         self._source = source
-        self._told: _Question[Told] = _Question(pool, f"{flow}: state on the target")
-        self._ends: _Question[tuple[Anchored, Offsets]] = _Question(
+        self._told: _ScrapeRequest[Told] = _ScrapeRequest(pool, f"{flow}: state on the target")
+        self._ends: _ScrapeRequest[tuple[Anchored, Offsets]] = _ScrapeRequest(
             pool, f"{flow}: end offsets of the source"
         )
         self._caught_up: dict[TopicPartition, int] = {}
@@ -158,7 +158,7 @@ class Survey:
             target_answers=told is not None,
         )
 
-    def _lag(self, answer: _Answer[tuple[Anchored, Offsets]]) -> FlowLag:
+    def _lag(self, answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:
         """Return the lag as it was when the source was asked; of one answer always the same."""
         anchors, ends = answer.found
         there = [each for where, each in anchors.items() if where in ends]
@@ -178,25 +178,25 @@ class MeasuredFlow(Protocol):
 
     flow: Flow
 
-    def figures(self, survey: Survey) -> FlowFigures: ...
+    def figures(self, flow_metrics: FlowMetrics) -> FlowFigures: ...
 
 
-class Surveys:
+class MetricsCollector:
     """Looks at all flows of a driver at once. ``source_of`` makes the client of a flow's source."""
 
     def __init__(self, flows: Sequence[MeasuredFlow], source_of: Callable[[Flow], Source]) -> None:
         # Who waits and who is waited for have pools of their own; threads come when needed.
         self._waiting = ThreadPoolExecutor(len(flows), "metrics")
         asking = ThreadPoolExecutor(2 * len(flows), "survey")
-        self._surveys = [(each, _survey(each.flow, source_of, asking)) for each in flows]
+        self._metrics_collector = [(each, _survey(each.flow, source_of, asking)) for each in flows]
 
     def gather(self) -> Iterable[FlowFigures]:
         """Return the figures of all flows."""
-        return self._waiting.map(lambda each: each[0].figures(each[1]), self._surveys)
+        return self._waiting.map(lambda each: each[0].figures(each[1]), self._metrics_collector)
 
 
-def _survey(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> Survey:
-    return Survey(flow.name, AnchorReader(flow), partial(source_of, flow), pool)
+def _survey(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> FlowMetrics:
+    return FlowMetrics(flow.name, AnchorReader(flow), partial(source_of, flow), pool)
 
 
 def _is_since(moment_ms: int, limit_s: float) -> bool:

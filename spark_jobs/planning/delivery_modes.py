@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 30.0  # a topic may become compacted at any time
 
 
 @dataclass(slots=True)
-class Modes:
+class DeliveryModes:
     """The modes of one flow's topics, by its ``copy.delivery``.
 
     Configs are read when a topic is new and every 30 s: the plan is made every few seconds.

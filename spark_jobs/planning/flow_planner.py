@@ -15,7 +15,7 @@ from replication.planning.explain import explain_action
 from replication.planning.source_snapshot import refuse_same_cluster
 from replication.planning.topics import Keep, Refuse
 from replication.state import PRODUCERS_TOPIC, flow_topics
-from spark_jobs.memo import Last
+from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import new_times
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
     from replication.settings.sections import Flow
-    from spark_jobs.planning.delivery_modes import Modes
+    from spark_jobs.planning.delivery_modes import DeliveryModes
     from spark_jobs.planning.naming_guard import NamingGuard
 
 
@@ -46,16 +46,18 @@ class FlowPlan:
 class FlowPlanner:
     """Plans one flow again and again; what stayed as it was is not worked out again."""
 
-    def __init__(self, namer: Namer, routes: Routes, guard: NamingGuard, modes: Modes) -> None:
+    def __init__(
+        self, namer: Namer, routes: Routes, guard: NamingGuard, modes: DeliveryModes
+    ) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
         self._guard = guard
         self._modes = modes
-        self._selected = Last(self._selector.selected)
-        self._nameless = Last(self._selector.nameless)
-        self._named = Last(namer.named)
-        self._gap = Last(partial(gap, self._selector))
-        self._partitions = Last(partial(_partitions, self._flow, routes))
+        self._selected = MemoizeLast(self._selector.selected)
+        self._nameless = MemoizeLast(self._selector.nameless)
+        self._named = MemoizeLast(namer.named)
+        self._gap = MemoizeLast(partial(gap, self._selector))
+        self._partitions = MemoizeLast(partial(_partitions, self._flow, routes))
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
         self._apart = False  # whether source and target are known to be two clusters
 

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 _AGAIN_S = 30.0  # between two looks while a topic is refused, or somebody cannot be heard
 
 
-class Said(Protocol):
+class AnnouncedName(Protocol):
     """What is needed of ``ports.Records``."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
     def write(self, topic: str, *records: Stored) -> None: ...
 
 
-class Peers:
+class NameAnnouncements:
     """Tells ``others``, the flows of other applications into the target, and hears them."""
 
-    def __init__(self, store: Said, others: Collection[str]) -> None:
+    def __init__(self, store: AnnouncedName, others: Collection[str]) -> None:
         self._store = store
         self._others = frozenset(others)
         self._told: dict[str, dict[str, Named]] = {}  # by flow and topic of the source

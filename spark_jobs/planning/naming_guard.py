@@ -9,15 +9,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.conflicts import TargetNames, find_conflicts
-from replication.planning.target_snapshot import Fed, read_fed, read_filled
+from replication.planning.target_snapshot import TopicSources, read_fed, read_filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.client.admin import Cluster, TopicInfo
     from replication.naming.conflicts import Conflict, Named
-    from replication.planning.target_snapshot import Reads
-    from spark_jobs.planning.name_announcements import Peers
+    from replication.planning.target_snapshot import TargetReads
+    from spark_jobs.planning.name_announcements import NameAnnouncements
 
 _FRESH_S = 5.0  # what was read of the anchors serves all flows that start together
 _AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
@@ -38,16 +38,16 @@ class NamingGuard:
     then, and they are ours. So anchors are read only when a target topic is new to this process.
     """
 
-    def __init__(self, store: Reads, peers: Peers | None = None) -> None:
+    def __init__(self, store: TargetReads, announcements: NameAnnouncements | None = None) -> None:
         self._store = store
-        self._peers = peers  # flows of other applications into the same target
+        self._announcements = announcements  # flows of other applications into the same target
         self._lock = threading.Lock()
         self._named: dict[str, tuple[Named, ...]] = {}
         self._passed: dict[str, set[tuple[str, str]]] = {}  # by target topic: (flow, topic)
         self._changes = 0  # of ``_passed``
         self._last: dict[str, tuple[tuple[object, ...], tuple[Conflict, ...]]] = {}  # by flow
         self._found: dict[str, Found] = {}  # by flow
-        self._fed: Fed | None = None
+        self._fed: TopicSources | None = None
         self._fed_at = 0.0
 
     def conflicts(
@@ -64,7 +64,7 @@ class NamingGuard:
         with self._lock:
             self._named[flow] = named
             fresh = frozenset(each for each in named if not self._has_passed(each))
-            others = self._peers.hear(flow, named, fresh) if self._peers else ()
+            others = self._announcements.hear(flow, named, fresh) if self._announcements else ()
             new = {each.target for each in fresh if each.target in ours}
             found = self._found.get(flow, Found())
             if new:
@@ -78,7 +78,7 @@ class NamingGuard:
     @property
     def unheard(self) -> str:
         """Which flows' names were not looked at, and why; empty: all were."""
-        return self._peers.unheard if self._peers else ""
+        return self._announcements.unheard if self._announcements else ""
 
     def _judged(
         self, flow: str, names: TargetNames, ours: frozenset[str], others: tuple[Named, ...]
@@ -113,10 +113,10 @@ class NamingGuard:
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:
             return before
         filled = read_filled(new, ours, target)
-        fed = self._read_fed(ours) if filled else Fed({}, ())
+        fed = self._read_fed(ours) if filled else TopicSources({}, ())
         return Found(new, TargetNames((), filled, *fed), time.monotonic())
 
-    def _read_fed(self, ours: Mapping[str, TopicInfo]) -> Fed:
+    def _read_fed(self, ours: Mapping[str, TopicInfo]) -> TopicSources:
         """Read the anchors, once for all flows that are planned at the same time."""
         if self._fed is None or time.monotonic() > self._fed_at + _FRESH_S:
             self._fed = read_fed(ours, self._store)

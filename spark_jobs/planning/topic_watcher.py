@@ -28,7 +28,7 @@ _PAUSE_S = 2.0  # between two looks
 log = structlog.get_logger()
 
 
-class Lookout:
+class TopicWatcher:
     """The plan of one flow. The clusters are asked elsewhere: a silent one holds nothing up."""
 
     def __init__(self, flow: Flow, directory: FlowDir, planner: Planner) -> None:
@@ -95,7 +95,7 @@ class Lookout:
             self._first = frozenset(each.source for each in plan.partitions)
         if plan.partitions is not self._planned:
             self._planned, first = plan.partitions, self._first
-            self._take(replace(e, born_later=e.source not in first) for e in plan.partitions)
+            self._take(replace(e, discovered_later=e.source not in first) for e in plan.partitions)
 
     def _take(self, planned: Iterable[PartitionPlan]) -> None:
         """Make ``planned`` the plan, with the decisions in it, unless it is the plan already."""

@@ -29,8 +29,8 @@ def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
         target=dict(flow.clients.target_producer),
         copying=_of_a_unit(flow.copying),
         policies=flow.policies,
-        origins_matter=any(each.source == flow.target for each in by_id),
-        copies_come=any(each.target == flow.source for each in by_id),
+        target_is_replicated=any(each.source == flow.target for each in by_id),
+        source_has_copies=any(each.target == flow.source for each in by_id),
         stamps=flow.provenance_headers,
     )
 

@@ -17,7 +17,7 @@ _LOOKS = 90  # writing its class archive stops the JVM: for seconds, on a busy m
 _LOOK_S = 1.0
 
 
-class Pulse:
+class LoopWatchdog:
     """Calls ``on_silence``, from a thread of its own, when so many looks saw no beat between."""
 
     def __init__(

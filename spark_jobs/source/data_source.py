@@ -39,7 +39,7 @@ SCHEMA = (
     "takeovers int, not_running int, outcome string, at_least_once int, lingers int"
 )
 # Planning the next epoch takes Spark some 0.2 s; a unit for which nothing comes ends cleanly.
-LINGER_S = 3.0
+GRACE_S = 3.0
 # Spark leaves out of its logs and plans what has such a name: the clients' passwords are in it.
 TEMPLATE = "template.secret"
 

@@ -44,9 +44,9 @@ def partitions_of(table: Mapping[str, Any]) -> list[PartitionPlan]:
 
 def _plan(row: Mapping[str, Any]) -> PartitionPlan:
     """Return one plan. By hand, for it is done for each partition in each epoch."""
-    ends = {end: TopicPartition(*row[end]) for end in ("source", "target")}
+    connections = {end: TopicPartition(*row[end]) for end in ("source", "target")}
     decision = Choice(*row["decision"]) if row["decision"] else None
-    return PartitionPlan(**{**row, **ends, "decision": decision})
+    return PartitionPlan(**{**row, **connections, "decision": decision})
 
 
 def _seconds(value: object) -> float:

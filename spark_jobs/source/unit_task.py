@@ -17,11 +17,11 @@ COPIER = "spark_jobs.source.unit_task:run_unit"  # module:function, so that test
 
 def run_unit(spec: UnitSpec) -> UnitReport:
     """Copy until the epoch is over; the unit may go on after it, see ``copier.term``."""
-    from replication.adapters.unit_sockets import UnixDoors  # noqa: PLC0415 - workers only, not planners
+    from replication.adapters.unit_sockets import UnixUnitSockets  # noqa: PLC0415 - workers only, not planners
     from replication.adapters.wire import connect  # noqa: PLC0415 - as above
     from replication.copier import copy_epoch  # noqa: PLC0415 - as above
 
-    return copy_epoch(spec, connect, UnixDoors())
+    return copy_epoch(spec, connect, UnixUnitSockets())
 
 
 def guarded(spec: UnitSpec, runner: str) -> UnitReport:

@@ -7,13 +7,15 @@ from chaos.verdict import Seen, Verdict
 from orchestration.flows.comparison import Result, Work
 from replication.model import TopicPartition
 from replication.records.compare import compare
-from replication.records.comparison_result import Print
+from replication.records.comparison_result import Fingerprint
 
 AT = TopicPartition("A.t", 0)
 
 
 def judged(source: str, target: str, promise: Promise = Promise.EXACTLY_ONCE) -> Verdict:
-    streams = [[Print(n, ord(each)) for n, each in enumerate(text)] for text in (source, target)]
+    streams = [
+        [Fingerprint(n, ord(each)) for n, each in enumerate(text)] for text in (source, target)
+    ]
     verdict = Verdict()
     work = Work(TopicPartition("t", 0), AT, len(source), len(target), len(source))
     verdict.add(Result(work, compare(*streams)), promise)

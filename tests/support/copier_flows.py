@@ -117,11 +117,11 @@ class Flow:
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
-        ends = KafkaAdmin({"bootstrap.servers": self.here}).end_offsets(wanted)
+        connections = KafkaAdmin({"bootstrap.servers": self.here}).end_offsets(wanted)
         return all(  # a partition without a leader, or with one that lags, has no known end
             each in anchors
-            and each in ends
-            and (anchors[each].source or 0) >= max(ends[each], self.fed[each])
+            and each in connections
+            and (anchors[each].source or 0) >= max(connections[each], self.fed[each])
             for each in wanted
         )
 
@@ -225,7 +225,7 @@ import pickle, sys, time
 from pathlib import Path
 from replication.adapters.wire import connect
 from replication.copier import copy_epoch
-print(copy_epoch(pickle.loads(Path(sys.argv[1]).read_bytes()), connect).lingers, flush=True)
+print(copy_epoch(pickle.loads(Path(sys.argv[1]).read_bytes()), connect).in_grace, flush=True)
 time.sleep(600)
 """
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestration.dagster.resources import Plant
+from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import LagWatch, look_at
 from orchestration.services.home import Home
 from replication.errors import ClusterUnavailable
@@ -45,13 +45,13 @@ class MemorySource:
     """End offsets of one source."""
 
     def __init__(self) -> None:
-        self.ends: dict[TopicPartition, int] = {}
+        self.connections: dict[TopicPartition, int] = {}
         self.silent = False
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.silent:
             raise ClusterUnavailable("reading end offsets at A:9092: connection refused")
-        return {each: self.ends[each] for each in partitions if each in self.ends}
+        return {each: self.connections[each] for each in partitions if each in self.connections}
 
 
 class World:
@@ -121,17 +121,17 @@ class World:
             state=PartitionState.RUNNING,
         )  # fmt: skip
         self.target.write("isthmus-anchors.A.internal", anchor)
-        self.origin.ends[TopicPartition("orders", 0)] = end
+        self.origin.connections[TopicPartition("orders", 0)] = end
 
 
 _WORLDS: dict[str, World] = {}  # Dagster copies a resource: what it is to share has a name
 
 
-class FakePlant(Plant):
+class FakeIsthmus(IsthmusResource):
     """The plant over a world; ``of`` makes one."""
 
     @classmethod
-    def of(cls, world: World) -> FakePlant:
+    def of(cls, world: World) -> FakeIsthmus:
         _WORLDS[str(id(world))] = world
         return cls(config_path=str(id(world)), home_path="/nowhere")
 

@@ -146,9 +146,9 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
         assert time.monotonic() < deadline, f"{topic}: the cluster does not know it"
         time.sleep(0.1)
     starts = [TopicPartition(topic, each) for each in partitions]
-    ends = {}
+    connections = {}
     for start in starts:
-        start.offset, ends[start.partition] = _bounds(consumer, start, deadline)
+        start.offset, connections[start.partition] = _bounds(consumer, start, deadline)
     consumer.assign(starts)
     open_partitions = set(partitions)
     while open_partitions:
@@ -157,7 +157,9 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
             if message.error() is None:
                 yield _record(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
-                if message.offset() >= ends[message.partition()]:  # a new leader may lag a little
+                if (
+                    message.offset() >= connections[message.partition()]
+                ):  # a new leader may lag a little
                     open_partitions.discard(message.partition())
             else:
                 raise KafkaException(message.error())

@@ -99,7 +99,7 @@ class Mesh:
         rule = self.routes.rule("->".join(self.names[each] for each in way), self.topic)
         spec = self.flows[way].spec(generation, epoch, **self.more)
         plans = tuple(replace(each, origins=rule, mode=self.mode) for each in spec.partitions)
-        return replace(spec, partitions=plans, origins_matter=True)
+        return replace(spec, partitions=plans, target_is_replicated=True)
 
     def write(self, where: str, count: int, config: dict[str, object] | None = None) -> None:
         """Produce records on one cluster that say where and in which order they were born."""
@@ -157,13 +157,16 @@ class Mesh:
 
     def compared(self, way: Way, *, own: bool) -> list[Comparison]:
         """Compare a flow's topic on both sides; ``own``: only what the flow has to do with."""
-        ends = [{"bootstrap.servers": self.clusters[each].bootstrap_servers} for each in way]
+        connections = [{"bootstrap.servers": self.clusters[each].bootstrap_servers} for each in way]
         clients = FlowClients(
-            source_consumer=ends[0], source_admin={}, target_producer={}, target_admin=ends[1]
+            source_consumer=connections[0],
+            source_admin={},
+            target_producer={},
+            target_admin=connections[1],
         )
         flow = configured(*(self.names[each] for each in way), clients=clients, **self.settings)
         telling = OwnRecords.for_flow(flow, a_config(*self.configured)) if own else None
-        comparer = TopicComparer(*ends, Options(), telling)
+        comparer = TopicComparer(*connections, Options(), telling)
         try:
             work = comparer.plan([TopicPair(self.topic, self.topic)])
             return [comparer.compare(each, lambda _: None).comparison for each in work]

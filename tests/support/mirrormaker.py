@@ -45,9 +45,11 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def mirroring(topic: str, ends: Mapping[str, str], alias: str, folder: Path) -> Iterator[None]:
-    """Let it copy one topic under its own name from ``ends``' first to B while the block runs."""
-    source, target = ends.values()
+def mirroring(
+    topic: str, connections: Mapping[str, str], alias: str, folder: Path
+) -> Iterator[None]:
+    """Let it copy one topic under its own name from ``connections``' first to B while the block runs."""
+    source, target = connections.values()
     file = folder / "mirrormaker.properties"
     file.write_text(
         f"clusters = {alias}, B\n"
@@ -87,10 +89,10 @@ def ask_mirror_client(bootstrap: str, alias: str, group: str) -> dict[str, str]:
 
 
 def start_checkpoint_connector(
-    folder: Path, ends: tuple[str, str], alias: str, more: dict[str, str]
+    folder: Path, connections: tuple[str, str], alias: str, more: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start MirrorMaker 2's checkpoint connector alone, in a Connect worker of its own."""
-    source, target = ends
+    source, target = connections
     worker = {
         "bootstrap.servers": target,
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",

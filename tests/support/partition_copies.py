@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from replication.client.fetch_values import Fetched, Frame
+from replication.client.fetch_values import FetchBuffer, Fetched
 from replication.copier.partition.broker_errors import stuck_as
 from replication.copier.partition.intake import take
-from replication.copier.partition.partition_copy import Lane
+from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.provenance.origins import Origins, Rule
@@ -59,26 +59,28 @@ def a_start(partition: int = 0, topic: str = "t") -> Anchor:
     return Anchor("f", topic, partition, topic, 0, 0, appenders=(("x", OURS),))
 
 
-def a_lane(anchor: Anchor, epoch: int = 1, kind: type[Lane] = Lane) -> Lane:
+def a_partition(
+    anchor: Anchor, epoch: int = 1, kind: type[PartitionCopy] = PartitionCopy
+) -> PartitionCopy:
     here = TopicPartition(anchor.topic, anchor.partition)
-    lane = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
-    lane.acked = Position(anchor.source or 0, anchor.target or 0)
-    lane.position = lane.acked.source
-    lane.queue.writer.producer = (OURS, epoch)
-    lane.state = PartitionState.RUNNING
-    lane.counters.records, lane.counters.bytes = anchor.records, anchor.bytes
-    lane.stuck = stuck_as(anchor)
-    return lane
+    partition = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
+    partition.acked = Position(anchor.source or 0, anchor.target or 0)
+    partition.position = partition.acked.source
+    partition.queue.writer.producer = (OURS, epoch)
+    partition.state = PartitionState.RUNNING
+    partition.counters.records, partition.counters.bytes = anchor.records, anchor.bytes
+    partition.stuck = stuck_as(anchor)
+    return partition
 
 
-def by_registry(lane: Lane, epoch: int = 1) -> Lane:
+def by_registry(partition: PartitionCopy, epoch: int = 1) -> PartitionCopy:
     """Let a lane tell copies, and pass on those that came from C."""
     origins = Origins()
     origins.learn(REGISTRY)
-    lane.passage = partial(origins.passage, rule=Rule("b"))
-    lane.name_appender("x~c", PASSING_ON)
-    lane.queue.writer.admit(("c",), (PASSING_ON, epoch))
-    return lane
+    partition.path_of = partial(origins.path_of, rule=Rule("b"))
+    partition.name_appender("x~c", PASSING_ON)
+    partition.queue.writer.admit(("c",), (PASSING_ON, epoch))
+    return partition
 
 
 def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
@@ -89,9 +91,9 @@ def fetch(log: bytes, aborted, position: int, limit: int) -> Fetched:
     )
 
 
-def fill(lane: Lane, batches: int) -> Lane:
-    """Let ``lane`` fetch batches of one large record each, so that none are merged."""
-    at = lane.position
+def fill(partition: PartitionCopy, batches: int) -> PartitionCopy:
+    """Let ``partition`` fetch batches of one large record each, so that none are merged."""
+    at = partition.position
     log = b"".join(a_batch(at + n, [b"%d" % (at + n) + LARGE]) for n in range(batches))
-    take(lane, fetch(log, [], at, batches), Frame())
-    return lane
+    take(partition, fetch(log, [], at, batches), FetchBuffer())
+    return partition

@@ -15,7 +15,7 @@ from orchestration.cli.screen.console import console
 from orchestration.flows.clusters import read_config
 from replication.adapters.auth.client_config import user_of
 from replication.planning.acl_commands import commands
-from replication.planning.required_acls import Need, needed
+from replication.planning.required_acls import RequiredAcl, needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ def _principal(config: Config, alias: str) -> str:
     return f"User:{user}" if user else UNKNOWN
 
 
-def _data(need: Need, principals: Mapping[str, str]) -> dict[str, object]:
+def _data(need: RequiredAcl, principals: Mapping[str, str]) -> dict[str, object]:
     return {
         "cluster": need.cluster,
         "principal": principals[need.cluster],
@@ -86,7 +86,7 @@ def _data(need: Need, principals: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _show(needs: Iterable[Need], principals: Mapping[str, str]) -> None:
+def _show(needs: Iterable[RequiredAcl], principals: Mapping[str, str]) -> None:
     """Print a paragraph for each cluster, with one line for each resource."""
     screen = console()
     for cluster, own in groupby(needs, key=lambda each: each.cluster):

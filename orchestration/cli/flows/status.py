@@ -14,7 +14,7 @@ from rich.live import Live
 from orchestration.cli.flows.table import render
 from orchestration.cli.screen.console import console
 from orchestration.flows.clusters import read_config
-from orchestration.flows.status_view import FlowView, Panel, as_data
+from orchestration.flows.status_view import FlowView, StatusView, as_data
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 
@@ -36,12 +36,12 @@ def status(
 
     Reads the state topics on the target clusters; neither Dagster nor a driver has to run.
     """
-    panel = Panel(read_config(file), Launcher(home(), file.absolute()))
+    view = StatusView(read_config(file), Launcher(home(), file.absolute()))
     if watch:
-        follow(panel)
-    panel.look()
+        follow(view)
+    view.look()
     time.sleep(BETWEEN_S)
-    views = panel.look()
+    views = view.look()
     if output is Output.json:
         typer.echo(json.dumps(as_data(views), indent=2))
     else:
@@ -49,12 +49,12 @@ def status(
     raise typer.Exit(0 if all_well(views) else 1)
 
 
-def follow(panel: Panel) -> None:
+def follow(view: StatusView) -> None:
     """Show the table until Ctrl-C, which exits without an error."""
-    with Live(render(panel.look()), console=console(), auto_refresh=False) as live:
+    with Live(render(view.look()), console=console(), auto_refresh=False) as live:
         while True:
             time.sleep(1)
-            live.update(render(panel.look(), "Ctrl-C exits"), refresh=True)
+            live.update(render(view.look(), "Ctrl-C exits"), refresh=True)
 
 
 def all_well(views: tuple[FlowView, ...]) -> bool:

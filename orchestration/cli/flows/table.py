@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from orchestration.flows.status_view import FlowView, TopicView
-    from replication.state import DutyReport
+    from replication.state import TaskReport
 
 ROWS_PER_FLOW = 30
 _STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
@@ -29,7 +29,7 @@ def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
         _add_flow(table, view)
     lines = [_complaint(each) for each in views if not each.health.healthy]
     lines += [_remark(each, said) for each in views if (said := _said(each))]
-    lines += [_failed(view, duty) for view in views for duty in _duties(view) if not duty.ok]
+    lines += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*lines, *last]))
 
@@ -101,12 +101,12 @@ def _remark(view: FlowView, said: str) -> Text:
     return Text(f"{view.name}: {said}", style="dim")
 
 
-def _duties(view: FlowView) -> tuple[DutyReport, ...]:
-    return view.look.duties if view.look else ()
+def _duties(view: FlowView) -> tuple[TaskReport, ...]:
+    return view.look.tasks if view.look else ()
 
 
-def _failed(view: FlowView, duty: DutyReport) -> Text:
-    return Text.assemble((f"{view.name} {duty.name}: ", "red"), duty.summary)
+def _failed(view: FlowView, task: TaskReport) -> Text:
+    return Text.assemble((f"{view.name} {task.name}: ", "red"), task.summary)
 
 
 def _style(state: str, *, healthy: bool) -> str:

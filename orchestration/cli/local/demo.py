@@ -18,7 +18,7 @@ from orchestration.cli.screen.console import console
 from orchestration.demo.demo_clusters import demo_of, fetch_kafka
 from orchestration.demo.scenarios import SCENARIOS, Scenario, scenario
 from orchestration.flows.clusters import read_config
-from orchestration.flows.status_view import Panel
+from orchestration.flows.status_view import StatusView
 from orchestration.services.home import home, prepare
 from orchestration.services.local_session import Ending, require_stopped
 from replication.adapters.local.java import java
@@ -50,7 +50,7 @@ def demo(
             ending.interrupts = False
             config = read_config(staged.config)
             session = build_session(config, staged.config, port=port, ui=not no_ui)
-            well = operate(session, Panel(config, session.launcher), show, seconds)
+            well = operate(session, StatusView(config, session.launcher), show, seconds)
         finally:
             ending.interrupts = False
             show.while_stopping("stopping the Kafka clusters", staged.stop)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from orchestration.flows.status_view import FlowView, Panel
+    from orchestration.flows.status_view import FlowView, StatusView
     from orchestration.services.local_session import Ending
 
     Views = tuple[FlowView, ...]
@@ -52,19 +52,19 @@ class Show:
         drop_unread()
         self.while_waiting(doing, work)
 
-    def until_up(self, panel: Panel, limit_s: float | None) -> Views:
+    def until_up(self, view: StatusView, limit_s: float | None) -> Views:
         """Look until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
         start = _Start(self.console, limit_s)
         with stage(self.console, "starting Spark (the first start takes about a minute)") as now:
-            views = panel.look()
+            views = view.look()
             while not self.ending and (waiting := [e for e in views if e.health.state in NOT_UP]):
                 start.remark(waiting)
                 self.ending.wait(0.5)
-                views = panel.look()
+                views = view.look()
             self._note_end(now)
         return views
 
-    def until_first_records(self, panel: Panel, views: Views) -> Views:
+    def until_first_records(self, view: StatusView, views: Views) -> Views:
         """Look until a flow has copied records, at most FIRST_RECORDS_S; not where none runs."""
         if self.ending or not any(each.health.state == FlowState.RUNNING for each in views):
             return views
@@ -75,7 +75,7 @@ class Show:
                     now.outcome = "none yet"
                     break
                 self.ending.wait(0.5)
-                views = panel.look()
+                views = view.look()
             self._note_end(now)
         if any(each.records for each in views):
             passed = time.monotonic() - self.began_s
@@ -86,30 +86,30 @@ class Show:
         if self.ending:
             now.outcome = "interrupted"
 
-    def until_over(self, panel: Panel, seconds: float | None) -> Views:
+    def until_over(self, view: StatusView, seconds: float | None) -> Views:
         """Show the table until it is time to end, at most ``seconds``."""
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         show = self._on_terminal if self.console.is_terminal else self._as_lines
-        return show(panel, lambda: bool(self.ending) or time.monotonic() > deadline)
+        return show(view, lambda: bool(self.ending) or time.monotonic() > deadline)
 
-    def _on_terminal(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
-        views = panel.look()
+    def _on_terminal(self, view: StatusView, is_over: Callable[[], bool]) -> Views:
+        views = view.look()
         with Live(render(views, self.note), console=self.console, auto_refresh=False) as live:
             while not is_over():
                 live.update(render(views, f"{self.note} · Ctrl-C ends everything"), refresh=True)
                 self.ending.wait(1.0)
-                views = panel.look()
+                views = view.look()
         return views
 
-    def _as_lines(self, panel: Panel, is_over: Callable[[], bool]) -> Views:
-        views, next_s = panel.look(), 0.0
+    def _as_lines(self, view: StatusView, is_over: Callable[[], bool]) -> Views:
+        views, next_s = view.look(), 0.0
         while not is_over():
             if time.monotonic() >= next_s:
                 next_s = time.monotonic() + PLAIN_EVERY_S
                 for each in views:
                     self.console.print(_line(each))
             self.ending.wait(1.0)
-            views = panel.look()
+            views = view.look()
         return views
 
 

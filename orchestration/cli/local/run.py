@@ -13,7 +13,7 @@ from orchestration.cli.screen.console import console
 from orchestration.demo.demo_clusters import demo_of
 from orchestration.demo.scenarios import SCENARIOS
 from orchestration.flows.clusters import read_config
-from orchestration.flows.status_view import Panel
+from orchestration.flows.status_view import StatusView
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_session import Ending, Session
@@ -57,7 +57,7 @@ def run(
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
         show = Show(console(), ending)
-        well = operate(session, Panel(config, session.launcher), show, seconds, detach=detach)
+        well = operate(session, StatusView(config, session.launcher), show, seconds, detach=detach)
     raise typer.Exit(0 if well else 1)
 
 
@@ -78,7 +78,7 @@ def build_session(config: Config, file: Path, *, port: int | None, ui: bool) -> 
 
 
 def operate(
-    session: Session, panel: Panel, show: Show, seconds: float | None, *, detach: bool = False
+    session: Session, view: StatusView, show: Show, seconds: float | None, *, detach: bool = False
 ) -> bool:
     """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
 
@@ -91,13 +91,13 @@ def operate(
         if session.ui:
             show.note = f"Dagster: {session.address}"
             show.console.print(show.note)
-        views = show.until_up(panel, START_PATIENCE_S if seconds is not None else None)
+        views = show.until_up(view, START_PATIENCE_S if seconds is not None else None)
         leave = detach and not ending
         if leave:
             show.console.print("left running; stop it with `isthmus down`")
         elif not ending:
-            show.until_first_records(panel, views)
-            views = show.until_over(panel, seconds)
+            show.until_first_records(view, views)
+            views = show.until_over(view, seconds)
         return bool(ending) or all_well(views)
     finally:
         if not leave:

@@ -14,7 +14,7 @@ from orchestration.handover.handover import at_rest, find_out, hand_back, plan_r
 from replication.mm2.takeover import explain
 
 if TYPE_CHECKING:
-    from orchestration.handover.handover import Found
+    from orchestration.handover.handover import TakeoverFinding
 
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Carry out the plan; without --yes it is only shown.")
@@ -79,7 +79,7 @@ def handback(
         typer.echo("nothing was changed: run it again with --yes")
 
 
-def _say(found: Found) -> None:
+def _say(found: TakeoverFinding) -> None:
     name = found.flow.name
     typer.echo(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
     typer.echo(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")

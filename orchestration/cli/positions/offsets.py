@@ -17,7 +17,7 @@ from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from replication.offsets.flow_offsets import Known
+    from replication.offsets.flow_offsets import KnownPoints
     from replication.settings.sections import Flow
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,7 +86,9 @@ def _sentence(data: dict[str, object], copied: int | None) -> str:
     return f"{asked} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
 
 
-def _source(flow: Flow, known: Known, asked: TopicPartition, *, reverse: bool) -> TopicPartition:
+def _source(
+    flow: Flow, known: KnownPoints, asked: TopicPartition, *, reverse: bool
+) -> TopicPartition:
     """Return the source partition that ``asked`` is, or is a copy of. Raises ConfigError."""
     source = known.source_of(asked) if reverse else asked
     if source in known.anchors and known.anchors[source].source is not None:

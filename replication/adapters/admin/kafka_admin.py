@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 )
 
 from replication.adapters.admin.kafka_acls import create_acls, delete_acls, read_acls
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.admin.topic_descriptions import alterations, info, settings
 from replication.client.admin import set_on_topic
 from replication.errors import ClusterRejected
@@ -62,7 +62,7 @@ class KafkaAdmin:
     def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         # Else a question about a topic that is not there would make the broker create it.
         asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
         self._client = AdminClient(asking)
@@ -226,7 +226,7 @@ class KafkaAdmin:
             yield
         self._complaints.forget()  # it answers again: old complaints explain nothing
 
-    def _heard(self) -> Complaints:
+    def _heard(self) -> ReportedErrors:
         self._client.poll(0)  # this is what calls error_cb
         return self._complaints
 

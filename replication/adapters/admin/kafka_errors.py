@@ -44,7 +44,7 @@ _REFUSED_CONNECTION = frozenset(
 _NOISE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)|, \d+ identical error.*$")
 
 
-class Complaints:
+class ReportedErrors:
     """Remembers what a client last said about its connections: calls only say "timed out"."""
 
     def __init__(self) -> None:
@@ -68,13 +68,15 @@ class Complaints:
         return "" if self._last is None else _NOISE.sub("", self._last.str()).strip()
 
 
-def quiet(client: Mapping[str, Any], complaints: Complaints) -> dict[str, Any]:
+def quiet(client: Mapping[str, Any], complaints: ReportedErrors) -> dict[str, Any]:
     """Return the client's settings such that it tells ``complaints``, not standard error."""
     return {"log_level": 0, **client, "error_cb": complaints}
 
 
 @contextmanager
-def our_errors(doing: str, complaints: Callable[[], Complaints] = Complaints) -> Iterator[None]:
+def our_errors(
+    doing: str, complaints: Callable[[], ReportedErrors] = ReportedErrors
+) -> Iterator[None]:
     """Re-raise the client's errors as ours, saying what was being done and what came back."""
     try:
         yield
@@ -88,7 +90,7 @@ def our_errors(doing: str, complaints: Callable[[], Complaints] = Complaints) ->
 
 
 def _unanswered(
-    doing: str, said: str, complaints: Complaints
+    doing: str, said: str, complaints: ReportedErrors
 ) -> ClusterUnavailable | ClusterRejected:
     kind = ClusterRejected if complaints.refused else ClusterUnavailable
     return kind(f"{doing}: {str(complaints) or said}")

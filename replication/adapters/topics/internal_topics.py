@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
@@ -41,7 +41,7 @@ class InternalTopics:
     def __init__(self, client: Mapping[str, Any], admin: KafkaAdmin | None = None) -> None:
         self._client = client
         self._address = client["bootstrap.servers"]
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         self._admin = admin or KafkaAdmin(client)
         self._producer: Producer | None = None
 

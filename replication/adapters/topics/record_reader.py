@@ -14,7 +14,7 @@ from confluent_kafka import (
 )
 from confluent_kafka import TopicPartition as ClientPartition
 
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.errors import ClusterUnavailable
 from replication.model import OffsetRange
 
@@ -66,7 +66,7 @@ class RecordReader:
 
     def __init__(self, client: Mapping[str, Any], isolation: str) -> None:
         self._address = client["bootstrap.servers"]
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         settings = quiet({**client, **_OURS, "isolation.level": isolation}, self._complaints)
         with our_errors(f"creating a consumer for {self._address}"):
             self._client = Consumer(settings)
@@ -140,7 +140,7 @@ class RecordReader:
     def _doing(self, doing: str) -> contextlib.AbstractContextManager[None]:
         return our_errors(f"{doing} at {self._address}", self._heard)
 
-    def _heard(self) -> Complaints:
+    def _heard(self) -> ReportedErrors:
         self._client.poll(0)  # this is what calls error_cb; after an error no record is at stake
         return self._complaints
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class RecordWriter:
 
     def __init__(self, client: Mapping[str, Any], compression: str = "none") -> None:
         self._address = client["bootstrap.servers"]
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         self._error: KafkaError | None = None
         settings = {**_OURS, "compression.type": compression, **client}
         with our_errors(f"creating a producer for {self._address}"):

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
-from replication.adapters.topics.state_tail import Tail
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     Stored,
+    dead_letters_topic,
     flow_topics,
-    letters_topic,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class StateStore:
         self._client = client
         self._address = client["bootstrap.servers"]
         self._replication_factor = replication_factor
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
         self._producer: Producer | None = None
         self.trouble: str | None = None  # why the last post did not arrive, until one does
@@ -87,9 +87,9 @@ class StateStore:
                     "would lose state that is still needed: set it to compact"
                 )
 
-    def ensure_letters(self, source: str) -> None:
+    def ensure_dead_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""
-        self._ensure(letters_topic(source), _LETTERS)
+        self._ensure(dead_letters_topic(source), _LETTERS)
 
     def ensure_probe(self) -> None:
         """Create the topic for trying appends unless it is there."""
@@ -113,9 +113,9 @@ class StateStore:
         finally:
             tail.close()
 
-    def tail(self, topic: str) -> Tail:
+    def tail(self, topic: str) -> StateTail:
         """Follow ``topic`` from its beginning."""
-        return Tail(self._client, topic)
+        return StateTail(self._client, topic)
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until all replicas in sync have it."""

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.admin.kafka_errors import Complaints, our_errors, quiet
+from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import Stored, parse
@@ -23,13 +23,13 @@ _POLL_S = 0.05
 _AT_ONCE = 1000  # records a poll
 
 
-class Tail:
+class StateTail:
     """Follows one state topic: all of it first, then what is new."""
 
     def __init__(self, client: Mapping[str, Any], topic: str) -> None:
         self._topic = topic
         self._where = f"{topic} at {client['bootstrap.servers']}"
-        self._complaints = Complaints()
+        self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
         self._next = 0
         self._consumer: Consumer | None = Consumer(

@@ -12,7 +12,7 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-class Together(Generic[Question, Answer]):
+class BatchedRequests(Generic[Question, Answer]):
     """Collects questions and asks all of them at once: thousands of partitions start together.
 
     ``ask_all`` answers each of them.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
-    from replication.adapters.wire.open_connection import Line
+    from replication.adapters.wire.open_connection import OpenConnection
 
 _MOST_PIECES = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -55,7 +55,7 @@ class Channel:
     Not for threads: all calls come from the event loop's thread.
     """
 
-    def __init__(self, line: Line, where: str) -> None:
+    def __init__(self, line: OpenConnection, where: str) -> None:
         self.line = line
         self.where = where
         self._sock = line.sock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.open_connection import NO_VERSION, dial
+from replication.adapters.wire.open_connection import NO_VERSION, open_connection
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from replication.adapters.wire.open_connection import Line
+    from replication.adapters.wire.open_connection import OpenConnection
 
 _T = TypeVar("_T")
 CALL_S = 30.0
@@ -41,7 +41,7 @@ _SWEEP_S = 1.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
 
-class Lines:
+class Connections:
     """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
@@ -143,7 +143,7 @@ class Lines:
             if node not in self.brokers:
                 raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
             host, port = self.brokers[node]
-            opening = self._threads.submit(dial, host, port, self._config, _DIAL_S)
+            opening = self._threads.submit(open_connection, host, port, self._config, _DIAL_S)
             try:
                 line = await asyncio.wrap_future(opening)
             except asyncio.CancelledError:
@@ -204,7 +204,7 @@ def _hear(dialing: asyncio.Task[Channel]) -> None:
         dialing.exception()
 
 
-def _hang_up(opening: Future[Line]) -> None:
+def _hang_up(opening: Future[OpenConnection]) -> None:
     """Close a connection that nobody waits for any more."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().sock.close()

@@ -22,7 +22,7 @@ from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEp
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from replication.adapters.wire.connections import Lines
+    from replication.adapters.wire.connections import Connections
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 
@@ -49,7 +49,7 @@ class Coordination:
     and plain appends of it are taken in between; brokers of transaction.version 2 still speak them.
     """
 
-    def __init__(self, lines: Lines, call: Call) -> None:
+    def __init__(self, lines: Connections, call: Call) -> None:
         self._lines = lines
         self._call = call
         self._coordinators: dict[str, int] = {}

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.adapters.wire.channel import Channel
-    from replication.adapters.wire.connections import Lines
+    from replication.adapters.wire.connections import Connections
     from replication.client.fetch_session import FetchOptions, FetchSession
-    from replication.client.fetch_values import Fetched, FetchEntry, Frame
+    from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry
     from replication.client.network import FetchAnswer
 
 _VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
@@ -34,7 +34,11 @@ class Asked:
     """A Fetch, and the session that it is asked in: its turn is the one of this moment."""
 
     def __init__(
-        self, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame, answer: FetchAnswer
+        self,
+        entries: Sequence[FetchEntry],
+        options: FetchOptions,
+        into: FetchBuffer,
+        answer: FetchAnswer,
     ) -> None:
         self.entries, self.options, self.into, self.answer = entries, options, into, answer
         self._turn = options.session.turn if options.session is not None else 0
@@ -45,7 +49,7 @@ class Asked:
         session = self.options.session
         return session if session is not None and session.turn == self._turn else None
 
-    def send(self, lines: Lines, channel: Channel) -> None:
+    def send(self, lines: Connections, channel: Channel) -> None:
         """Send it, unless it waited for the connection for so long that its turn is over."""
         if self.options.session is not self.session:
             self.answer(None, SessionLost(f"fetching from {channel.where}: cancelled"))
@@ -77,12 +81,12 @@ class Asked:
 class Fetches:
     """Sends Fetches and reads what comes back. One event loop, no threads."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Connections) -> None:
         self._lines = lines
         self._dialing: dict[asyncio.Task[None], str] = {}  # the name of the line that each needs
 
     async def fetch(
-        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: Frame
+        self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: FetchBuffer
     ) -> list[Fetched]:
         """Fetch once, and wait for the answer."""
         channel = await self._lines.channel(node, options.line)

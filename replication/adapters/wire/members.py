@@ -14,13 +14,13 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.adapters.wire.connections import Lines
+    from replication.adapters.wire.connections import Connections
 
 _GROUP = 0  # the kind of coordinator
 
 
 async def members(
-    lines: Lines, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
+    lines: Connections, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
 ) -> int:
     """Return it. Raises ClusterRejected where the credentials may not know."""
     async for _ in attempts():

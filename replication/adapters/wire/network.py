@@ -10,14 +10,14 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, Lines
+from replication.adapters.wire.connections import CALL_S, Connections
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Asked, Fetches, malformed
 from replication.adapters.wire.groups import Groups
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
 from replication.client.error_codes import ErrorCode
-from replication.client.fetch_values import Fetched, FetchEntry, Frame, Leader
+from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry, Leader
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 
@@ -36,7 +36,7 @@ class WireNetwork:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.cluster_id = ""
-        self._lines = Lines(bootstrap, config, client_id)
+        self._lines = Connections(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()
@@ -104,7 +104,7 @@ class WireNetwork:
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
-        into: Frame,
+        into: FetchBuffer,
     ) -> list[Fetched]:
         return await self._fetches.fetch(node, entries, options, into)
 
@@ -113,7 +113,7 @@ class WireNetwork:
         node: int,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
-        into: Frame,
+        into: FetchBuffer,
         answer: FetchAnswer,
     ) -> None:
         self._fetches.begin(node, Asked(entries, options, into, answer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest
 
-from replication.adapters.wire.batched_requests import Together
+from replication.adapters.wire.batched_requests import BatchedRequests
 from replication.adapters.wire.connections import TRY_AGAIN, attempts
 from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
 from replication.client.error_codes import ErrorCode
@@ -42,8 +42,8 @@ class Offsets:
         self._call = call
         self._leader = leader
         self._refresh = refresh
-        self._stale: Together[str, None] = Together(self._refresh_all)
-        self._asking: dict[tuple[int, int], Together[TopicPartition, _Found]] = {}
+        self._stale: BatchedRequests[str, None] = BatchedRequests(self._refresh_all)
+        self._asking: dict[tuple[int, int], BatchedRequests[TopicPartition, _Found]] = {}
 
     async def at(self, partition: TopicPartition, timestamp: int) -> int:
         """Return the offset at ``timestamp``; ask again while leaders move."""
@@ -62,7 +62,7 @@ class Offsets:
         await self._refresh(topics)
         return dict.fromkeys(topics)
 
-    def _of(self, node: int, timestamp: int) -> Together[TopicPartition, _Found]:
+    def _of(self, node: int, timestamp: int) -> BatchedRequests[TopicPartition, _Found]:
         """Return where questions of one kind to one broker gather."""
         key = node, timestamp
         if key not in self._asking:
@@ -71,7 +71,7 @@ class Offsets:
                 self._asking.pop(key, None)
                 return _found(await self._call(node, _request(asked, timestamp), 7), asked)
 
-            self._asking[key] = Together(ask_all)
+            self._asking[key] = BatchedRequests(ask_all)
         return self._asking[key]
 
 

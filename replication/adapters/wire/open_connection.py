@@ -45,7 +45,7 @@ NO_VERSION = VersionRange(0, -1)  # of a request that a broker does not know
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OpenConnection:
     """An open, authenticated connection to one broker."""
 
     sock: socket.socket
@@ -53,7 +53,9 @@ class Line:
     expires_at: float | None  # monotonic; the broker ends the SASL session then (KIP-368)
 
 
-def dial(host: str, port: int, config: Mapping[str, Any], timeout_s: float) -> Line:
+def open_connection(
+    host: str, port: int, config: Mapping[str, Any], timeout_s: float
+) -> OpenConnection:
     """Connect to a broker and authenticate.
 
     ``config`` holds kafka-python's connection settings. Raises ClusterUnavailable when the broker
@@ -73,7 +75,9 @@ def dial(host: str, port: int, config: Mapping[str, Any], timeout_s: float) -> L
         net.close()
 
 
-async def _open(net: NetworkSelector, manager: KafkaConnectionManager, timeout_s: float) -> Line:
+async def _open(
+    net: NetworkSelector, manager: KafkaConnectionManager, timeout_s: float
+) -> OpenConnection:
     deadline = time.monotonic() + timeout_s
     connection = KafkaConnection(net, node_id="dial", **manager.config)
     opening = net.call_soon_with_future(_authenticate, net, manager, connection, deadline)
@@ -133,7 +137,7 @@ def _notice_silence(sock: socket.socket) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENCE_MS)
 
 
-def _take_over(connection: KafkaConnection) -> Line:
+def _take_over(connection: KafkaConnection) -> OpenConnection:
     transport = connection.transport
     connection._reauth.cancel()  # the owner of the Line dials anew before it expires
     transport.pause_reading()
@@ -146,7 +150,7 @@ def _take_over(connection: KafkaConnection) -> Line:
     _notice_silence(sock)
     versions = connection.broker_version_data.api_versions
     lifetime_ms = connection._reauth.session_lifetime_ms
-    return Line(
+    return OpenConnection(
         sock,
         {key: VersionRange(*each) for key, each in versions.items()},
         time.monotonic() + lifetime_ms / 1000 if lifetime_ms else None,

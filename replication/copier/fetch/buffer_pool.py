@@ -6,19 +6,19 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
-from replication.client.fetch_values import Frame
+from replication.client.fetch_values import FetchBuffer
 
 _LARGEST_FETCH = 8 << 20
 
 
-class Frames:
+class BufferPool:
     """The buffers of a unit: a fixed number, each as large as the largest response it held.
 
     One that had to grow for a record larger than a Fetch is given back to the system afterwards.
     """
 
     def __init__(self, count: int = 0, most: int = _LARGEST_FETCH) -> None:
-        self._free: deque[Frame] = deque()
+        self._free: deque[FetchBuffer] = deque()
         self._count = 0
         self._most = most
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -28,20 +28,20 @@ class Frames:
         """Have ``count`` buffers at least, for answers of ``most`` bytes."""
         self._most = most
         for _ in range(count - self._count):
-            self._give_back(Frame(on_free=self._give_back))
+            self._give_back(FetchBuffer(on_free=self._give_back))
         self._count = max(count, self._count)
 
-    def try_take(self) -> Frame | None:
+    def try_take(self) -> FetchBuffer | None:
         """Return a held buffer, or None when all are in use."""
         if not self._free:
             return None
-        frame = self._free.popleft()
-        frame.hold()
-        return frame
+        buffer = self._free.popleft()
+        buffer.hold()
+        return buffer
 
-    async def take(self) -> Frame:
+    async def take(self) -> FetchBuffer:
         """Return a held buffer as soon as one is free."""
-        while (frame := self.try_take()) is None:
+        while (buffer := self.try_take()) is None:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
@@ -50,17 +50,17 @@ class Frames:
                 if not turn.cancelled():  # it was this one's: the next shall have it
                     self._wake()
                 raise
-        return frame
+        return buffer
 
-    def replace(self, frame: Frame) -> None:
-        """Leave ``frame`` to whoever writes into it; a new one takes its place."""
-        frame.on_free = None
-        self._give_back(Frame(on_free=self._give_back))
+    def replace(self, buffer: FetchBuffer) -> None:
+        """Leave ``buffer`` to whoever writes into it; a new one takes its place."""
+        buffer.on_free = None
+        self._give_back(FetchBuffer(on_free=self._give_back))
 
-    def _give_back(self, frame: Frame) -> None:
-        if len(frame.memory) > 2 * self._most:
-            frame.memory = bytearray()
-        self._free.append(frame)
+    def _give_back(self, buffer: FetchBuffer) -> None:
+        if len(buffer.memory) > 2 * self._most:
+            buffer.memory = bytearray()
+        self._free.append(buffer)
         self._wake()
 
     def _wake(self) -> None:
@@ -74,11 +74,11 @@ class Frames:
 class FramesAndBytes(NamedTuple):
     """How many buffers a unit has, and how many bytes a Fetch may ask for."""
 
-    frames: int
+    buffers: int
     bytes: int
 
 
-def frames_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
+def buffers_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
     """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
 
     Two a broker at least: one under way while the other is being appended.

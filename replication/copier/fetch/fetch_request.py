@@ -12,33 +12,33 @@ if TYPE_CHECKING:
 
     from replication.client.fetch_session import FetchSession
     from replication.client.fetch_values import Fetched, FetchKey
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 
 @dataclass(slots=True)
-class Wishes:
+class FetchRequest:
     """The lanes that are fetched from one broker. Lanes put themselves into ``changed``.
 
     ``leader_epoch`` says which leader epoch of a lane's partition we know of.
     """
 
     session: FetchSession
-    leader_epoch: Callable[[Lane], int]
-    lanes: dict[Lane, None] = field(default_factory=dict)
-    changed: set[Lane] = field(default_factory=set)
-    _told: dict[Lane, FetchEntry] = field(default_factory=dict)
-    _by_key: dict[FetchKey, Lane] = field(default_factory=dict)
+    leader_epoch: Callable[[PartitionCopy], int]
+    partitions: dict[PartitionCopy, None] = field(default_factory=dict)
+    changed: set[PartitionCopy] = field(default_factory=set)
+    _told: dict[PartitionCopy, FetchEntry] = field(default_factory=dict)
+    _by_key: dict[FetchKey, PartitionCopy] = field(default_factory=dict)
 
-    def join(self, lane: Lane) -> None:
-        """Fetch ``lane`` from this broker from now on."""
-        self.lanes[lane] = None
-        lane.asks = self.changed
-        self.changed.add(lane)
+    def join(self, partition: PartitionCopy) -> None:
+        """Fetch ``partition`` from this broker from now on."""
+        self.partitions[partition] = None
+        partition.asks = self.changed
+        self.changed.add(partition)
 
-    def leave(self, lane: Lane) -> None:
-        """Do not fetch ``lane`` from this broker any more."""
-        del self.lanes[lane]
-        self.changed.add(lane)
+    def leave(self, partition: PartitionCopy) -> None:
+        """Do not fetch ``partition`` from this broker any more."""
+        del self.partitions[partition]
+        self.changed.add(partition)
 
     def tell(self) -> list[FetchEntry] | None:
         """Return what the next Fetch has to name; None: nothing is wanted of this broker.
@@ -46,49 +46,51 @@ class Wishes:
         That is what changed since the last one, or everything when the session is fresh.
         """
         # Who left first: a partition may have come back as another lane meanwhile.
-        looked: Iterable[Lane] = sorted(self.changed, key=self.lanes.__contains__)
+        looked: Iterable[PartitionCopy] = sorted(self.changed, key=self.partitions.__contains__)
         if self.session.fresh:
             self._told.clear()
             self._by_key.clear()
-            looked = self.lanes
-        entries = [entry for lane in looked if (entry := self._tell(lane)) is not None]
+            looked = self.partitions
+        entries = [entry for partition in looked if (entry := self._tell(partition)) is not None]
         self.changed.clear()
         return _side_by_side(entries) if self._told else None
 
-    def _tell(self, lane: Lane) -> FetchEntry | None:
-        entry = self._entry(lane) if lane in self.lanes and lane.fetches else None
-        told = self._told.get(lane)
+    def _tell(self, partition: PartitionCopy) -> FetchEntry | None:
+        entry = (
+            self._entry(partition) if partition in self.partitions and partition.fetches else None
+        )
+        told = self._told.get(partition)
         if told is not None and (entry is None or entry[:2] != told[:2]):
-            del self._told[lane], self._by_key[told[:2]]
+            del self._told[partition], self._by_key[told[:2]]
             self.session.forget(told[:2])
         if entry is None or entry == told:
             return None
-        self._told[lane] = self.session.name(entry)
-        self._by_key[entry[:2]] = lane
+        self._told[partition] = self.session.name(entry)
+        self._by_key[entry[:2]] = partition
         return entry
 
-    def _entry(self, lane: Lane) -> FetchEntry:
+    def _entry(self, partition: PartitionCopy) -> FetchEntry:
         return FetchEntry(
-            lane.topic_id,
-            lane.source.partition,
-            lane.position,
-            self.leader_epoch(lane),
-            lane.last_epoch,
+            partition.topic_id,
+            partition.source.partition,
+            partition.position,
+            self.leader_epoch(partition),
+            partition.last_epoch,
         )
 
-    def lane_of(self, found: Fetched) -> Lane | None:
+    def partition_of(self, found: Fetched) -> PartitionCopy | None:
         """Return the lane that an answer is for; None: it has other wishes by now."""
-        lane = self._by_key.get((found.topic_id, found.partition))
-        if lane is None or lane not in self.lanes or not lane.fetches:
+        partition = self._by_key.get((found.topic_id, found.partition))
+        if partition is None or partition not in self.partitions or not partition.fetches:
             return None
-        return lane if lane.position == self._told[lane].offset else None
+        return partition if partition.position == self._told[partition].offset else None
 
-    def served(self, lane: Lane) -> None:
-        """Put ``lane`` behind the others, as the broker does within a session.
+    def served(self, partition: PartitionCopy) -> None:
+        """Put ``partition`` behind the others, as the broker does within a session.
 
         An answer is filled in order: where there is no session, each lane gets its turn like this.
         """
-        self.lanes[lane] = self.lanes.pop(lane)
+        self.partitions[partition] = self.partitions.pop(partition)
 
 
 def _side_by_side(entries: list[FetchEntry]) -> list[FetchEntry]:

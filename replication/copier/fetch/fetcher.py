@@ -13,19 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.network import SessionLost
-from replication.copier.fetch.fetch_response import Taking, locate
-from replication.copier.fetch.throttle import Thrift
+from replication.copier.fetch.fetch_response import FetchResponse, locate
+from replication.copier.fetch.throttle import FetchRateLimit
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.client.fetch_session import FetchOptions
-    from replication.client.fetch_values import Fetched, Frame
-    from replication.copier.fetch.fetch_request import Wishes
-    from replication.copier.fetch.fetch_response import Shared
+    from replication.client.fetch_values import FetchBuffer, Fetched
+    from replication.copier.fetch.fetch_request import FetchRequest
+    from replication.copier.fetch.fetch_response import FetcherContext
     from replication.copier.partition.intake import News
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 _SMALL_FETCH = 64 << 10  # below this the source is not behind
 _REST_S = 0.001  # in which records gather; the event loop's clock is no finer
@@ -36,13 +36,15 @@ _BACK_OFF_S = 0.5
 class _Stop(NamedTuple):
     """Why the fetching stopped. All empty: no answer is due."""
 
-    answer: tuple[Frame, Sequence[Fetched]] | None = None  # to be made ready; it lies in the frame
-    outside: Sequence[Lane] = ()  # their positions are not in the source's log
+    answer: tuple[FetchBuffer, Sequence[Fetched]] | None = (
+        None  # to be made ready; it lies in the frame
+    )
+    outside: Sequence[PartitionCopy] = ()  # their positions are not in the source's log
     problem: Exception | None = None
 
 
 @dataclass(slots=True)
-class Fetching:
+class Fetcher:
     """Reading from one source broker: of priority topics (``first``) or of the others.
 
     An ordinary answer is taken in, sent on and followed by the next Fetch in the turn of the event
@@ -51,76 +53,76 @@ class Fetching:
 
     node: int
     first: bool
-    wishes: Wishes
-    shared: Shared
+    fetch_request: FetchRequest
+    shared: FetcherContext
     options: FetchOptions
-    _frame: Frame | None = None
+    _buffer: FetchBuffer | None = None
     _begun: float = 0.0
     _stopped: asyncio.Future[_Stop] = field(init=False)
     _pause: asyncio.TimerHandle | None = None
-    _thrift: Thrift = field(default_factory=Thrift)
-    _taking: Taking = field(init=False)
+    _rate_limit: FetchRateLimit = field(default_factory=FetchRateLimit)
+    _response: FetchResponse = field(init=False)
 
     def __post_init__(self) -> None:
-        self._taking = Taking(self.node, self.shared)
+        self._response = FetchResponse(self.node, self.shared)
 
     async def run(self) -> None:
         """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
-        self.wishes.session.restart()
+        self.fetch_request.session.restart()
         try:
             while True:
                 self._stopped = asyncio.get_running_loop().create_future()
-                if self._frame is None:
-                    self._frame = await self.shared.frames.take()
-                if self._begin(self._frame):
+                if self._buffer is None:
+                    self._buffer = await self.shared.buffers.take()
+                if self._begin(self._buffer):
                     await self._go_on()
                 else:
                     await asyncio.sleep(_NOTHING_TO_FETCH_S)
         finally:
             if self._pause is not None:
                 self._pause.cancel()
-            if self._frame is not None:  # an answer may still be on its way into it
-                self.shared.frames.replace(self._frame)
+            if self._buffer is not None:  # an answer may still be on its way into it
+                self.shared.buffers.replace(self._buffer)
 
     async def _go_on(self) -> None:
         """Do what takes a while, until no answer is due."""
         while (stop := await self._stopped).answer is not None:
-            frame, found = stop.answer
+            buffer, found = stop.answer
             news = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
-            self._take_all(found, news, frame)
+            self._take_all(found, news, buffer)
         where = await locate(self.shared.network, stop.outside)
-        for lane, trouble in zip(stop.outside, where, strict=True):
-            self._taking.suffer(lane, trouble)
+        for partition, error in zip(stop.outside, where, strict=True):
+            self._response.record_error(partition, error)
         if isinstance(stop.problem, SessionLost):
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
-            self.wishes.session.restart()
-            self._taking.all_wait(list(self.wishes.lanes), str(stop.problem))
+            self.fetch_request.session.restart()
+            self._response.all_wait(list(self.fetch_request.partitions), str(stop.problem))
             await asyncio.sleep(_BACK_OFF_S)
         elif stop.problem is not None:
             raise stop.problem
 
-    def _begin(self, frame: Frame) -> bool:
+    def _begin(self, buffer: FetchBuffer) -> bool:
         """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
-        now, pace = time.monotonic(), self.shared.pace
-        if pace.pause_s(now, self._begun, first=self.first) > 0:
+        now, throttle = time.monotonic(), self.shared.throttle
+        if throttle.pause_s(now, self._begun, first=self.first) > 0:
             return False
-        entries = self.wishes.tell()
+        entries = self.fetch_request.tell()
         if entries is None:
             return False
         self._begun = now
-        options = pace.shared(self.options, first=self.first)
+        options = throttle.shared(self.options, first=self.first)
         if (rack := self.shared.replicas.rack_at(now)) != options.rack:
             options = replace(options, rack=rack)
-        answer = partial(self._answered, self._stopped, frame)
-        self.shared.network.begin_fetch(self.node, entries, options, frame, answer)
+        answer = partial(self._answered, self._stopped, buffer)
+        self.shared.network.begin_fetch(self.node, entries, options, buffer, answer)
         return True
 
     def _answered(
         self,
         stopped: asyncio.Future[_Stop],
-        frame: Frame,
+        buffer: FetchBuffer,
         found: Sequence[Fetched] | None,
         problem: Exception | None,
     ) -> None:
@@ -133,9 +135,9 @@ class Fetching:
         try:
             news = self._news(found)
             if self.shared.producers.ready(news):
-                self._take_all(found, news, frame)
+                self._take_all(found, news, buffer)
             else:
-                stopped.set_result(_Stop((frame, found)))
+                stopped.set_result(_Stop((buffer, found)))
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
             _tell(stopped, error)
 
@@ -146,26 +148,28 @@ class Fetching:
         """
         news = self._news(found)
         await self.shared.producers.prepare(news)
-        asked = {lane for lane, _ in news}
-        return [(lane, each) for lane, each in self._news(found) if lane in asked]
+        asked = {partition for partition, _ in news}
+        return [(partition, each) for partition, each in self._news(found) if partition in asked]
 
-    def _take_all(self, found: Sequence[Fetched], news: Sequence[News], frame: Frame) -> None:
+    def _take_all(
+        self, found: Sequence[Fetched], news: Sequence[News], buffer: FetchBuffer
+    ) -> None:
         """Take in what was fetched, send it on, and begin the next Fetch.
 
         What is large is sent after that, so that the source's broker works meanwhile.
         """
         now = time.monotonic()
-        self.shared.pace.spend(sum(len(each.records) for each in found), now)
+        self.shared.throttle.spend(sum(len(each.records) for each in found), now)
         size, queued, outside = 0, [], []
-        for lane, each in news:
-            taken, is_outside = self._taking.take(lane, each, frame)
+        for partition, each in news:
+            taken, is_outside = self._response.take(partition, each, buffer)
             size += taken
             if each.records:
-                queued.append(lane)
-                self.wishes.served(lane)
-            if is_outside and lane in self.wishes.lanes:
-                outside.append(lane)
-        self._frame = None
+                queued.append(partition)
+                self.fetch_request.served(partition)
+            if is_outside and partition in self.fetch_request.partitions:
+                outside.append(partition)
+        self._buffer = None
         try:
             if size >= _SMALL_FETCH and not outside:
                 under_way = self._follow()
@@ -174,13 +178,13 @@ class Fetching:
                 self.shared.sender.offer_all(queued)
                 under_way = not outside and (self._rests(size, now) or self._follow())
         finally:
-            frame.release()
+            buffer.release()
         if not under_way:
             self._stopped.set_result(_Stop(outside=outside))
 
     def _rests(self, size: int, now: float) -> bool:
         """Say whether the next Fetch is to begin a little later, and see to it."""
-        if not size or not self._thrift.rests(now):
+        if not size or not self._rate_limit.rests(now):
             return False
         loop = asyncio.get_running_loop()
         self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
@@ -197,11 +201,15 @@ class Fetching:
 
     def _follow(self) -> bool:
         """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
-        self._frame = self.shared.frames.try_take()
-        return self._frame is not None and self._begin(self._frame)
+        self._buffer = self.shared.buffers.try_take()
+        return self._buffer is not None and self._begin(self._buffer)
 
     def _news(self, found: Sequence[Fetched]) -> list[News]:
-        return [(lane, each) for each in found if (lane := self.wishes.lane_of(each)) is not None]
+        return [
+            (partition, each)
+            for each in found
+            if (partition := self.fetch_request.partition_of(each)) is not None
+        ]
 
 
 def _tell(stopped: asyncio.Future[_Stop], error: Exception) -> None:

@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.fetch_session import FetchOptions, FetchSession
-from replication.copier.fetch.buffer_pool import Frames, frames_for
-from replication.copier.fetch.fetch_request import Wishes
-from replication.copier.fetch.fetch_response import Shared
-from replication.copier.fetch.fetcher import Fetching
-from replication.copier.fetch.throttle import Pace
+from replication.copier.fetch.buffer_pool import BufferPool, buffers_for
+from replication.copier.fetch.fetch_request import FetchRequest
+from replication.copier.fetch.fetch_response import FetcherContext
+from replication.copier.fetch.fetcher import Fetcher
+from replication.copier.fetch.throttle import Throttle
 from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.producers import Producers
-    from replication.copier.produce.sender import Appending
+    from replication.copier.produce.sender import Sender
     from replication.copier.recovery_queue import RecoveryQueue
     from replication.copier.spec import UnitSpec
-    from replication.copier.takeover.connections import Clusters
+    from replication.copier.takeover.connections import Connections
 
 _MOST_FETCHED = 4 << 20  # of one partition in one answer
 
 
-class Place(NamedTuple):
+class FetcherKey(NamedTuple):
     """Where a lane is read: priority topics have a connection of their own to each broker."""
 
     node: int
@@ -38,88 +38,88 @@ class Place(NamedTuple):
         return "fetch first" if self.first else "fetch"
 
 
-class _Reader(NamedTuple):
-    fetching: Fetching
+class _RunningFetcher(NamedTuple):
+    fetching: Fetcher
     task: asyncio.Task[None]
 
 
 @dataclass(slots=True)
-class Readers:
+class FetcherManager:
     """Has a fetcher at each place that lanes are read from, and no other one."""
 
     spec: UnitSpec
-    ends: Clusters
-    sender: Appending
+    connections: Connections
+    sender: Sender
     producers: Producers
     recoveries: RecoveryQueue
-    _pace: Pace = field(init=False)
-    _shared: Shared = field(init=False)
-    _wishes: dict[Place, Wishes] = field(default_factory=dict)
-    _readers: dict[Place, _Reader] = field(default_factory=dict)
-    _places: dict[Lane, Place] = field(default_factory=dict)
+    _pace: Throttle = field(init=False)
+    _shared: FetcherContext = field(init=False)
+    _wishes: dict[FetcherKey, FetchRequest] = field(default_factory=dict)
+    _readers: dict[FetcherKey, _RunningFetcher] = field(default_factory=dict)
+    _places: dict[PartitionCopy, FetcherKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ends = self.ends
-        ends.replicas.rack = self.spec.copying.client_rack
-        self._pace = Pace(self.spec.copying.bytes_per_second)
-        self._shared = Shared(
-            ends.source,
+        connections = self.connections
+        connections.replicas.rack = self.spec.copying.client_rack
+        self._pace = Throttle(self.spec.copying.bytes_per_second)
+        self._shared = FetcherContext(
+            connections.source,
             self._committed,
-            Frames(),
+            BufferPool(),
             self._pace,
-            ends.replicas,
+            connections.replicas,
             self.sender,
             self.producers,
             self._on_moved,
         )
 
-    def read(self, lane: Lane) -> None:
+    def read(self, partition: PartitionCopy) -> None:
         """Let the right fetcher have the lane: of its leader, or of a replica near us."""
-        leader = self.ends.source.leader(lane.source)
+        leader = self.connections.source.leader(partition.source)
         if leader is None:
             return
-        replica = self.ends.replicas.of(lane.source, time.monotonic())
-        place = Place(leader.node if replica is None else replica, lane.plan.first)
-        former = self._places.get(lane)
+        replica = self.connections.replicas.of(partition.source, time.monotonic())
+        place = FetcherKey(leader.node if replica is None else replica, partition.plan.first)
+        former = self._places.get(partition)
         if former == place:
             return
         if former is not None:
-            self._wishes[former].leave(lane)
-        self._places[lane] = place
+            self._wishes[former].leave(partition)
+        self._places[partition] = place
         if place not in self._wishes:
-            session = self.ends.sessions.setdefault(place, FetchSession())
-            self._wishes[place] = Wishes(session, self._leader_epoch)
-        self._wishes[place].join(lane)
-        if lane.plan.first and former is None:
-            self._pace.behind.add(lane)  # until its first answer says how far it is
+            session = self.connections.sessions.setdefault(place, FetchSession())
+            self._wishes[place] = FetchRequest(session, self._leader_epoch)
+        self._wishes[place].join(partition)
+        if partition.plan.first and former is None:
+            self._pace.behind.add(partition)  # until its first answer says how far it is
 
-    def leave(self, lane: Lane) -> None:
+    def leave(self, partition: PartitionCopy) -> None:
         """Read the lane no more."""
-        place = self._places.pop(lane, None)
+        place = self._places.pop(partition, None)
         if place is not None:
-            self._wishes[place].leave(lane)
-            self._pace.behind.discard(lane)
+            self._wishes[place].leave(partition)
+            self._pace.behind.discard(partition)
 
-    def _leader_epoch(self, lane: Lane) -> int:
+    def _leader_epoch(self, partition: PartitionCopy) -> int:
         """Return the one that we know of: a stale leader, or a newer one, then says so."""
-        leader = self.ends.source.leader(lane.source)
+        leader = self.connections.source.leader(partition.source)
         return NO_LEADER_EPOCH if leader is None else leader.epoch
 
     def start(self) -> None:
         """Start the fetchers that lack, end those without lanes, share the memory among them."""
-        for place in [place for place, each in self._wishes.items() if not each.lanes]:
+        for place in [place for place, each in self._wishes.items() if not each.partitions]:
             del self._wishes[place]
             if (idle := self._readers.pop(place, None)) is not None:
                 idle.task.cancel()
-        count, most = frames_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
-        self._shared.frames.resize(count, most)
-        for place, wishes in self._wishes.items():
+        count, most = buffers_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
+        self._shared.buffers.resize(count, most)
+        for place, fetch_request in self._wishes.items():
             if place not in self._readers:
-                fetching = Fetching(*place, wishes, self._shared, FetchOptions())
+                fetching = Fetcher(*place, fetch_request, self._shared, FetchOptions())
                 task = asyncio.create_task(fetching.run())
                 task.add_done_callback(self._on_ended)
-                self._readers[place] = _Reader(fetching, task)
-            options = self._options(place, wishes.session, most)
+                self._readers[place] = _RunningFetcher(fetching, task)
+            options = self._options(place, fetch_request.session, most)
             self._readers[place].fetching.options = options
 
     @property
@@ -127,7 +127,7 @@ class Readers:
         """Whether records of transactions that are not committed stay behind."""
         return self.spec.copying.isolation == "read_committed"
 
-    def _options(self, place: Place, session: FetchSession, most: int) -> FetchOptions:
+    def _options(self, place: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
@@ -137,8 +137,8 @@ class Readers:
         )
         return self._pace.limited(options)
 
-    def _on_moved(self, lane: Lane) -> None:
-        self.read(lane)
+    def _on_moved(self, partition: PartitionCopy) -> None:
+        self.read(partition)
         asyncio.get_running_loop().call_soon(self.start)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
@@ -152,5 +152,5 @@ class Readers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for line in {place.line for place in self._readers}:
-            self.ends.source.drop(line)
+            self.connections.source.drop(line)
         self._readers.clear()

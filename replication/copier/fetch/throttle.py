@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from replication.client.fetch_session import FetchOptions
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 _BURST_S = 0.1  # what an idle time saves up, in seconds of the rate
 _LEAST_FETCH = 64 << 10
@@ -18,7 +18,7 @@ _SAVED_S = 0.05  # what a quiet time saves up, in small answers of that rate
 
 
 @dataclass(slots=True)
-class Pace:
+class Throttle:
     """Shared by all fetchers of a unit.
 
     The budget is a bucket that fills with ``rate`` bytes a second; a Fetch may overdraw it, and
@@ -27,7 +27,9 @@ class Pace:
     """
 
     rate: int = 0  # bytes a second; 0: no limit
-    behind: set[Lane] = field(default_factory=set)  # of priority topics, with more to fetch
+    behind: set[PartitionCopy] = field(
+        default_factory=set
+    )  # of priority topics, with more to fetch
     _saved: float = 0.0
     _at: float = 0.0
 
@@ -51,12 +53,12 @@ class Pace:
         """Say whether ordinary lanes have to leave the way to a priority lane that can go on."""
         return bool(self.behind) and any(each.fetches for each in self.behind)
 
-    def heard(self, lane: Lane) -> None:
+    def heard(self, partition: PartitionCopy) -> None:
         """Note how far a lane has got."""
-        if lane.plan.first and lane.position < lane.source_end:
-            self.behind.add(lane)
+        if partition.plan.first and partition.position < partition.source_end:
+            self.behind.add(partition)
         else:
-            self.behind.discard(lane)
+            self.behind.discard(partition)
 
     def limited(self, options: FetchOptions) -> FetchOptions:
         """Return ``options`` with answers so small that the budget is spent evenly."""
@@ -82,7 +84,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Thrift:
+class FetchRateLimit:
     """Counts the small answers of one fetcher; beyond 1,000 a second each is followed by a rest.
 
     So a record that comes alone is sent on at once, and what many of them cost is bounded.

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
 
-class Remedy(IntEnum):
+class Recovery(IntEnum):
     """What to do, in order of weight."""
 
     RETRY = 1  # the same bytes with the same sequence, in order
     SPLIT = 2  # a batch was refused for one of its records: send its halves
     TAKE_OVER = 3  # fence and count: what happened is not known
-    JUDGE = 4  # the policy says whether it goes on; the other partitions do
+    DECIDE = 4  # the policy says whether it goes on; the other partitions do
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class PartitionError:
     """Why a partition cannot go on as it did."""
 
-    remedy: Remedy
+    recovery: Recovery
     reason: str
     state: PartitionState = PartitionState.WAITING
     lost: OffsetRange | None = None  # source offsets that are missing if it goes on
@@ -106,23 +106,23 @@ _FETCH_LATER: dict[int, str] = {
 }
 
 
-def append_trouble(code: int, message: str = "") -> Trouble:
+def append_error(code: int, message: str = "") -> PartitionError:
     """Return what an error of a Produce asks for."""
     if code in _APPEND_LATER:
-        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
+        return PartitionError(Recovery.RETRY, _APPEND_LATER[code])
     if code in _COUNT_AGAIN:
-        return Trouble(Remedy.TAKE_OVER, _COUNT_AGAIN[code])
+        return PartitionError(Recovery.TAKE_OVER, _COUNT_AGAIN[code])
     detail = f" ({message})" if message else ""
     if code in _REFUSED:
-        return Trouble(Remedy.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
+        return PartitionError(Recovery.SPLIT, _REFUSED[code] + detail, PartitionState.REFUSED)
     reason = _FORBIDDEN.get(code, f"the target rejects a batch with error {code}")
-    return Trouble(Remedy.JUDGE, reason + detail, PartitionState.REFUSED)
+    return PartitionError(Recovery.DECIDE, reason + detail, PartitionState.REFUSED)
 
 
-def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
+def refused_record(why: PartitionError, offset: int, after: int) -> PartitionError:
     """Return what to make of a single record that the target refuses."""
-    return Trouble(
-        Remedy.JUDGE,
+    return PartitionError(
+        Recovery.DECIDE,
         f"the target rejects the record at offset {offset}: {why.reason}",
         PartitionState.REFUSED,
         lost=OffsetRange(offset, offset + 1),
@@ -130,7 +130,7 @@ def refused_record(why: Trouble, offset: int, after: int) -> Trouble:
     )
 
 
-def join_trouble(code: int) -> Trouble | None:
+def join_error(code: int) -> PartitionError | None:
     """Return what to make of a partition that may not take part in a transaction.
 
     None: it may, but another one of the same request may not.
@@ -138,43 +138,43 @@ def join_trouble(code: int) -> Trouble | None:
     if code in {ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED}:
         return None
     if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return Trouble(Remedy.RETRY, _APPEND_LATER[code])
-    return append_trouble(code)
+        return PartitionError(Recovery.RETRY, _APPEND_LATER[code])
+    return append_error(code)
 
 
-def fetch_trouble(code: int) -> Trouble:
+def fetch_error(code: int) -> PartitionError:
     """Return what an error of a Fetch asks for; OFFSET_OUT_OF_RANGE needs the offsets besides."""
     if code in _FETCH_LATER:
-        return Trouble(Remedy.RETRY, _FETCH_LATER[code])
+        return PartitionError(Recovery.RETRY, _FETCH_LATER[code])
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         reason = "not authorized to read the source topic"
-        return Trouble(Remedy.JUDGE, reason, PartitionState.REFUSED)
-    return Trouble(Remedy.RETRY, f"the source answers with error {code}")
+        return PartitionError(Recovery.DECIDE, reason, PartitionState.REFUSED)
+    return PartitionError(Recovery.RETRY, f"the source answers with error {code}")
 
 
-def target_reset(end: int, ours: int) -> Trouble:
+def target_reset(end: int, ours: int) -> PartitionError:
     """Return what to make of a target that ends before what was acked there."""
     reason = (
         f"the target ends at {end}, our last record is at {ours - 1}: "
         "its records were deleted or it was recreated"
     )
-    return Trouble(Remedy.JUDGE, reason, PartitionState.TARGET_RESET)
+    return PartitionError(Recovery.DECIDE, reason, PartitionState.TARGET_RESET)
 
 
-def out_of_range(position: int, log_start: int, end: int) -> Trouble:
+def out_of_range(position: int, log_start: int, end: int) -> PartitionError:
     """Return what to make of a position that the source's log does not hold."""
     if position < log_start:
         reason = f"the source no longer has offsets [{position}, {log_start})"
         lost = OffsetRange(position, log_start)
-        return Trouble(Remedy.JUDGE, reason, PartitionState.LOST_RANGE, lost, log_start)
+        return PartitionError(Recovery.DECIDE, reason, PartitionState.LOST_RANGE, lost, log_start)
     if position <= end:
-        return Trouble(Remedy.RETRY, "the source's log is complete again")
+        return PartitionError(Recovery.RETRY, "the source's log is complete again")
     reason = f"the source ends at {end}, before our position {position}"
     lost = OffsetRange(end, position)
-    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+    return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
 
 
-def diverged(position: int, end: int) -> Trouble:
+def diverged(position: int, end: int) -> PartitionError:
     """Return what to make of a source whose log went another way before our position.
 
     ``end`` is where the log ends that we and the source have in common, as far as it knows.
@@ -184,7 +184,7 @@ def diverged(position: int, end: int) -> Trouble:
         "them became leader; the target has records that the source no longer has"
     )
     lost = OffsetRange(end, position)
-    return Trouble(Remedy.JUDGE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+    return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
 
 
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.latency import Delays
+from replication.copier.partition.latency import CopyLatency
 
 if TYPE_CHECKING:
-    from replication.copier.partition.producer_batch import Piece
+    from replication.copier.partition.producer_batch import ProducerBatch
     from replication.state import Anchor
 
 
@@ -19,20 +19,20 @@ class CopyCounters:
     records: int = 0
     bytes: int = 0
     lost: int = 0  # source offsets that were passed over by policy
-    delays: Delays = field(default_factory=Delays)
+    delays: CopyLatency = field(default_factory=CopyLatency)
     last_timestamp: int = 0  # ms, of the latest record that was copied
     caught_up_ms: int = 0  # when nothing was left to copy, the last time
 
     def go_on_from(self, anchor: Anchor) -> None:
         """Count on from what ``anchor`` reports."""
         self.records, self.bytes, self.lost = anchor.records, anchor.bytes, anchor.lost
-        self.delays = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
+        self.delays = CopyLatency.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, producer_batch: ProducerBatch) -> None:
         """Count a batch that is on the target."""
-        self.records += piece.count
-        self.bytes += len(piece.batch)
-        self.last_timestamp = piece.timestamp
+        self.records += producer_batch.count
+        self.bytes += len(producer_batch.batch)
+        self.last_timestamp = producer_batch.timestamp
 
     def behind_ms(self, now_ms: int) -> int:
         """Return the age of the oldest record that waits, where one does."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch, PartitionState
 
 if TYPE_CHECKING:
-    from replication.copier.partition.broker_errors import Trouble
+    from replication.copier.partition.broker_errors import PartitionError
 
 
 def leader_epoch_at(known: OffsetAndEpoch, offset: int) -> int:
@@ -17,7 +17,7 @@ def leader_epoch_at(known: OffsetAndEpoch, offset: int) -> int:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Watched:
+class FetchState:
     """Puts itself into ``asks`` and ``news`` when something changes.
 
     So a round of work costs what has news, however many partitions there are.
@@ -30,7 +30,7 @@ class Watched:
     _fetched_to: int = 0  # offset
     _fetched_epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before that
     _state: PartitionState = PartitionState.WAITING
-    _trouble: Trouble | None = None
+    _error: PartitionError | None = None
     _retry_at: float | None = None
 
     def touch(self) -> None:
@@ -74,13 +74,13 @@ class Watched:
         self.touch()
 
     @property
-    def trouble(self) -> Trouble | None:
+    def error(self) -> PartitionError | None:
         """What an answer asks for, once no other answer is due."""
-        return self._trouble
+        return self._error
 
-    @trouble.setter
-    def trouble(self, trouble: Trouble | None) -> None:
-        self._trouble = trouble
+    @error.setter
+    def error(self, error: PartitionError | None) -> None:
+        self._error = error
         self.touch()
 
     @property
@@ -98,6 +98,6 @@ class Watched:
         return (
             self._state is PartitionState.RUNNING
             and not self.leaves
-            and self._trouble is None
+            and self._error is None
             and self._retry_at is None
         )

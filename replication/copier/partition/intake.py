@@ -5,90 +5,100 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.position import Position
-from replication.copier.partition.producer_batch import Piece
+from replication.copier.partition.producer_batch import ProducerBatch
 from replication.errors import CorruptBatch
 from replication.model import NO_LEADER_EPOCH
-from replication.provenance.origins import BORN_HERE
+from replication.provenance.origins import LOCAL_ORIGIN
 from replication.records.batch import AbortedFilter, Batch, walk
 from replication.records.codec import reshape
 
 if TYPE_CHECKING:
-    from replication.client.fetch_values import Fetched, Frame
-    from replication.copier.partition.partition_copy import Lane
-    from replication.provenance.origins import Via
+    from replication.client.fetch_values import FetchBuffer, Fetched
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.provenance.origins import ReplicationPath
 
-    News = tuple[Lane, Fetched]  # what a broker answered for a partition that still wants it
+    News = tuple[
+        PartitionCopy, Fetched
+    ]  # what a broker answered for a partition that still wants it
 
 
-def take(lane: Lane, fetched: Fetched, frame: Frame, now_ms: int = 0) -> int:
+def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms: int = 0) -> int:
     """Queue what the source answered; return how many bytes were queued.
 
     Raises CorruptBatch; what came before the damage is queued.
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
-    for batch in walk(fetched.records, lane.source, fetched.legacy):
-        if batch.last < lane.position:
+    for batch in walk(fetched.records, partition.source, fetched.legacy):
+        if batch.last < partition.position:
             aborted.keeps(batch)
             continue
         # No checksum covers offsets. What follows without a gap may have come after the high
         # watermark was noted; a jump beyond it is damage.
-        if lane.position < batch.base and batch.last >= fetched.high_watermark:
+        if partition.position < batch.base and batch.last >= fetched.high_watermark:
             raise CorruptBatch(
-                f"reading {lane.source} at offset {batch.base}: a batch up to {batch.last} "
+                f"reading {partition.source} at offset {batch.base}: a batch up to {batch.last} "
                 f"in a log that ends at {fetched.high_watermark}"
             )
-        via = _via(lane, batch) if aborted.keeps(batch) and batch.count else None
-        if via and lane.queue.writer.producer_for(via) is None:
+        via = _via(partition, batch) if aborted.keeps(batch) and batch.count else None
+        if via and partition.queue.writer.producer_for(via) is None:
             break  # it is fetched again when there is one
-        at, before, epoch = lane.position, lane.last_epoch, batch.leader_epoch
-        piece = None if via is None else _piece(lane, batch, frame, via)
-        lane.go_on_at(batch.last + 1, epoch)
-        if piece is None:
-            pass_over(lane)
+        at, before, epoch = partition.position, partition.last_epoch, batch.leader_epoch
+        producer_batch = None if via is None else _piece(partition, batch, buffer, via)
+        partition.go_on_at(batch.last + 1, epoch)
+        if producer_batch is None:
+            pass_over(partition)
         else:
-            piece.epoch_before = before if piece.before == at else NO_LEADER_EPOCH
-            piece.epoch_after = epoch
-            piece.fetched_ms = now_ms
-            lane.queue.waiting.append(piece)
-            queued += len(piece.batch)
+            producer_batch.epoch_before = before if producer_batch.before == at else NO_LEADER_EPOCH
+            producer_batch.epoch_after = epoch
+            producer_batch.fetched_ms = now_ms
+            partition.queue.waiting.append(producer_batch)
+            queued += len(producer_batch.batch)
     return queued
 
 
-def pass_over(lane: Lane) -> None:
+def pass_over(partition: PartitionCopy) -> None:
     """Note that what was fetched last needs no append: markers, aborted, already there."""
-    if lane.skip:
+    if partition.skip:
         return  # the anchor stays until counting has been used up
-    last = lane.queue.last
+    last = partition.queue.last
     if last is not None:
-        last.after, last.epoch_after = lane.position, lane.last_epoch
-    elif lane.acked is not None:
-        lane.done = lane.fetched_to
-        lane.moved_to(Position(lane.position, max(lane.acked.target, lane.counted)))
+        last.after, last.epoch_after = partition.position, partition.last_epoch
+    elif partition.acked is not None:
+        partition.done = partition.fetched_to
+        partition.moved_to(
+            Position(partition.position, max(partition.acked.target, partition.counted))
+        )
 
 
-def _via(lane: Lane, batch: Batch) -> Via | None:
+def _via(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
     """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
-    return BORN_HERE if lane.passage is None else lane.passage(batch.producer_id)
+    return LOCAL_ORIGIN if partition.path_of is None else partition.path_of(batch.producer_id)
 
 
-def _piece(lane: Lane, batch: Batch, frame: Frame, via: Via) -> Piece | None:
+def _piece(
+    partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, via: ReplicationPath
+) -> ProducerBatch | None:
     """Return what is left of ``batch`` after the position and the records to skip."""
-    whole = batch.base >= lane.position and lane.recast is None
-    if whole and 0 < batch.count <= lane.skip:
-        lane.skip -= batch.count
+    whole = batch.base >= partition.position and partition.recast is None
+    if whole and 0 < batch.count <= partition.skip:
+        partition.skip -= batch.count
         return None
     after = batch.last + 1
-    if whole and not lane.skip and batch.passes_as_bytes:
-        frame.hold()
+    if whole and not partition.skip and batch.passes_as_bytes:
+        buffer.hold()
         whole_range = range(batch.base, after)
-        return Piece(batch.view, after, batch.max_timestamp, frame, whole_range, via=via)
+        return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, via=via)
     rest = reshape(
-        batch, start=lane.position, skip=lane.skip, where=lane.source, recast=lane.recast
+        batch,
+        start=partition.position,
+        skip=partition.skip,
+        where=partition.source,
+        recast=partition.recast,
     )
-    lane.skip -= rest.skipped
+    partition.skip -= rest.skipped
     if rest.batch is None:
         return None
-    frame.hold()  # not for its memory: so that read-ahead stays bounded
+    buffer.hold()  # not for its memory: so that read-ahead stays bounded
     view = memoryview(rest.batch)
-    return Piece(view, after, batch.max_timestamp, frame, rest.offsets, via=via)
+    return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, via=via)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.copier.partition.producer_batch import Piece
+    from replication.copier.partition.producer_batch import ProducerBatch
 
 _WINDOW_MS = 30_000  # the longest of the last one to two windows is shown
 
 
 @dataclass(slots=True)
-class Delay:
+class LatencyGauge:
     """One kind of delay in ms. ``total`` is the sum over records, since the flow's first start."""
 
     last: int = 0
@@ -46,26 +46,28 @@ class Delay:
 
 
 @dataclass(slots=True)
-class Delays:
+class CopyLatency:
     """The delays of one partition; ``records`` were measured."""
 
     records: int = 0
-    age: Delay = field(default_factory=Delay)
-    latency: Delay = field(default_factory=Delay)
+    age: LatencyGauge = field(default_factory=LatencyGauge)
+    latency: LatencyGauge = field(default_factory=LatencyGauge)
 
     @classmethod
     def of(cls, records: int, age: Sequence[int], latency: Sequence[int]) -> Self:
         """Go on from what an anchor says."""
-        return cls(records, Delay(age[0], age[2]), Delay(latency[0], latency[2]))
+        return cls(records, LatencyGauge(age[0], age[2]), LatencyGauge(latency[0], latency[2]))
 
     def as_now(self) -> Self:
         """Return a copy, which further pieces leave as it is."""
         return replace(self, age=replace(self.age), latency=replace(self.latency))
 
-    def note(self, piece: Piece, now_ms: int) -> None:
+    def note(self, producer_batch: ProducerBatch, now_ms: int) -> None:
         """Take in a piece that is on the target since ``now_ms``."""
-        if piece.timestamp < 0:  # it has none
+        if producer_batch.timestamp < 0:  # it has none
             return
-        self.records += piece.count
-        self.age.note(piece.fetched_ms - piece.timestamp, piece.count, now_ms)
-        self.latency.note(now_ms - piece.timestamp, piece.count, now_ms)
+        self.records += producer_batch.count
+        self.age.note(
+            producer_batch.fetched_ms - producer_batch.timestamp, producer_batch.count, now_ms
+        )
+        self.latency.note(now_ms - producer_batch.timestamp, producer_batch.count, now_ms)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from replication.copier.partition.copy_counters import CopyCounters
-from replication.copier.partition.fetch_state import Watched, leader_epoch_at
+from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
 from replication.copier.partition.position import Position
 from replication.copier.partition.produce_queue import ProduceQueue
 from replication.model import (
@@ -17,22 +17,22 @@ from replication.model import (
     RecordsAndBytes,
     TopicPartition,
 )
-from replication.offsets.offset_points import Course
+from replication.offsets.offset_points import OffsetPoints
 from replication.state import Anchor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from replication.client.fetch_values import FetchKey
-    from replication.copier.partition.broker_errors import Trouble
-    from replication.copier.partition.producer_batch import Piece
+    from replication.copier.partition.broker_errors import PartitionError
+    from replication.copier.partition.producer_batch import ProducerBatch
     from replication.model import PartitionPlan
-    from replication.provenance.origins import Via
-    from replication.provenance.record_headers import Recast
+    from replication.provenance.origins import ReplicationPath
+    from replication.provenance.record_headers import OriginHeaders
 
 
 @dataclass(slots=True, eq=False)
-class Lane(Watched):
+class PartitionCopy(FetchState):
     """The copy of one partition. ``acked`` is what an anchor may say (invariant D)."""
 
     mode: ClassVar[str] = Mode.APPEND
@@ -48,22 +48,24 @@ class Lane(Watched):
     counted: int = 0  # target offset up to which they were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position, not one that counting must add to
-    passage: Callable[[int], Via | None] | None = None  # by producer id; None: all is copied
-    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # what ``passage`` has to know
-    recast: Recast | None = None  # what becomes of single records; None: nothing
+    path_of: Callable[[int], ReplicationPath | None] | None = (
+        None  # by producer id; None: all is copied
+    )
+    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # what ``path_of`` has to know
+    recast: OriginHeaders | None = None  # what becomes of single records; None: nothing
     reason: str = ""
-    held: str = ""  # an open transaction at the source holds the readable end
+    stalled_lso: str = ""  # an open transaction at the source holds the readable end
     remark: str = ""  # for people, while it is RUNNING and nothing holds it back
     stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
     source_end: int = 0  # of what the source lets us read, as last heard
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``fetched_to``, for what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
-    course: Course = field(init=False)  # of anchors, from which offsets are translated
+    offset_points: OffsetPoints = field(init=False)  # of anchors, from which offsets are translated
 
     def __post_init__(self) -> None:
         self.queue = ProduceQueue(self.source, self.bits)
-        self.course = Course.of(self.claimed)
+        self.offset_points = OffsetPoints.of(self.claimed)
 
     @property
     def source(self) -> TopicPartition:
@@ -94,7 +96,7 @@ class Lane(Watched):
         """State and reason for people: trying again once an epoch is not yet RUNNING."""
         if self.stuck is not None and self.state is PartitionState.RUNNING:
             return self.stuck
-        return self.state, self.reason or self.held or self.remark
+        return self.state, self.reason or self.stalled_lso or self.remark
 
     def name_appender(self, transactional_id: str, producer_id: int) -> None:
         """Name another producer of ours in anchors from now on: whoever comes must bar it too."""
@@ -104,9 +106,9 @@ class Lane(Watched):
             self.claimed = replace(self.claimed, appenders=(*others, listed, mine))
             self.own += 1
 
-    def appended(self, piece: Piece, base: int) -> None:
-        """Note that ``piece`` stands at ``base`` of the target; acked moves in order only."""
-        done = self.queue.acked(piece, base)
+    def appended(self, producer_batch: ProducerBatch, base: int) -> None:
+        """Note that ``producer_batch`` stands at ``base`` of the target; acked moves in order only."""
+        done = self.queue.acked(producer_batch, base)
         for each in done:
             self.counters.add(each)
             each.let_go()
@@ -126,26 +128,26 @@ class Lane(Watched):
         self.counters.bytes += self.found.bytes
         self.found = NO_RECORDS
 
-    def suffer(self, trouble: Trouble) -> None:
+    def record_error(self, error: PartitionError) -> None:
         """Note trouble; the worst one is dealt with when no answer is due any more."""
-        if self.trouble is None or trouble.remedy > self.trouble.remedy:
-            self.trouble = trouble
+        if self.error is None or error.recovery > self.error.recovery:
+            self.error = error
 
     def back_off(self, until: float) -> None:
         """Keep what was sent, to send the same bytes again from ``until`` on; let go of the rest.
 
         Only when no answer is due: until then the connection may still read the bytes.
         """
-        self.trouble, self.retry_at = None, until
+        self.error, self.retry_at = None, until
         if (first := self.queue.back_off()) is not None:
             self.go_on_at(first.before, first.epoch_before)
 
     def forget(self) -> None:
         """Drop what is queued and on the wire. Only when no answer is due."""
         self.queue.clear()
-        self.trouble = self.retry_at = None
+        self.error = self.retry_at = None
 
-    def park(self, state: PartitionState, reason: str) -> None:
+    def halt(self, state: PartitionState, reason: str) -> None:
         """Stop copying this partition; the others go on."""
         self.forget()
         self.state, self.reason = state, reason
@@ -189,7 +191,7 @@ class Lane(Watched):
             behind_ms=self.behind_ms(now_ms),
             at_ms=now_ms,
             lost=counters.lost,
-            run=self.course.newest,
+            run=self.offset_points.newest,
             since=base.since,
             timed=counters.delays.records,
             age_ms=counters.delays.age.told(now_ms),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from replication.client.producer_identity import Claimant
+    from replication.client.producer_identity import ProducerIdentity
     from replication.records.batch import Batch
     from replication.state import Anchor
 
@@ -32,7 +32,7 @@ class Position(NamedTuple):
     target: int
 
 
-def claim(previous: Anchor, me: Claimant) -> Anchor:
+def claim(previous: Anchor, me: ProducerIdentity) -> Anchor:
     """Return the claim to write over ``previous``: the same position, and who may append now.
 
     After a clean end (invariant G) nobody else may; otherwise all that might still are kept.
@@ -48,7 +48,7 @@ def claim(previous: Anchor, me: Claimant) -> Anchor:
     )
 
 
-def outranks(theirs: Anchor, me: Claimant) -> bool:
+def outranks(theirs: Anchor, me: ProducerIdentity) -> bool:
     """Say whether the writer of ``theirs`` takes precedence over ``me``.
 
     A newer driver always does. Under one driver only a later start of the same unit does: its

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import CorruptBatch
 from replication.model import NO_LEADER_EPOCH, NO_SEQUENCE
-from replication.provenance.origins import BORN_HERE
+from replication.provenance.origins import LOCAL_ORIGIN
 from replication.records.batch import walk
 from replication.records.codec import coalesce, split
 from replication.records.compression import CODEC_MASK
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Sequence
 
-    from replication.client.fetch_values import Frame
+    from replication.client.fetch_values import FetchBuffer
     from replication.model import TopicPartition
-    from replication.provenance.origins import Via
+    from replication.provenance.origins import ReplicationPath
 
 _SMALL = 4 << 10  # bytes of a batch that is worth merging with its neighbours
 _MOST_MERGED = 64  # small batches that become one
@@ -27,22 +27,22 @@ _CODEC_AT = 22  # the low byte of a batch's attributes
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
+class ProducerBatch:
     """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
 
     batch: memoryview
     after: int  # source offset after it and after what is not delivered behind it
     timestamp: int  # ms, of its latest record
-    frame: Frame | None  # held until this is acked; None: let go of
+    buffer: FetchBuffer | None  # held until this is acked; None: let go of
     offsets: Sequence[int]  # of its records at the source
     merged: bool = False  # of several of the source's batches
     split: bool = False  # a part of one of the source's batches: it cannot be fetched again alone
     stamped: bool = False
     sequence: int = NO_SEQUENCE  # as stamped
-    denied: bool = False  # the target said no: it surely did not land
+    rejected: bool = False  # the target said no: it surely did not land
     epoch_before: int = NO_LEADER_EPOCH  # of the source's batch before ``before``
     epoch_after: int = NO_LEADER_EPOCH  # and of the one before ``after``
-    via: Via = BORN_HERE  # it is appended by the producer of these records
+    via: ReplicationPath = LOCAL_ORIGIN  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
     fetched_ms: int = 0  # when the source sent it, by our clock
 
@@ -57,18 +57,18 @@ class Piece:
 
     def let_go(self) -> None:
         """Give the frame back; the bytes are not needed any more."""
-        if self.frame is not None:
-            self.frame.release()
-            self.frame = None
+        if self.buffer is not None:
+            self.buffer.release()
+            self.buffer = None
 
     def keep_own_bytes(self) -> None:
         """Move the bytes out of the frame, so that a long retry does not hold it."""
-        if self.frame is not None:
+        if self.buffer is not None:
             self.batch = memoryview(bytearray(self.batch))
             self.let_go()
 
 
-def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
+def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
     """Make one piece of the small ones in front: a request carries one batch a partition.
 
     Only where they queue up; a record that comes alone passes as it is.
@@ -76,58 +76,71 @@ def merge_small(waiting: deque[Piece], where: TopicPartition) -> None:
     if len(waiting) < 2:
         return
     small, via = list(takewhile(_is_small, waiting)), waiting[0].via
-    codecs = [piece.batch[_CODEC_AT] & CODEC_MASK for piece in small]
-    alike = zip(codecs, (piece.via for piece in small), strict=True)
+    codecs = [producer_batch.batch[_CODEC_AT] & CODEC_MASK for producer_batch in small]
+    alike = zip(codecs, (producer_batch.via for producer_batch in small), strict=True)
     small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], via)), None)]
     small = small[:_MOST_MERGED]
     if len(small) < 2:
         return
-    batches = [next(walk(piece.batch, where)) for piece in small]
+    batches = [next(walk(producer_batch.batch, where)) for producer_batch in small]
     try:
         together = coalesce(batches, where)
     except CorruptBatch:  # damaged before its checksum was made: the target is to judge it
         return
-    merged = Piece(
+    merged = ProducerBatch(
         memoryview(together),
         small[-1].after,
-        max(piece.timestamp for piece in small),
-        small[-1].frame,  # not for its memory: so that read-ahead stays bounded
-        tuple(offset for piece in small for offset in piece.offsets),
+        max(producer_batch.timestamp for producer_batch in small),
+        small[-1].buffer,  # not for its memory: so that read-ahead stays bounded
+        tuple(offset for producer_batch in small for offset in producer_batch.offsets),
         merged=True,
         epoch_before=small[0].epoch_before,
         epoch_after=small[-1].epoch_after,
         via=via,
         fetched_ms=small[-1].fetched_ms,
     )
-    small.pop().frame = None
-    for piece in (waiting.popleft() for _ in batches):
-        piece.let_go()
+    small.pop().buffer = None
+    for producer_batch in (waiting.popleft() for _ in batches):
+        producer_batch.let_go()
     waiting.appendleft(merged)
 
 
-def first_part(piece: Piece, most: int, waiting: deque[Piece], where: TopicPartition) -> Piece:
-    """Return of ``piece`` a first part of at most ``most`` bytes, or one record; the rest waits."""
-    while len(piece.batch) > most and piece.count > 1:
-        piece, rest = halves(piece, where)
+def first_part(
+    producer_batch: ProducerBatch, most: int, waiting: deque[ProducerBatch], where: TopicPartition
+) -> ProducerBatch:
+    """Return of ``producer_batch`` a first part of at most ``most`` bytes, or one record; the rest waits."""
+    while len(producer_batch.batch) > most and producer_batch.count > 1:
+        producer_batch, rest = halves(producer_batch, where)
         waiting.appendleft(rest)
-    return piece
+    return producer_batch
 
 
-def halves(piece: Piece, where: TopicPartition) -> tuple[Piece, Piece]:
+def halves(
+    producer_batch: ProducerBatch, where: TopicPartition
+) -> tuple[ProducerBatch, ProducerBatch]:
     """Return two pieces with the records of one that has several; it is not to be used again."""
-    one, other = split(next(walk(piece.batch, where)), where)
-    half, frame = len(piece.offsets) // 2, piece.frame
-    piece.frame = None  # the second half holds it, so that read-ahead stays bounded
-    first, second = piece.offsets[:half], piece.offsets[half:]
-    sooner = Piece(memoryview(one), second[0], piece.timestamp, None, first, split=True)
-    later = Piece(memoryview(other), piece.after, piece.timestamp, frame, second, split=True)
-    sooner.epoch_before = piece.epoch_before
-    sooner.epoch_after = later.epoch_before = later.epoch_after = piece.epoch_after
-    sooner.via = later.via = piece.via
-    sooner.fetched_ms = later.fetched_ms = piece.fetched_ms
+    one, other = split(next(walk(producer_batch.batch, where)), where)
+    half, buffer = len(producer_batch.offsets) // 2, producer_batch.buffer
+    producer_batch.buffer = None  # the second half holds it, so that read-ahead stays bounded
+    first, second = producer_batch.offsets[:half], producer_batch.offsets[half:]
+    sooner = ProducerBatch(
+        memoryview(one), second[0], producer_batch.timestamp, None, first, split=True
+    )
+    later = ProducerBatch(
+        memoryview(other),
+        producer_batch.after,
+        producer_batch.timestamp,
+        buffer,
+        second,
+        split=True,
+    )
+    sooner.epoch_before = producer_batch.epoch_before
+    sooner.epoch_after = later.epoch_before = later.epoch_after = producer_batch.epoch_after
+    sooner.via = later.via = producer_batch.via
+    sooner.fetched_ms = later.fetched_ms = producer_batch.fetched_ms
     return sooner, later
 
 
-def _is_small(piece: Piece) -> bool:
-    ready = not piece.stamped and not piece.merged and not piece.split
-    return ready and len(piece.batch) <= _SMALL
+def _is_small(producer_batch: ProducerBatch) -> bool:
+    ready = not producer_batch.stamped and not producer_batch.merged and not producer_batch.split
+    return ready and len(producer_batch.batch) <= _SMALL

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
-from replication.provenance.origins import BORN_HERE
+from replication.provenance.origins import LOCAL_ORIGIN
 from replication.records.batch import next_sequence, restamp
 
 if TYPE_CHECKING:
-    from replication.copier.partition.producer_batch import Piece
-    from replication.provenance.origins import Via
+    from replication.copier.partition.producer_batch import ProducerBatch
+    from replication.provenance.origins import ReplicationPath
 
 
 class _Stamp(NamedTuple):
@@ -25,18 +25,18 @@ class _Stamp(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Writer:
+class ProducerState:
     """Numbers what a lane appends (A)."""
 
     producer: ProducerIdAndEpoch = NO_PRODUCER
     sequence: int = 0  # of the next record
     proven: bool = False  # the target has acked an append of this producer epoch
-    via: Via = BORN_HERE  # of what ``producer`` appends
-    _resting: dict[Via, _Stamp] = field(default_factory=dict)
+    via: ReplicationPath = LOCAL_ORIGIN  # of what ``producer`` appends
+    _resting: dict[ReplicationPath, _Stamp] = field(default_factory=dict)
 
     def begin(self, producer: ProducerIdAndEpoch) -> None:
         """Append as ``producer`` what was born at the source, and as nobody else."""
-        self.via = BORN_HERE
+        self.via = LOCAL_ORIGIN
         self._resting.clear()
         self.renew(producer)
 
@@ -44,26 +44,26 @@ class Writer:
         """Go on as ``producer``: sequences begin anew with every epoch."""
         self.producer, self.sequence, self.proven = producer, 0, False
 
-    def producer_for(self, via: Via) -> ProducerIdAndEpoch | None:
+    def producer_for(self, via: ReplicationPath) -> ProducerIdAndEpoch | None:
         """Return the producer that appends what came by ``via``; None: there is none yet."""
         if via == self.via:
             return self.producer
         stamp = self._resting.get(via)
         return None if stamp is None else stamp.producer
 
-    def admit(self, via: Via, producer: ProducerIdAndEpoch) -> None:
+    def admit(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
         """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
         if via != self.via:
             self._resting[via] = _Stamp(producer, 0)
 
-    def stamp(self, piece: Piece, bits: int) -> None:
-        """Make ``piece`` the next append of the one who may append it; unnumbered without an id."""
-        piece.sequence = NO_SEQUENCE if self.producer == NO_PRODUCER else self.sequence
-        restamp(piece.batch, *self.producer, piece.sequence, bits)
-        self.sequence = next_sequence(self.sequence, piece.count)
-        piece.stamped = True
+    def stamp(self, producer_batch: ProducerBatch, bits: int) -> None:
+        """Make ``producer_batch`` the next append of the one who may append it; unnumbered without an id."""
+        producer_batch.sequence = NO_SEQUENCE if self.producer == NO_PRODUCER else self.sequence
+        restamp(producer_batch.batch, *self.producer, producer_batch.sequence, bits)
+        self.sequence = next_sequence(self.sequence, producer_batch.count)
+        producer_batch.stamped = True
 
-    def switch(self, via: Via) -> None:
+    def switch(self, via: ReplicationPath) -> None:
         """Append as the producer for ``via`` from now on; nothing is on the wire."""
         self._resting[self.via] = _Stamp(self.producer, self.sequence)
         self.via = via

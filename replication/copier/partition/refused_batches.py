@@ -9,59 +9,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.broker_errors import Remedy, Trouble
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.intake import pass_over
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 
 if TYPE_CHECKING:
-    from replication.copier.partition.partition_copy import Lane
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 
-def split_refused(lane: Lane) -> bool:
+def split_refused(partition: PartitionCopy) -> bool:
     """Put the halves of the refused batch in its place; False: counting is needed first.
 
     Only when no answer is due.
     """
-    refused = lane.queue.on_wire[0]
-    if not lane.queue.settled or not refused.denied or refused.count == 1:
-        reason = lane.trouble.reason if lane.trouble else ""
-        lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
+    refused = partition.queue.in_flight[0]
+    if not partition.queue.settled or not refused.rejected or refused.count == 1:
+        reason = partition.error.reason if partition.error else ""
+        partition.record_error(PartitionError(Recovery.TAKE_OVER, reason))
         return False
-    lane.queue.take_back()
-    lane.queue.waiting.extendleft(reversed(halves(lane.queue.waiting.popleft(), lane.source)))
-    lane.trouble = None
+    partition.queue.take_back()
+    partition.queue.waiting.extendleft(
+        reversed(halves(partition.queue.waiting.popleft(), partition.source))
+    )
+    partition.error = None
     return True
 
 
-def without_refused(lane: Lane) -> Position:
+def without_refused(partition: PartitionCopy) -> Position:
     """Return the position behind the refused record in front; nothing is changed."""
-    at = lane.acked or Position(0, 0)
-    return Position(lane.queue.on_wire[0].after, max(at.target, lane.counted))
+    at = partition.acked or Position(0, 0)
+    return Position(partition.queue.in_flight[0].after, max(at.target, partition.counted))
 
 
-def drop_refused(lane: Lane) -> None:
+def drop_refused(partition: PartitionCopy) -> None:
     """Leave the refused record in front out; what follows is sent next."""
-    to = without_refused(lane)
-    lane.queue.take_back()
-    lane.queue.waiting.popleft().let_go()
-    lane.moved_to(to)
+    to = without_refused(partition)
+    partition.queue.take_back()
+    partition.queue.waiting.popleft().let_go()
+    partition.moved_to(to)
 
 
-def jump(lane: Lane, to: int) -> None:
+def jump(partition: PartitionCopy, to: int) -> None:
     """Go on reading at ``to``, a source offset ahead; what was read before is still sent.
 
     Of the records that are on the target already, no more than one an offset were in the hole: the
     others lie behind it and are not copied again.
     """
-    lane.skip = max(0, lane.skip - (to - lane.position))
-    lane.position = to
-    pass_over(lane)
+    partition.skip = max(0, partition.skip - (to - partition.position))
+    partition.position = to
+    pass_over(partition)
 
 
-def go_back(lane: Lane, to: int) -> None:
+def go_back(partition: PartitionCopy, to: int) -> None:
     """Go on reading at ``to``, a source offset behind: what was read from there on is dropped."""
-    at = lane.acked or Position(0, 0)
-    lane.forget()
-    lane.position, lane.skip = min(to, at.source), 0
-    lane.moved_to(Position(min(to, at.source), max(at.target, lane.counted)))
+    at = partition.acked or Position(0, 0)
+    partition.forget()
+    partition.position, partition.skip = min(to, at.source), 0
+    partition.moved_to(Position(min(to, at.source), max(at.target, partition.counted)))

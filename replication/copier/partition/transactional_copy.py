@@ -6,23 +6,23 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from replication.copier.partition.broker_errors import Remedy
+from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.fetch_state import leader_epoch_at
-from replication.copier.partition.partition_copy import Lane
+from replication.copier.partition.partition_copy import PartitionCopy
 from replication.model import Mode, OffsetAndEpoch, OffsetRange, ProducerIdAndEpoch, RecordsAndBytes
 from replication.records.batch import TRANSACTIONAL
 
 if TYPE_CHECKING:
-    from replication.copier.partition.broker_errors import Trouble
-    from replication.copier.partition.latency import Delays
+    from replication.copier.partition.broker_errors import PartitionError
+    from replication.copier.partition.latency import CopyLatency
     from replication.copier.partition.position import Position
-    from replication.copier.partition.producer_batch import Piece
+    from replication.copier.partition.producer_batch import ProducerBatch
     from replication.model import PartitionState
-    from replication.provenance.origins import Via
+    from replication.provenance.origins import ReplicationPath
     from replication.state import Anchor
 
 
-class Committed(NamedTuple):
+class CommittedPosition(NamedTuple):
     """What was committed when a transaction began."""
 
     acked: Position | None
@@ -32,11 +32,11 @@ class Committed(NamedTuple):
     records: int
     bytes: int
     done: OffsetAndEpoch
-    delays: Delays
+    delays: CopyLatency
 
 
 @dataclass(eq=False)
-class TransactionalLane(Lane):
+class TransactionalCopy(PartitionCopy):
     """Sends only while it takes part in the open transaction.
 
     A transaction has one producer, so it holds records that came by one way. Until it is committed
@@ -47,7 +47,7 @@ class TransactionalLane(Lane):
     mode: ClassVar[str] = Mode.TRANSACTIONAL
     bits: ClassVar[int] = TRANSACTIONAL
     sending: bool = False  # new pieces; what was sent may be sent again until the end
-    committed: Committed | None = None  # while it takes part
+    committed: CommittedPosition | None = None  # while it takes part
     spans: list[OffsetRange] = field(default_factory=list)  # of the target, in the transaction
     failed: bool = False  # the transaction it takes part in must be aborted
     unconfirmed: bool = False  # its last transaction's markers have not been seen
@@ -75,13 +75,13 @@ class TransactionalLane(Lane):
         """
         return not self.queue.answers_due and self.queue.all_known
 
-    def join(self, via: Via, producer: ProducerIdAndEpoch) -> None:
+    def join(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
         """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
         if via != self.queue.writer.via:
             self.queue.writer.switch(via)
         if self.queue.writer.producer != producer:
             self.queue.writer.renew(producer)
-        self.committed = Committed(
+        self.committed = CommittedPosition(
             self.acked,
             self.exact,
             self.found,
@@ -93,9 +93,9 @@ class TransactionalLane(Lane):
         )
         self.sending, self.failed, self.spans = True, False, []
 
-    def appended(self, piece: Piece, base: int) -> None:
-        self.spans.append(OffsetRange(base, base + piece.count))
-        super().appended(piece, base)
+    def appended(self, producer_batch: ProducerBatch, base: int) -> None:
+        self.spans.append(OffsetRange(base, base + producer_batch.count))
+        super().appended(producer_batch, base)
 
     @property
     def moved(self) -> bool:
@@ -110,9 +110,9 @@ class TransactionalLane(Lane):
         self.unconfirmed = False
         self.news.add(self)
 
-    def suffer(self, trouble: Trouble) -> None:
-        super().suffer(trouble)
-        if self.committed is not None and trouble.remedy is Remedy.TAKE_OVER:
+    def record_error(self, error: PartitionError) -> None:
+        super().record_error(error)
+        if self.committed is not None and error.recovery is Recovery.TAKE_OVER:
             self.failed = True
 
     def forget(self) -> None:
@@ -120,7 +120,7 @@ class TransactionalLane(Lane):
         super().forget()
         if self.committed is None:
             return
-        self.queue.unsure = True  # somebody has to see that it is aborted
+        self.queue.has_unknown_appends = True  # somebody has to see that it is aborted
         was, counters = self.committed, self.counters
         self.acked, self.exact, self.found = was.acked, was.exact, was.found
         self.stuck, self.done = was.stuck, was.done
@@ -129,11 +129,11 @@ class TransactionalLane(Lane):
         if self.acked is not None:
             self.position, self.skip = self.acked.source, self.found.records
 
-    def undo(self, before: Committed) -> None:
+    def undo(self, before: CommittedPosition) -> None:
         """Go back to ``before`` a transaction that was aborted although we committed it."""
         self.committed = before
         self.forget()
-        self.queue.unsure = self.unconfirmed = False
+        self.queue.has_unknown_appends = self.unconfirmed = False
         self.news.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
@@ -164,14 +164,14 @@ class TransactionalLane(Lane):
 class JoinRequests:
     """Partitions that ask to take part in a transaction, in the order in which they asked."""
 
-    asking: dict[TransactionalLane, None] = field(default_factory=dict)
+    asking: dict[TransactionalCopy, None] = field(default_factory=dict)
     added: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def ask(self, lane: Lane) -> None:
-        """Let ``lane`` join: it has something that it may not send yet."""
-        if not isinstance(lane, TransactionalLane) or not lane.fetches:
+    def ask(self, partition: PartitionCopy) -> None:
+        """Let ``partition`` join: it has something that it may not send yet."""
+        if not isinstance(partition, TransactionalCopy) or not partition.fetches:
             return
-        if lane.committed is None:
-            self.asking[lane] = None
-        if lane.committed is None or lane.turns:
+        if partition.committed is None:
+            self.asking[partition] = None
+        if partition.committed is None or partition.turns:
             self.added.set()

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.copier.partition.broker_errors import (
-    Remedy,
-    Trouble,
-    append_trouble,
+    PartitionError,
+    Recovery,
+    append_error,
     refused_record,
     target_reset,
 )
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from replication.client.network import Ack, Network
     from replication.copier.foreign_writers import AppendGaps
-    from replication.copier.partition.partition_copy import Lane
-    from replication.copier.partition.producer_batch import Piece
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.producer_batch import ProducerBatch
     from replication.copier.partition.transactional_copy import JoinRequests
     from replication.copier.recovery_queue import RecoveryQueue
 
@@ -41,7 +41,7 @@ _BACK_OFF_MOST_S = 2.0
 
 
 @dataclass(slots=True)
-class Appending:
+class Sender:
     """All sending of a unit. ``lead`` says which broker leads each lane's target partition."""
 
     network: Network
@@ -52,51 +52,53 @@ class Appending:
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
     acked: int = 0  # bytes since ``much`` was cleared
     much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
-    lead: dict[Lane, int] = field(default_factory=dict)
+    lead: dict[PartitionCopy, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
-    _ready: dict[int, dict[Lane, None]] = field(default_factory=lambda: defaultdict(dict))
+    _ready: dict[int, dict[PartitionCopy, None]] = field(default_factory=lambda: defaultdict(dict))
     _open: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    _failures: dict[Lane, int] = field(default_factory=lambda: defaultdict(int))
+    _failures: dict[PartitionCopy, int] = field(default_factory=lambda: defaultdict(int))
 
-    def offer(self, lane: Lane) -> None:
-        """Say that ``lane`` may have something to send; ``pump`` looks at it."""
-        node = self.lead.get(lane)
-        if node is not None and lane.sends:
-            self._ready[node][lane] = None
-        elif self.joins is not None and lane.queue.waiting:
-            self.joins.ask(lane)
+    def offer(self, partition: PartitionCopy) -> None:
+        """Say that ``partition`` may have something to send; ``pump`` looks at it."""
+        node = self.lead.get(partition)
+        if node is not None and partition.sends:
+            self._ready[node][partition] = None
+        elif self.joins is not None and partition.queue.waiting:
+            self.joins.ask(partition)
 
-    def offer_all(self, lanes: Iterable[Lane]) -> None:
-        """Send what ``lanes`` have, as far as it may be sent."""
-        for lane in lanes:
-            self.offer(lane)
+    def offer_all(self, partitions: Iterable[PartitionCopy]) -> None:
+        """Send what ``partitions`` have, as far as it may be sent."""
+        for partition in partitions:
+            self.offer(partition)
         self.pump()
 
     def pump(self) -> None:
         """Send as much as may be open."""
-        for node, lanes in list(self._ready.items()):
-            while lanes and self._open[node] < _MOST_OPEN and not self.stopped:
-                self._send(node, lanes)
+        for node, partitions in list(self._ready.items()):
+            while partitions and self._open[node] < _MOST_OPEN and not self.stopped:
+                self._send(node, partitions)
 
-    def _send(self, node: int, ready: dict[Lane, None]) -> None:
+    def _send(self, node: int, ready: dict[PartitionCopy, None]) -> None:
         """Send one request: one piece of each ready lane, lanes of a topic side by side."""
-        chosen: list[tuple[Lane, Piece]] = []
+        chosen: list[tuple[PartitionCopy, ProducerBatch]] = []
         size = 0
-        for lane in list(ready):
-            del ready[lane]
-            if not lane.sends or self.lead.get(lane) != node:
+        for partition in list(ready):
+            del ready[partition]
+            if not partition.sends or self.lead.get(partition) != node:
                 continue
-            piece = lane.queue.next_piece()
-            chosen.append((lane, piece))
-            size += len(piece.batch)
-            if lane.sends:
-                ready[lane] = None  # behind the others: each lane gets its turn
+            producer_batch = partition.queue.next_batch()
+            chosen.append((partition, producer_batch))
+            size += len(producer_batch.batch)
+            if partition.sends:
+                ready[partition] = None  # behind the others: each lane gets its turn
             if size >= _MOST_BYTES:
                 break
         if not chosen:
             return
         chosen.sort(key=lambda each: each[0].target)
-        batches = [(lane.target.topic, lane.target.partition, p.batch) for lane, p in chosen]
+        batches = [
+            (partition.target.topic, partition.target.partition, p.batch) for partition, p in chosen
+        ]
         self._open[node] += 1
         self.network.produce(
             node,
@@ -108,66 +110,70 @@ class Appending:
     def _answered(
         self,
         node: int,
-        sent: list[tuple[Lane, Piece]],
+        sent: list[tuple[PartitionCopy, ProducerBatch]],
         acks: list[Ack] | None,
         error: Exception | None,
     ) -> None:
         self._open[node] -= 1
         by_partition = {(each.topic, each.partition): each for each in acks or ()}
-        for lane, piece in sent:
-            lane.queue.answers_due -= 1
-            ack = by_partition.get((lane.target.topic, lane.target.partition))
+        for partition, producer_batch in sent:
+            partition.queue.answers_due -= 1
+            ack = by_partition.get((partition.target.topic, partition.target.partition))
             if ack is None:
-                lane.suffer(
-                    Trouble(Remedy.RETRY, str(error or "the target's response lacks the partition"))
+                partition.record_error(
+                    PartitionError(
+                        Recovery.RETRY, str(error or "the target's response lacks the partition")
+                    )
                 )
             elif not ack.error:
-                self._appended(lane, piece, ack.base)
+                self._appended(partition, producer_batch, ack.base)
             else:
-                self._refused(lane, piece, ack)
-            self.settle(lane)
+                self._refused(partition, producer_batch, ack)
+            self.dispatch(partition)
         self.answered.set()
         self.pump()
 
-    def _appended(self, lane: Lane, piece: Piece, base: int) -> None:
-        if lane.acked is not None and base < lane.acked.target:
-            lane.suffer(target_reset(base, lane.acked.target))
+    def _appended(self, partition: PartitionCopy, producer_batch: ProducerBatch, base: int) -> None:
+        if partition.acked is not None and base < partition.acked.target:
+            partition.record_error(target_reset(base, partition.acked.target))
             return
-        self._failures.pop(lane, None)
-        expected = lane.acked.target if lane.acked and lane.exact else base
-        if base > expected and lane.queue.on_wire[0] is piece:
-            self.gaps.note(lane, expected)
-        self.acked += len(piece.batch)
-        lane.counters.delays.note(piece, int(time.time() * 1000))
+        self._failures.pop(partition, None)
+        expected = partition.acked.target if partition.acked and partition.exact else base
+        if base > expected and partition.queue.in_flight[0] is producer_batch:
+            self.gaps.note(partition, expected)
+        self.acked += len(producer_batch.batch)
+        partition.counters.delays.note(producer_batch, int(time.time() * 1000))
         if self.acked >= _MUCH:
             self.much.set()
-        lane.appended(piece, base)
-        lane.reason = ""
+        partition.appended(producer_batch, base)
+        partition.reason = ""
 
-    def _refused(self, lane: Lane, piece: Piece, ack: Ack) -> None:
-        trouble = append_trouble(ack.error, ack.message)
-        held_up = lane.trouble is not None and lane.queue.on_wire[0] is not piece
-        says_no = trouble.remedy in {Remedy.SPLIT, Remedy.JUDGE}
-        piece.denied = says_no or (held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        if held_up and piece.denied:
+    def _refused(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
+        error = append_error(ack.error, ack.message)
+        held_up = partition.error is not None and partition.queue.in_flight[0] is not producer_batch
+        says_no = error.recovery in {Recovery.SPLIT, Recovery.DECIDE}
+        producer_batch.rejected = says_no or (
+            held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        )
+        if held_up and producer_batch.rejected:
             return  # the batch before it is dealt with first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
-            lane.queue.largest = len(piece.batch) - 1
-        if trouble.remedy is Remedy.SPLIT and piece.count == 1:
-            trouble = refused_record(trouble, piece.before, piece.after)
-        lane.suffer(trouble)
+            partition.queue.largest = len(producer_batch.batch) - 1
+        if error.recovery is Recovery.SPLIT and producer_batch.count == 1:
+            error = refused_record(error, producer_batch.before, producer_batch.after)
+        partition.record_error(error)
 
-    def settle(self, lane: Lane) -> None:
+    def dispatch(self, partition: PartitionCopy) -> None:
         """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
-        if lane.trouble is None:
-            self.offer(lane)
-        elif lane.queue.answers_due == 0:
-            if lane.trouble.remedy is Remedy.SPLIT and split_refused(lane):
-                self.offer(lane)
+        if partition.error is None:
+            self.offer(partition)
+        elif partition.queue.answers_due == 0:
+            if partition.error.recovery is Recovery.SPLIT and split_refused(partition):
+                self.offer(partition)
                 return
-            if lane.trouble.remedy is Remedy.RETRY:
-                lane.reason = lane.trouble.reason
-                self._failures[lane] += 1
-                pause = min(_BACK_OFF_S * 2 ** (self._failures[lane] - 1), _BACK_OFF_MOST_S)
-                lane.back_off(time.monotonic() + pause)
-            self.recoveries.add(lane)
+            if partition.error.recovery is Recovery.RETRY:
+                partition.reason = partition.error.reason
+                self._failures[partition] += 1
+                pause = min(_BACK_OFF_S * 2 ** (self._failures[partition] - 1), _BACK_OFF_MOST_S)
+                partition.back_off(time.monotonic() + pause)
+            self.recoveries.add(partition)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.fetch_values import FetchEntry, Frame
+from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.errors import ClusterUnavailable
 from replication.model import OffsetRange
 from replication.records.control_batches import find_marker
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from replication.client.fetch_values import Fetched, FetchKey
     from replication.client.network import Network
-    from replication.copier.partition.partition_copy import Lane
-    from replication.copier.partition.transactional_copy import Committed, TransactionalLane
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.transactional_copy import CommittedPosition, TransactionalCopy
     from replication.model import ProducerIdAndEpoch, TopicPartition
     from replication.state import Anchor
 
@@ -40,47 +40,47 @@ _FIRST = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 1
 _MORE = replace(_FIRST, max_bytes=4 << 20, partition_bytes=1 << 20)
 
 
-class Stretch(NamedTuple):
+class AppendedRange(NamedTuple):
     """Offsets of a partition to look at: up to ``end``, or None: up to the first marker of ours."""
 
     begin: int
     end: int | None = None
 
 
-def between(spans: Sequence[OffsetRange]) -> Stretch | None:
+def between(spans: Sequence[OffsetRange]) -> AppendedRange | None:
     """Return what lies between spans of our own; None: they are one stretch."""
     pairs = pairwise(sorted(spans))
     gaps = [OffsetRange(one.end, other.start) for one, other in pairs if one.end < other.start]
-    return Stretch(gaps[0].start, gaps[-1].end) if gaps else None
+    return AppendedRange(gaps[0].start, gaps[-1].end) if gaps else None
 
 
-class Decided(NamedTuple):
+class Outcome(NamedTuple):
     """A transaction whose commit was decided, until its markers have been seen."""
 
     producer: ProducerIdAndEpoch
-    before: Mapping[TransactionalLane, Committed]  # where its lanes stood
+    before: Mapping[TransactionalCopy, CommittedPosition]  # where its lanes stood
     spans: Mapping[TopicPartition, Sequence[OffsetRange]]  # what is in it, on the target
-    anchors: Mapping[Lane, Anchor]
+    anchors: Mapping[PartitionCopy, Anchor]
 
     @property
-    def ends(self) -> Mapping[TopicPartition, Stretch]:
+    def connections(self) -> Mapping[TopicPartition, AppendedRange]:
         """Where its markers are to be looked for: behind what was appended."""
         return {
-            where: Stretch(max(each.end for each in spans))
+            where: AppendedRange(max(each.end for each in spans))
             for where, spans in self.spans.items()
             if spans
         }
 
 
 @dataclass(slots=True)
-class Confirming:
+class TransactionOutcome:
     """Looks for markers of our producer on the target."""
 
     target: Network
-    _frame: Frame = field(default_factory=Frame)
+    _buffer: FetchBuffer = field(default_factory=FetchBuffer)
 
     async def aborted(
-        self, producer: ProducerIdAndEpoch, stretches: Mapping[TopicPartition, Stretch]
+        self, producer: ProducerIdAndEpoch, stretches: Mapping[TopicPartition, AppendedRange]
     ) -> set[TopicPartition]:
         """Return the partitions in whose stretch a transaction of ``producer`` was aborted.
 
@@ -101,7 +101,7 @@ class Confirming:
                 if committed is not None or is_over:
                     del left[partition]
                 elif at > begin:
-                    left[partition] = Stretch(at, end)
+                    left[partition] = AppendedRange(at, end)
                     options, deadline = _MORE, time.monotonic() + _PATIENCE_S
             self._drop_gone(left, unseen)
             if left and time.monotonic() > deadline:
@@ -111,7 +111,7 @@ class Confirming:
         return aborted
 
     def _drop_gone(
-        self, left: dict[TopicPartition, Stretch], unseen: Counter[TopicPartition]
+        self, left: dict[TopicPartition, AppendedRange], unseen: Counter[TopicPartition]
     ) -> None:
         for partition in list(left):
             is_there = self.target.topic_id(partition.topic)
@@ -120,7 +120,7 @@ class Confirming:
                 del left[partition]
 
     async def _read_some(
-        self, wanted: Mapping[TopicPartition, Stretch], options: FetchOptions
+        self, wanted: Mapping[TopicPartition, AppendedRange], options: FetchOptions
     ) -> Iterable[tuple[TopicPartition, Fetched]]:
         """Fetch once from one leader; return the answers that can be used.
 
@@ -137,7 +137,7 @@ class Confirming:
                 asked[topic_id, partition.partition] = partition
         found: list[Fetched] = []
         if lead is not None and entries:
-            found = await target.fetch(lead.node, entries, options, self._frame)
+            found = await target.fetch(lead.node, entries, options, self._buffer)
         good = [
             each for each in found if each.error in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}
         ]

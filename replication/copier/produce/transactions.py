@@ -23,22 +23,22 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.broker_errors import Remedy, Trouble, join_trouble
-from replication.copier.produce.transaction_outcome import Confirming, Decided, between
+from replication.copier.partition.broker_errors import PartitionError, Recovery, join_error
+from replication.copier.produce.transaction_outcome import Outcome, TransactionOutcome, between
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
-from replication.provenance.origins import BORN_HERE
+from replication.provenance.origins import LOCAL_ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from replication.client.producer_identity import Claimant
-    from replication.copier.partition.partition_copy import Lane
-    from replication.copier.partition.transactional_copy import JoinRequests, TransactionalLane
+    from replication.client.producer_identity import ProducerIdentity
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
     from replication.copier.produce.producers import Producers
-    from replication.copier.produce.sender import Appending
+    from replication.copier.produce.sender import Sender
     from replication.copier.takeover.takeover import Takeover
     from replication.model import ProducerIdAndEpoch
-    from replication.provenance.origins import Via
+    from replication.provenance.origins import ReplicationPath
     from replication.state import Anchor
 
 _OPEN_S = 0.05  # how long lanes send before a commit
@@ -59,19 +59,19 @@ class Transactions:
 
     takeover: Takeover
     producers: Producers
-    sender: Appending
+    sender: Sender
     joins: JoinRequests
-    on_written: Callable[[Mapping[Lane, Anchor]], None]  # anchors that were committed
-    _members: dict[TransactionalLane, None] = field(default_factory=dict)
-    _decided: Decided | None = None
-    _confirming: Confirming = field(init=False)
-    _producer: Claimant | None = None  # whose transaction it is
-    _via: Via = BORN_HERE  # the way that its records came by
+    on_written: Callable[[Mapping[PartitionCopy, Anchor]], None]  # anchors that were committed
+    _members: dict[TransactionalCopy, None] = field(default_factory=dict)
+    _decided: Outcome | None = None
+    _confirming: TransactionOutcome = field(init=False)
+    _producer: ProducerIdentity | None = None  # whose transaction it is
+    _via: ReplicationPath = LOCAL_ORIGIN  # the way that its records came by
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._confirming = Confirming(self.takeover.target)
+        self._confirming = TransactionOutcome(self.takeover.target)
 
     async def run(self) -> None:
         """Copy in transactions until ``end``. Raises FlowTaken when another driver is at work."""
@@ -105,8 +105,8 @@ class Transactions:
             raise
         except (ClusterRejected, ClusterUnavailable) as problem:
             await self._abort(str(problem))
-        for lane in list(self.producers.lanes):
-            self.sender.offer(lane)
+        for partition in list(self.producers.partitions):
+            self.sender.offer(partition)
 
     async def _gather(self) -> None:
         """Let whoever asks join and send, until it is time to commit."""
@@ -121,48 +121,48 @@ class Transactions:
                 return
 
     async def _join(self) -> None:
-        lanes = self._who_may_join()
-        if not lanes:
+        partition_copies = self._who_may_join()
+        if not partition_copies:
             return
-        who = self._producer = await self.producers.producer(self._via, lanes)
+        who = self._producer = await self.producers.producer(self._via, partition_copies)
         anchors = self.takeover.anchors.partition
-        partitions = [anchors, *(each.target for each in lanes)]
+        partitions = [anchors, *(each.target for each in partition_copies)]
         refused = await self.takeover.target.add_to_transaction(
             who.transactional_id, who.producer, partitions
         )
         self.sender.transactional_id = who.transactional_id
-        if anchors in refused and not any(each.target in refused for each in lanes):
+        if anchors in refused and not any(each.target in refused for each in partition_copies):
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
-        for lane in lanes:
+        for partition in partition_copies:
             if not refused:
-                lane.join(self._via, who.producer)
-                self._members[lane] = None
-            elif (trouble := join_trouble(refused.get(lane.target, 0))) is not None:
-                lane.suffer(trouble)
-                self.sender.settle(lane)
-            self.sender.offer(lane)  # one that was left out for another's sake asks again
+                partition.join(self._via, who.producer)
+                self._members[partition] = None
+            elif (error := join_error(refused.get(partition.target, 0))) is not None:
+                partition.record_error(error)
+                self.sender.dispatch(partition)
+            self.sender.offer(partition)  # one that was left out for another's sake asks again
         self.sender.pump()
 
-    def _who_may_join(self) -> list[TransactionalLane]:
+    def _who_may_join(self) -> list[TransactionalCopy]:
         """Return who asks and has records of the transaction's way; others wait for another one."""
         asking = [each for each in self.joins.asking if each.fetches and each.queue.waiting]
         if asking and not self._members:
             self._via = asking[0].queue.next_via
-        lanes = [each for each in asking if each.queue.next_via == self._via]
+        partitions = [each for each in asking if each.queue.next_via == self._via]
         self.joins.asking = {each: None for each in asking if each.queue.next_via != self._via}
-        return lanes
+        return partitions
 
     async def _drain(self) -> None:
         """Send nothing new; wait until all that was sent is acked."""
-        for lane in self._members:
-            lane.sending = False
+        for partition in self._members:
+            partition.sending = False
         deadline = time.monotonic() + _RETRY_S
         while True:
             self.sender.answered.clear()
             bad = [each for each in self._members if each.failed or each.committed is None]
             if bad:
-                trouble = bad[0].trouble
-                raise _Aborted(trouble.reason if trouble else bad[0].reason)
+                error = bad[0].error
+                raise _Aborted(error.reason if error else bad[0].reason)
             if all(each.drained for each in self._members):
                 return
             if time.monotonic() > deadline:
@@ -177,7 +177,7 @@ class Transactions:
         if who is None:
             return
         await self._require_whole(who.producer)
-        anchors: dict[Lane, Anchor] = {
+        anchors: dict[PartitionCopy, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.takeover.anchors
@@ -185,9 +185,9 @@ class Transactions:
         spans[log.partition] = await log.append(list(anchors.values()), who)
         await self.takeover.target.end_transaction(who.transactional_id, who.producer, commit=True)
         before = {each: was for each in self._members if (was := each.committed) is not None}
-        self._decided = Decided(who.producer, before, spans, anchors)
-        for lane in self._members:
-            lane.commit()
+        self._decided = Outcome(who.producer, before, spans, anchors)
+        for partition in self._members:
+            partition.commit()
         self._members.clear()
         await self._confirm()
 
@@ -205,15 +205,15 @@ class Transactions:
         if (decided := self._decided) is None:
             return
         log, now = self.takeover.anchors, int(time.time() * 1000)
-        aborted = await self._confirming.aborted(decided.producer, decided.ends)
+        aborted = await self._confirming.aborted(decided.producer, decided.connections)
         again = dict(decided.anchors) if log.partition in aborted else {}
-        for lane, before in decided.before.items():
-            if lane.target not in aborted:
-                lane.confirm()
+        for partition, before in decided.before.items():
+            if partition.target not in aborted:
+                partition.confirm()
             else:
-                lane.undo(before)
-                lane.reason = _ABORTED
-                again[lane] = lane.course.note(lane.anchor(now))
+                partition.undo(before)
+                partition.reason = _ABORTED
+                again[partition] = partition.offset_points.note(partition.anchor(now))
         await log.append(list(again.values()))
         self._decided = None
         self.on_written({**decided.anchors, **again})
@@ -225,9 +225,9 @@ class Transactions:
         """
         members = [each for each in self._members if each.committed is not None]
         self._members.clear()
-        for lane in members:
-            lane.sending = False
-            lane.suffer(Trouble(Remedy.TAKE_OVER, reason))
+        for partition in members:
+            partition.sending = False
+            partition.record_error(PartitionError(Recovery.TAKE_OVER, reason))
         while True:
             try:
                 await self.producers.renew()
@@ -235,5 +235,5 @@ class Transactions:
                 break
             except (ClusterRejected, ClusterUnavailable):
                 await asyncio.sleep(_RENEW_PAUSE_S)
-        for lane in members:
-            self.sender.settle(lane)
+        for partition in members:
+            self.sender.dispatch(partition)

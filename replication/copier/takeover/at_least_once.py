@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from replication.client.log_end import believed_end
 from replication.client.network import NotGranted
-from replication.client.producer_identity import Claimant
+from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.broker_errors import target_reset
-from replication.copier.partition.partition_copy import Lane
+from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
 from replication.model import NO_PRODUCER, NO_RECORDS, Mode, PartitionState, ProducerIdAndEpoch
 
@@ -31,18 +31,20 @@ _MOST_EPOCHS = 32_000  # of a producer id; the protocol ends at 32,767
 
 
 @dataclass(eq=False)
-class RepeatingLane(Lane):
+class AtLeastOnceCopy(PartitionCopy):
     """A lane of a plain producer, or of none at all: then batches go one by one, unnumbered."""
 
     mode: ClassVar[str] = Mode.AT_LEAST_ONCE
 
     @property
     def sends(self) -> bool:
-        alone = self.queue.writer.producer == NO_PRODUCER and self.queue.on_wire
+        alone = self.queue.writer.producer == NO_PRODUCER and self.queue.in_flight
         return not alone and super().sends
 
 
-async def plain_claimant(target: Network, last: ProducerIdAndEpoch, generation: int) -> Claimant:
+async def plain_identity(
+    target: Network, last: ProducerIdAndEpoch, generation: int
+) -> ProducerIdentity:
     """Return who appends without a transactional id.
 
     A new epoch of our ``last`` producer id, so that the registry does not grow with every epoch of
@@ -54,41 +56,47 @@ async def plain_claimant(target: Network, last: ProducerIdAndEpoch, generation: 
             producer = await target.plain_producer_id()
         except NotGranted:
             producer = NO_PRODUCER
-    return Claimant("", *producer, generation)
+    return ProducerIdentity("", *producer, generation)
 
 
-def cannot_count(lane: Lane) -> bool:
+def cannot_count(partition: PartitionCopy) -> bool:
     """Say whether somebody whom no marker bars may have appended since the anchor."""
-    return any(not name for name, _ in lane.claimed.appenders)
+    return any(not name for name, _ in partition.claimed.appenders)
 
 
-async def ends_of(target: Network, lanes: Sequence[Lane]) -> Mapping[Lane, int]:
+async def ends_of(
+    target: Network, partitions: Sequence[PartitionCopy]
+) -> Mapping[PartitionCopy, int]:
     """Return where each lane's target partition ends; a lane whose target was emptied is parked."""
-    ends = await asyncio.gather(*(_end_of(target, each) for each in lanes))
-    found = dict(zip(lanes, ends, strict=True))
-    for lane, end in found.items():
-        if lane.acked is not None and end < lane.acked.target:
-            told = target_reset(end, lane.acked.target)
-            lane.park(told.state, told.reason)
+    connections = await asyncio.gather(*(_end_of(target, each) for each in partitions))
+    found = dict(zip(partitions, connections, strict=True))
+    for partition, end in found.items():
+        if partition.acked is not None and end < partition.acked.target:
+            told = target_reset(end, partition.acked.target)
+            partition.halt(told.state, told.reason)
     return found
 
 
-async def _end_of(target: Network, lane: Lane) -> int:
-    return await believed_end(target, lane.target, lane.acked.target if lane.acked else 0)
+async def _end_of(target: Network, partition: PartitionCopy) -> int:
+    return await believed_end(
+        target, partition.target, partition.acked.target if partition.acked else 0
+    )
 
 
-async def back_to_anchors(ends: Mapping[Lane, int], anchors: StateLog) -> None:
-    """Let lanes go on at their anchors, whose target is moved to ``ends`` first.
+async def back_to_anchors(connections: Mapping[PartitionCopy, int], anchors: StateLog) -> None:
+    """Let lanes go on at their anchors, whose target is moved to ``connections`` first.
 
     The anchor is acked before the first append: what is counted from it must be all of its owner.
     """
-    lanes = [each for each in ends if each.state is PartitionState.RUNNING]
+    partitions = [each for each in connections if each.state is PartitionState.RUNNING]
     now = int(time.time() * 1000)
-    for lane in lanes:
-        source = lane.acked.source if lane.acked else 0
-        lane.acked, lane.exact = Position(source, ends[lane]), True
-        lane.skip, lane.found = 0, NO_RECORDS
-        lane.claimed = lane.anchor(now)  # a claim that is written again must not go behind it
-    await anchors.append([each.claimed for each in lanes])
-    for lane in lanes:
-        lane.trouble = None
+    for partition in partitions:
+        source = partition.acked.source if partition.acked else 0
+        partition.acked, partition.exact = Position(source, connections[partition]), True
+        partition.skip, partition.found = 0, NO_RECORDS
+        partition.claimed = partition.anchor(
+            now
+        )  # a claim that is written again must not go behind it
+    await anchors.append([each.claimed for each in partitions])
+    for partition in partitions:
+        partition.error = None

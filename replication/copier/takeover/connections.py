@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class Connections:
     """Both ends of a flow, and what this process has read of the flow's anchors so far."""
 
     source: Network
@@ -37,24 +37,24 @@ class Clusters:
     checked: set[TopicPartition] = field(default_factory=set)  # whose target end was looked at
 
 
-def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Clusters:
+def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Connections:
     """Return both ends with nothing read yet."""
     anchors = StateLog(target, anchors_topic(source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
     takeover = Takeover(flow, target, anchors, registry, source)
-    return Clusters(source, target, takeover, SourceRegistry(source))
+    return Connections(source, target, takeover, SourceRegistry(source))
 
 
 @dataclass(slots=True)
-class Pool:
+class ConnectionPool:
     """The ends that a process has open. Each is used by one unit's group of one mode at a time.
 
     A connection answers in order, so two of them would wait for each other's long polls.
     """
 
-    _free: dict[_Key, list[Clusters]] = field(default_factory=lambda: defaultdict(list))
+    _free: dict[_Key, list[Connections]] = field(default_factory=lambda: defaultdict(list))
 
-    def take(self, spec: UnitSpec, connect: Connect) -> Clusters:
+    def take(self, spec: UnitSpec, connect: Connect) -> Connections:
         """Return ends that nobody uses, as they were left, or new ones."""
         free = self._free[_key(spec)]
         if free:
@@ -63,18 +63,20 @@ class Pool:
         source, target = connect(spec.source, name), connect(spec.target, name)
         return clusters(spec.flow, source, target, spec.source_alias)
 
-    def give_back(self, spec: UnitSpec, ends: Clusters, *, well: bool) -> None:
-        """Let others use ``ends``. Unless all is ``well``, what was read may be what went wrong."""
+    def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
+        """Let others use ``connections``. Unless all is ``well``, what was read may be what went wrong."""
         if not well:
-            ends = clusters(spec.flow, ends.source, ends.target, spec.source_alias)
-        self._free[_key(spec)].append(ends)
+            connections = clusters(
+                spec.flow, connections.source, connections.target, spec.source_alias
+            )
+        self._free[_key(spec)].append(connections)
 
     async def close(self) -> None:
         """Close the connections of all that nobody uses."""
         for free in self._free.values():
-            for ends in free:
-                await ends.source.close()
-                await ends.target.close()
+            for connections in free:
+                await connections.source.close()
+                await connections.target.close()
         self._free.clear()
 
 

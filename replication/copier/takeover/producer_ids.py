@@ -10,27 +10,27 @@ import time
 from typing import TYPE_CHECKING
 
 from replication.client.network import NotGranted
-from replication.client.producer_identity import Claimant
-from replication.copier.takeover.at_least_once import plain_claimant
+from replication.client.producer_identity import ProducerIdentity
+from replication.copier.takeover.at_least_once import plain_identity
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER, Mode
-from replication.provenance.origins import BORN_HERE, onward
+from replication.provenance.origins import LOCAL_ORIGIN, onward
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
-    from replication.copier.takeover.connections import Clusters
-    from replication.provenance.origins import Via
+    from replication.copier.takeover.connections import Connections
+    from replication.provenance.origins import ReplicationPath
 
 
-async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+async def producer_identity(spec: UnitSpec, connections: Connections) -> ProducerIdentity:
     """Get a new epoch of the unit's producer id: whoever had the unit before is older now.
 
     One that cannot fence where the flow asks for no more, or the target refuses and it may.
     """
     if spec.copying.delivery != Mode.AT_LEAST_ONCE:
         try:
-            return await _named_claimant(spec, ends)
+            return await _named_identity(spec, connections)
         except NotGranted as problem:
             if spec.copying.delivery != "auto":
                 raise ClusterRejected(
@@ -38,33 +38,37 @@ async def claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
                     "allow Isthmus' user WRITE and DESCRIBE on the TransactionalId "
                     f"isthmus.{spec.flow} (prefixed)"
                 ) from problem
-    return await _plain(spec, ends, BORN_HERE)
+    return await _plain(spec, connections, LOCAL_ORIGIN)
 
 
-async def forwarder(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
+async def forwarder(
+    spec: UnitSpec, connections: Connections, via: ReplicationPath
+) -> ProducerIdentity:
     """Get a new epoch of the producer for records that came to the source by ``via``."""
     if spec.copying.delivery == Mode.AT_LEAST_ONCE:
-        return await _plain(spec, ends, via)
-    name = onward(spec.transactional_id, via, ends.source.cluster_id)
-    return Claimant(name, *await ends.target.init_producer_id(name), spec.generation)
+        return await _plain(spec, connections, via)
+    name = onward(spec.transactional_id, via, connections.source.cluster_id)
+    return ProducerIdentity(name, *await connections.target.init_producer_id(name), spec.generation)
 
 
-async def _named_claimant(spec: UnitSpec, ends: Clusters) -> Claimant:
+async def _named_identity(spec: UnitSpec, connections: Connections) -> ProducerIdentity:
     name = spec.transactional_id
-    producer_id, epoch = await ends.target.init_producer_id(name)
-    known = ends.takeover.producers.entries.get(producer_id)
-    if known is not None and known.came_by != (ends.source.cluster_id,):
-        name = onward(name, BORN_HERE, ends.source.cluster_id)
-        producer_id, epoch = await ends.target.init_producer_id(name)
-    return Claimant(name, producer_id, epoch, spec.generation)
+    producer_id, epoch = await connections.target.init_producer_id(name)
+    known = connections.takeover.producers.entries.get(producer_id)
+    if known is not None and known.came_by != (connections.source.cluster_id,):
+        name = onward(name, LOCAL_ORIGIN, connections.source.cluster_id)
+        producer_id, epoch = await connections.target.init_producer_id(name)
+    return ProducerIdentity(name, producer_id, epoch, spec.generation)
 
 
-async def _plain(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
+async def _plain(
+    spec: UnitSpec, connections: Connections, via: ReplicationPath
+) -> ProducerIdentity:
     """Get a producer that cannot fence. Raises ClusterRejected where it needs an id to be told."""
-    plain = ends.takeover.plain
-    me = await plain_claimant(ends.target, plain.get(via, NO_PRODUCER), spec.generation)
+    plain = connections.takeover.plain
+    me = await plain_identity(connections.target, plain.get(via, NO_PRODUCER), spec.generation)
     plain[via] = me.producer
-    if me.producer_id < 0 and spec.origins_matter:
+    if me.producer_id < 0 and spec.target_is_replicated:
         raise ClusterRejected(
             f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
             "read it could not separate copies from its own records and would copy them back: "
@@ -74,10 +78,15 @@ async def _plain(spec: UnitSpec, ends: Clusters, via: Via) -> Claimant:
     return me
 
 
-def entry_of(spec: UnitSpec, ends: Clusters, who: Claimant, via: Via = BORN_HERE) -> ProducerEntry:
+def entry_of(
+    spec: UnitSpec,
+    connections: Connections,
+    who: ProducerIdentity,
+    via: ReplicationPath = LOCAL_ORIGIN,
+) -> ProducerEntry:
     """Return what the registry has to hold before ``who`` appends what came by ``via`` (F)."""
-    source_id = ends.source.cluster_id
-    known = ends.registry.origins.entries.values()
+    source_id = connections.source.cluster_id
+    known = connections.registry.origins.entries.values()
     return ProducerEntry(
         who.producer_id,
         spec.flow,

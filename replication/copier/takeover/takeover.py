@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from replication.copier.partition.position import claim, missing_appenders, outranks
 from replication.copier.takeover.at_least_once import back_to_anchors, cannot_count, ends_of
 from replication.copier.takeover.claims import begin, begin_at, claim_of, is_committed, is_mine
-from replication.copier.takeover.content_position import settle, without_anchor_range
+from replication.copier.takeover.content_position import dispatch, without_anchor_range
 from replication.copier.takeover.counting import (
     appenders_of,
     count_own,
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from replication.client.network import Network
-    from replication.client.producer_identity import Claimant
+    from replication.client.producer_identity import ProducerIdentity
     from replication.client.state_log import StateLog
-    from replication.copier.partition.partition_copy import Lane
-    from replication.provenance.origins import Via
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.provenance.origins import ReplicationPath
     from replication.state import ProducerEntry
 
 _MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
@@ -58,7 +58,9 @@ class Takeover:
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
     producers: Origins = field(default_factory=Origins)  # what the registry says
     _has_read: bool = False
-    plain: dict[Via, ProducerIdAndEpoch] = field(default_factory=dict)  # the last unnamed ones
+    plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(
+        default_factory=dict
+    )  # the last unnamed ones
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
 
     async def read_anchors(self) -> list[Anchor]:
@@ -98,49 +100,57 @@ class Takeover:
             await self.registry.append([entry])
             self.producers.learn([entry])
 
-    async def take(self, lanes: Sequence[Lane], me: Claimant) -> int:
-        """Claim ``lanes``, fence who else may append to them, and find their positions.
+    async def take(self, partitions: Sequence[PartitionCopy], me: ProducerIdentity) -> int:
+        """Claim ``partitions``, fence who else may append to them, and find their positions.
 
         Each lane's ``claimed`` is the last anchor known, or one of a clean start. Returns how many
         partitions had to be fenced and counted. Raises FlowTaken when someone of a higher rank
         claims one of them, ClusterUnavailable when the target does not answer in time.
         """
-        unclean = {lane for lane in lanes if not lane.claimed.clean}
-        for lane in lanes:
-            lane.claimed = claim(lane.claimed, me)
-            lane.own = len(lane.claimed.appenders)  # until it has begun, all of them stand
-        unclean |= await self._claim(lanes, me)
-        for lane in lanes:
-            begin(lane, me, exact=lane not in unclean)
+        unclean = {partition for partition in partitions if not partition.claimed.clean}
+        for partition in partitions:
+            partition.claimed = claim(partition.claimed, me)
+            partition.own = len(
+                partition.claimed.appenders
+            )  # until it has begun, all of them stand
+        unclean |= await self._claim(partitions, me)
+        for partition in partitions:
+            begin(partition, me, exact=partition not in unclean)
         if unclean and me.fences:
             await self._fence_and_count(sorted(unclean, key=lambda each: each.target), me)
-            await self._claim(lanes, me, again=False)  # in case a late anchor covered a claim
+            await self._claim(partitions, me, again=False)  # in case a late anchor covered a claim
         elif unclean:
             await back_to_anchors(await ends_of(self.target, list(unclean)), self.anchors)
         now = int(time.time() * 1000)
-        await self.anchors.append([each.anchor(now) for each in lanes if self._lacks_anchor(each)])
+        await self.anchors.append(
+            [each.anchor(now) for each in partitions if self._lacks_anchor(each)]
+        )
         return len(unclean)
 
-    def _lacks_anchor(self, lane: Lane) -> bool:
+    def _lacks_anchor(self, partition: PartitionCopy) -> bool:
         """Say whether the log must be told an exact position before the first append.
 
         The next owner would else not know how what follows was copied, or where that began.
         """
-        seen = self.seen.get(lane.source)
-        return lane.exact and (seen is None or seen.source is None or seen.mode != lane.mode)
+        seen = self.seen.get(partition.source)
+        return partition.exact and (
+            seen is None or seen.source is None or seen.mode != partition.mode
+        )
 
-    async def _claim(self, lanes: Sequence[Lane], me: Claimant, *, again: bool = True) -> set[Lane]:
+    async def _claim(
+        self, partitions: Sequence[PartitionCopy], me: ProducerIdentity, *, again: bool = True
+    ) -> set[PartitionCopy]:
         """Write the claims until no stranger's claim stands between them and the log's end.
 
         Returns the lanes on which a stranger was met. Without ``again`` claims are written only
         where a stranger's record came after ours. Raises ClusterRejected when a stranger of the
         same rank does not give way, which no plan asks of two units.
         """
-        met: set[Lane] = set()
-        to_write = set(lanes) if again else set()
+        met: set[PartitionCopy] = set()
+        to_write = set(partitions) if again else set()
         for _ in range(_MOST_CLAIMS):
             await self.anchors.append([claim_of(each) for each in to_write])
-            to_write = await self.heed(lanes, me)
+            to_write = await self.read_new_claims(partitions, me)
             met |= to_write
             if not to_write:
                 return met
@@ -150,59 +160,65 @@ class Takeover:
             "each partition must belong to one unit"
         )
 
-    async def heed(self, lanes: Sequence[Lane], me: Claimant) -> set[Lane]:
+    async def read_new_claims(
+        self, partitions: Sequence[PartitionCopy], me: ProducerIdentity
+    ) -> set[PartitionCopy]:
         """Read on; return the lanes that a stranger claimed, now listed as an appender of theirs.
 
         Raises FlowTaken when the stranger outranks us.
         """
-        by_key = {each.source: each for each in lanes}
-        met: set[Lane] = set()
+        by_key = {each.source: each for each in partitions}
+        met: set[PartitionCopy] = set()
         for theirs in await self.read_anchors():
-            lane = by_key.get(TopicPartition(theirs.topic, theirs.partition))
-            if lane is None or is_mine(theirs, me):
+            partition = by_key.get(TopicPartition(theirs.topic, theirs.partition))
+            if partition is None or is_mine(theirs, me):
                 continue
             if outranks(theirs, me):
                 raise FlowTaken(
                     f"{self.flow}: another driver (generation {theirs.generation}) "
                     f"took over {theirs.topic}-{theirs.partition}"
                 )
-            more = missing_appenders(theirs, lane.claimed)
-            lane.claimed = replace(lane.claimed, appenders=(*more, *lane.claimed.appenders))
+            more = missing_appenders(theirs, partition.claimed)
+            partition.claimed = replace(
+                partition.claimed, appenders=(*more, *partition.claimed.appenders)
+            )
             if more:
-                lane.own = len(lane.claimed.appenders)
-            met.add(lane)
+                partition.own = len(partition.claimed.appenders)
+            met.add(partition)
         return met
 
-    async def _fence_and_count(self, lanes: Sequence[Lane], me: Claimant) -> None:
+    async def _fence_and_count(
+        self, partitions: Sequence[PartitionCopy], me: ProducerIdentity
+    ) -> None:
         """Put our marker into each partition, then count what is ours before it (B, C)."""
         producers: dict[str, ProducerIdAndEpoch] = {}
-        fenced: set[tuple[str, Lane]] = set()
-        while missing := appenders_of(lanes) - fenced:
+        fenced: set[tuple[str, PartitionCopy]] = set()
+        while missing := appenders_of(partitions) - fenced:
             await self._fence(missing, producers, me)
             fenced |= missing
             # Reads what was committed before our marker, and who else may append: a former owner
             # may have named another producer of its own, to pass copies on, before it was fenced.
-            await self._claim(lanes, me, again=False)
-        committed = [each for each in lanes if is_committed(each, self.seen.get(each.source))]
-        for lane in committed:
-            begin_at(lane, self.seen[lane.source], me)
-        counted = [each for each in lanes if each not in committed]
+            await self._claim(partitions, me, again=False)
+        committed = [each for each in partitions if is_committed(each, self.seen.get(each.source))]
+        for partition in committed:
+            begin_at(partition, self.seen[partition.source], me)
+        counted = [each for each in partitions if each not in committed]
         gone = await without_anchor_range(self.source, counted)
         tails = await count_own(self.target, counted, producers, gone)
         sure = [each for each in counted if not cannot_count(each)]
-        for lane in sure:
-            if lane.state is PartitionState.RUNNING:
-                if lane in tails:  # held back until its position is known: it would repeat
-                    await settle(self.source, lane, tails[lane])
-                lane.trouble = None
+        for partition in sure:
+            if partition.state is PartitionState.RUNNING:
+                if partition in tails:  # held back until its position is known: it would repeat
+                    await dispatch(self.source, partition, tails[partition])
+                partition.error = None
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
 
     async def _fence(
         self,
-        missing: AbstractSet[tuple[str, Lane]],
+        missing: AbstractSet[tuple[str, PartitionCopy]],
         producers: dict[str, ProducerIdAndEpoch],
-        me: Claimant,
+        me: ProducerIdentity,
     ) -> None:
         """Bar the producers with these names in these partitions.
 
@@ -217,12 +233,12 @@ class Takeover:
             if each not in producers
         }
         producers |= new
-        if unfenced_ids([lane for _, lane in missing], new):
+        if unfenced_ids([partition for _, partition in missing], new):
             # The transactional id has expired or used up its epochs: our marker does not stop the
             # former producer id, but none of its requests can be on its way any longer after this.
             # Before the fence, for what lands meanwhile is to be counted too.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
         for name in names:
-            theirs = sorted(lane.target for other, lane in missing if other == name)
+            theirs = sorted(partition.target for other, partition in missing if other == name)
             await self.target.fence(name, producers[name], [*theirs, self.anchors.partition])
         await self.anchors.wait_for_markers(dict(producers[each] for each in names))

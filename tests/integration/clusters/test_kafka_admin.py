@@ -52,7 +52,7 @@ def test_a_recreated_topic_has_another_id(admin, source_cluster, topic_name):
     assert topics[first].topic_id != topics[second].topic_id
 
 
-def test_planning_lists_the_same_topics_and_sees_one_made_anew(admin, source_cluster, topic_name):
+def test_planning_lists_the_same_topics_and_sees_one_recreated(admin, source_cluster, topic_name):
     topic, other, address = topic_name(), topic_name("wide"), source_cluster.bootstrap_servers
     create_topic(address, topic, 3)
     create_topic(address, other, 12)
@@ -112,7 +112,7 @@ def test_the_readable_end_stops_before_an_open_transaction(admin, source_cluster
     producer.commit_transaction(30)
 
 
-def test_what_the_cluster_refuses_is_said_in_its_words(admin, source_cluster, topic_name):
+def test_what_the_cluster_refuses_is_reported_in_its_words(admin, source_cluster, topic_name):
     topic = topic_name()
     with pytest.raises(ClusterRejected) as caught:
         admin.create_topic(topic, 1, 3, {})

@@ -75,10 +75,10 @@ def test_a_port_in_use_is_named(filled):
     cluster, *_ = filled
     cluster.stop()
     port = int(cluster.bootstrap_servers.rpartition(":")[2])
-    with socket.socket() as stranger:
-        stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        stranger.bind(("127.0.0.1", port))
-        stranger.listen()
+    with socket.socket() as foreign_writer:
+        foreign_writer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        foreign_writer.bind(("127.0.0.1", port))
+        foreign_writer.listen()
         with pytest.raises(EnvironmentProblem) as caught:
             cluster.start()
     assert str(caught.value) == (
@@ -116,13 +116,15 @@ def test_a_broker_that_does_not_start_shows_the_end_of_its_log(tmp_path):
 def test_a_process_that_took_over_the_pid_is_not_touched(filled):
     cluster, *_ = filled
     cluster.stop()
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as stranger:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as foreign_writer:
         pid_file = cluster.home / "broker-1" / "pid.json"
-        pid_file.write_text(json.dumps({"pid": stranger.pid, "began": "1"}))
+        pid_file.write_text(json.dumps({"pid": foreign_writer.pid, "began": "1"}))
         cluster.stop()
         cluster.kill(1)
-        assert stranger.poll() is None
-        stranger.communicate(b"\n")
+        assert foreign_writer.poll() is None
+        foreign_writer.communicate(b"\n")
 
 
 def test_clients_may_be_led_through_proxies(kafka_cluster, topic_name):

@@ -108,7 +108,7 @@ def test_looking_for_news_does_not_wait(store, source):
     tail.close()
 
 
-def test_a_cluster_that_is_down_is_said_in_one_sentence_within_the_limit():
+def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit():
     down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
     begin = time.monotonic()
     with pytest.raises(ClusterUnavailable) as unanswered:
@@ -124,11 +124,11 @@ def test_a_cluster_that_is_down_is_said_in_one_sentence_within_the_limit():
         down.ensure_topics("A")
 
 
-def test_a_record_that_did_not_arrive_is_told_later():
+def test_a_record_that_did_not_arrive_is_reported_later():
     down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
-    assert down.trouble is None
+    assert down.error is None
     deadline = time.monotonic() + 15
-    while down.trouble is None and time.monotonic() < deadline:
+    while down.error is None and time.monotonic() < deadline:
         down.post(status_topic("A"), FlowStatus("A->B"))
         time.sleep(0.2)
-    assert "isthmus-status.A.internal at 127.0.0.1:1" in (down.trouble or "")
+    assert "isthmus-status.A.internal at 127.0.0.1:1" in (down.error or "")

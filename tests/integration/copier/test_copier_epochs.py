@@ -37,7 +37,7 @@ def hosts():
 
 def test_a_process_may_be_killed_between_epochs(flow, tmp_path):
     with feeding(flow):
-        process = linger(flow.spec(epoch_s=1.0, linger_s=FOR_EVER_S), tmp_path)
+        process = linger(flow.spec(epoch_s=1.0, grace_s=FOR_EVER_S), tmp_path)
         before = sum(each.records for each in flow.anchors().values())
         flow.wait_for(
             lambda found: sum(each.records for each in found.values()) > before + 50,
@@ -54,7 +54,7 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
     with feeding(flow):
         for epoch in range(6):
             host = first if epoch in {0, 1, 4} else second
-            spec = flow.spec(epoch=epoch, epoch_s=0.7, linger_s=FOR_EVER_S)
+            spec = flow.spec(epoch=epoch, epoch_s=0.7, grace_s=FOR_EVER_S)
             report = host.copy(spec, connect)
             assert report.outcome == "clean"
             assert report.takeovers == (4 if epoch in {2, 4, 5} else 0)
@@ -68,7 +68,7 @@ def test_another_process_may_get_the_next_epoch(flow, hosts):
 def test_plans_may_change_with_every_epoch(flow, hosts):
     """BL-117."""
     host, told, chance = hosts[0], 0, random.Random(7)
-    whole = flow.spec(epoch_s=0.5, linger_s=FOR_EVER_S)
+    whole = flow.spec(epoch_s=0.5, grace_s=FOR_EVER_S)
     compacted = next(iter(flow.topics))
     plans = [
         replace(each, mode=Mode.TRANSACTIONAL) if each.source.topic == compacted else each

@@ -21,7 +21,7 @@ from support.copier_flows import Flow, copy, kill, start_unit
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import Choice, PartitionPlan, TopicPartition
 from replication.settings.state_policies import Policies
-from replication.state import Anchor, Loss, anchors_topic, letters_topic
+from replication.state import Anchor, Loss, anchors_topic, dead_letters_topic
 from replication.supervision.lag import standing
 
 pytestmark = pytest.mark.integration
@@ -112,7 +112,7 @@ def decide(flow: Flow, state: str, position: int, choice: str) -> tuple[Partitio
     return tuple(PartitionPlan(each, each, decision=answer) for each in flow.partitions)
 
 
-def test_a_source_topic_that_was_made_anew_is_not_copied_over_the_old_one(flow):
+def test_a_source_topic_that_was_recreated_is_not_copied_over_the_old_one(flow):
     """BL-058."""
     one = flow()
     feed(one, b"old")
@@ -125,7 +125,7 @@ def test_a_source_topic_that_was_made_anew_is_not_copied_over_the_old_one(flow):
     assert values(one.to, the(one)) == [b"old"]
 
 
-def test_a_source_topic_made_anew_while_it_is_copied_is_noticed(flow):
+def test_a_source_topic_recreated_while_it_is_copied_is_noticed(flow):
     one = flow()
     feed(one, b"old")
     with one.copying(one.spec()) as reports:
@@ -210,7 +210,7 @@ def test_bl_044_a_record_that_is_too_old_for_the_target_waits_until_it_is_allowe
     one.assert_equal()
 
 
-def test_a_target_topic_that_was_made_anew_is_left_alone(flow):
+def test_a_target_topic_that_was_recreated_is_left_alone(flow):
     """BL-059."""
     one = flow()
     feed(one, b"a", b"b")
@@ -223,7 +223,7 @@ def test_a_target_topic_that_was_made_anew_is_left_alone(flow):
     assert values(one.to, the(one)) == []
 
 
-def test_a_target_topic_made_anew_while_it_is_written_stops_its_partition(flow):
+def test_a_target_topic_recreated_while_it_is_written_stops_its_partition(flow):
     one = flow()
     feed(one, b"a", b"b")
     with one.copying(one.spec()) as reports:
@@ -290,7 +290,7 @@ def test_records_copied_before_they_were_removed_are_no_loss(flow):
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, tmp_path, clean):
+def test_all_of_a_source_topic_recreated_follows_where_the_policy_says_so(flow, tmp_path, clean):
     """BL-058."""
     one = flow()
     feed(one, b"old 1", b"old 2")
@@ -310,7 +310,7 @@ def test_all_of_a_source_topic_made_anew_follows_where_the_policy_says_so(flow, 
     assert values(one.to, the(one)) == wanted
 
 
-def test_bl_092_a_source_topic_made_anew_with_fewer_partitions_is_copied_on(flow):
+def test_bl_092_a_source_topic_recreated_with_fewer_partitions_is_copied_on(flow):
     one = flow(3)
     for partition in range(3):
         feed(one, b"old", partition=partition)
@@ -322,8 +322,8 @@ def test_bl_092_a_source_topic_made_anew_with_fewer_partitions_is_copied_on(flow
     one.copy_all(epoch=1, policies=Policies(source_recreated="continue"))
     wanted = [b"new 1", b"new 2", b"new 3", b"old", b"old", b"old"]
     assert sorted(values(one.to, the(one))) == wanted
-    ends = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
-    assert [each.partition for each in standing(one.anchors().values(), ends)] == [0]
+    connections = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
+    assert [each.partition for each in standing(one.anchors().values(), connections)] == [0]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_bl_092_a_source_topic_made_anew_with_fewer_partitions_is_copied_on(flow
         ("continue", [b"c"], [(0, "TARGET_RESET", 0, 2)]),
     ],
 )
-def test_a_target_topic_made_anew_is_filled_as_the_policy_says(flow, choice, wanted, lost):
+def test_a_target_topic_recreated_is_filled_as_the_policy_says(flow, choice, wanted, lost):
     """BL-059."""
     one = flow()
     feed(one, b"a", b"b")
@@ -348,16 +348,16 @@ def test_a_target_topic_made_anew_is_filled_as_the_policy_says(flow, choice, wan
 
 def test_only_the_refused_record_is_left_out_where_the_policy_says_skip(flow):
     one = flow(1, LIMIT)
-    one.store.ensure_letters(one.alias)
+    one.store.ensure_dead_letters(one.alias)
     batch = {"linger.ms": 200}  # all of them in one batch
     listed = [(0, b"k", each) for each in (b"a", LARGE, b"b", b"c", LARGE, b"d")]
     kafka_records.produce(one.here, the(one), listed, batch)
     one.copy_all(policies=Policies(refused="skip", dead_letters=True))
     assert values(one.to, the(one)) == [b"a", b"b", b"c", b"d"]
     assert losses(one) == [(0, "REFUSED", 1, 2), (0, "REFUSED", 4, 5)]
-    letters = kafka_records.consume_all(one.to, letters_topic(one.alias))
-    assert [each.value for each in letters] == [LARGE, LARGE]
-    told = dict(letters[1].headers)
+    dead_letters = kafka_records.consume_all(one.to, dead_letters_topic(one.alias))
+    assert [each.value for each in dead_letters] == [LARGE, LARGE]
+    told = dict(dead_letters[1].headers)
     assert (told["isthmus.topic"], told["isthmus.offset"]) == (the(one).encode(), b"4")
     assert b"max.message.bytes" in told["isthmus.reason"]
 

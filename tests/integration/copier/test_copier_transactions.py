@@ -178,7 +178,7 @@ def test_brokers_of_3_9_take_the_same_transactions(flow, kafka_cluster, tmp_path
     one.assert_committed_equal()
 
 
-def test_bl_042_a_refusal_inside_a_transaction_parks_its_partition_and_no_other(
+def test_bl_042_a_refusal_inside_a_transaction_halts_its_partition_and_no_other(
     source_cluster, target_cluster, topic_name
 ):
     topic = topic_name()

@@ -27,7 +27,7 @@ def the(flow: Flow) -> str:
     return topic
 
 
-def test_a_foreign_writer_is_named_and_parks_the_partition_where_the_policy_says_so(flow):
+def test_a_foreign_writer_is_named_and_halts_the_partition_where_the_policy_says_so(flow):
     policies = Policies(target_foreign="stop")
     with flow.copying(flow.spec(policies=policies)):
         _interleave(flow)
@@ -45,7 +45,7 @@ def test_a_foreign_writer_is_named_and_parks_the_partition_where_the_policy_says
     assert values(flow)[-1] == b"not copied"
 
 
-def test_by_default_a_foreign_writer_is_said_and_copying_goes_on(flow):
+def test_by_default_a_foreign_writer_is_reported_and_copying_goes_on(flow):
     with flow.copying(flow.spec()):
         _interleave(flow)
         flow.wait_for(lambda found: "not Isthmus'" in _only(found).reason, "it is said")
@@ -55,7 +55,7 @@ def test_by_default_a_foreign_writer_is_said_and_copying_goes_on(flow):
     assert values(flow)[-1] == b"last"
 
 
-def test_another_flow_of_ours_is_no_stranger(flow):
+def test_another_flow_of_ours_is_no_foreign_writer(flow):
     other = Flow(flow.source, flow.target, flow.topics)  # under another alias
     policies = Policies(target_foreign="stop")
     with (

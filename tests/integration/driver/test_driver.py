@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from orchestration.cli.main import app
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import Desired, FlowState, Mode
-from replication.state import Anchor, DutyReport, anchors_topic, status_topic
+from replication.state import Anchor, TaskReport, anchors_topic, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -90,7 +90,7 @@ def test_epochs_follow_on_without_a_new_start(running):
     assert running.producers(topic) == before
 
 
-def test_a_source_that_is_down_is_said_and_holds_up_no_other_flow(running):
+def test_a_source_that_is_down_is_reported_and_holds_up_no_other_flow(running):
     """BL-106."""
     status = running.await_state(FlowState.FAILED, "down->B")
     assert "127.0.0.1:1" in status.reason
@@ -109,12 +109,15 @@ def test_groups_go_along_and_the_driver_says_so(running):
     topic, group = running.topic(), f"{running.alias}-shop"
     running.produce(topic, 200)
     wait_for(lambda: running.is_copied(topic), 20)
-    at = {ends: Consumer({"bootstrap.servers": ends, "group.id": group}) for ends in running.both}
+    at = {
+        connections: Consumer({"bootstrap.servers": connections, "group.id": group})
+        for connections in running.both
+    }
     source, target = at.values()
     source.commit(offsets=[TopicPartition(topic, 0, 40)], asynchronous=False)
     copy = TopicPartition(f"{running.alias}.{topic}", 0)
     wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
-    duty = DutyReport(running.flow, "group offsets")
+    duty = TaskReport(running.flow, "group offsets")
     found = wait_for(lambda: running.store.read(status_topic(running.alias)).get(duty.key()))
     assert found.ok, found.summary
     for each in at.values():

@@ -14,7 +14,7 @@ from replication.config.load import load_config
 from replication.mm2.wire import Checkpoint, Heartbeat, OffsetSync, parse_all
 from replication.model import FlowState
 from replication.planning.required_acls import needed
-from replication.state import DutyReport, status_topic
+from replication.state import TaskReport, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -64,9 +64,9 @@ class Guest(Application):
         found = [each for guard, before in pairs for each in guard.refusals[before:]]
         return {what for who, what in found if who == "driver"}
 
-    def reports(self) -> dict[str, DutyReport]:
+    def reports(self) -> dict[str, TaskReport]:
         found = self.store.read(status_topic(self.alias)).values()
-        return {each.name: each for each in found if isinstance(each, DutyReport)}
+        return {each.name: each for each in found if isinstance(each, TaskReport)}
 
     def emitted(self, topic: str, parse) -> list:
         client = {"bootstrap.servers": self.target.bootstrap_servers}

@@ -133,7 +133,7 @@ def test_bl_023_a_topic_that_is_born_later_is_copied_from_its_first_record(stage
     assert len(stage.copied(topic)) == 100, "copy.start = latest is for what was there before"
 
 
-def test_bl_025_a_listed_topic_that_is_not_there_yet_is_told_and_picked_up(stage):
+def test_bl_025_a_listed_topic_that_is_not_there_yet_is_reported_and_picked_up(stage):
     shown = json.loads(CliRunner().invoke(app, _topology(stage)).stdout)
     edge = next(each for each in shown["flows"] if each["flow"] == stage.app.flow)
     later = f"later-{stage.app.alias}"

@@ -13,8 +13,8 @@ from replication.model import Mode, TopicPartition
 from replication.settings.sections import Flow, FlowClients
 from replication.state import PROBE_TOPIC, Fencing, status_topic
 from spark_jobs.driver import flow_lease
-from spark_jobs.driver.flow_lease import Hold
-from spark_jobs.planning.delivery_modes import Modes, notice
+from spark_jobs.driver.flow_lease import FlowLease
+from spark_jobs.planning.delivery_modes import DeliveryModes, notice
 
 pytestmark = pytest.mark.integration
 
@@ -32,8 +32,8 @@ def made(target_cluster):
     store.close()
 
 
-def hold_of(flow, store) -> Hold:
-    hold = Hold(flow, store)
+def hold_of(flow, store) -> FlowLease:
+    hold = FlowLease(flow, store)
     hold.prepare()
     hold.take()
     return hold
@@ -58,21 +58,21 @@ def test_a_kafka_target_is_tried_once_and_lacks_nothing(made, monkeypatch):
     assert again.lacks == ""
 
 
-def test_what_a_target_lacks_makes_its_units_transactional_and_is_said(made, monkeypatch):
+def test_what_a_target_lacks_makes_its_units_transactional_and_is_reported(made, monkeypatch):
     flow, store, admin = made
     monkeypatch.setattr(flow_lease, "ask_target", lambda _flow: "it takes late appends")
     hold_of(flow, store).try_fencing()
     monkeypatch.undo()
     later = hold_of(flow, store)  # learns it from the record
     later.try_fencing()
-    modes = Modes("auto", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    modes = DeliveryModes("auto", lambda: later.lacks).of([("t", "A.t")], admin, admin)
     assert modes == {("t", "A.t"): Mode.TRANSACTIONAL}
     assert notice([], later.lacks).endswith("target limitation: it takes late appends")
-    chosen = Modes("append", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    chosen = DeliveryModes("append", lambda: later.lacks).of([("t", "A.t")], admin, admin)
     assert chosen == {("t", "A.t"): Mode.APPEND}
 
 
-def test_a_target_that_cannot_be_tried_is_said_and_tried_again_by_the_next_driver(
+def test_a_target_that_cannot_be_tried_is_reported_and_tried_again_by_the_next_driver(
     made, monkeypatch
 ):
     flow, store, _ = made

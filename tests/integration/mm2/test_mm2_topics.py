@@ -10,8 +10,8 @@ from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import our_errors
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.mm2.compacted_topic import KeptTopic
-from replication.mm2.heartbeats import Pulse
+from replication.mm2.compacted_topic import CompactedTopic
+from replication.mm2.heartbeats import HeartbeatPair
 from replication.mm2.ports import BY_KEY, Entry
 from replication.mm2.progress import newest, positions
 from replication.mm2.wire import Heartbeat
@@ -72,7 +72,7 @@ def test_mu_06_mu_07_other_refusals_are_errors(client, topic_name, code, error):
 
 def test_heartbeats_stand_in_mirrormakers_topic_with_their_own_time(client):
     topics = InternalTopics(client)
-    Pulse("here", "there", KeptTopic("heartbeats", 1, lambda: topics)).beat()
+    HeartbeatPair("here", "there", CompactedTopic("heartbeats", 1, lambda: topics)).beat()
     (found,) = (
         each
         for each in kafka_records.consume_all(client["bootstrap.servers"], "heartbeats")
@@ -107,8 +107,12 @@ def test_positions_that_were_stored_in_transactions_count_when_these_are_committ
     key = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]'
     producer = Producer({**client, "transactional.id": topic})
     producer.init_transactions(30)
-    ends = (producer.commit_transaction, producer.commit_transaction, producer.abort_transaction)
-    for offset, end in enumerate(ends, 1):
+    connections = (
+        producer.commit_transaction,
+        producer.commit_transaction,
+        producer.abort_transaction,
+    )
+    for offset, end in enumerate(connections, 1):
         producer.begin_transaction()
         producer.produce(topic, b'{"offset":%d}' % offset, key)
         producer.flush(30)

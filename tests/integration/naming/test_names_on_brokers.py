@@ -17,9 +17,9 @@ from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import FlowClients, TopicCreation
-from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
-from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
 
 pytestmark = pytest.mark.integration
@@ -50,10 +50,10 @@ def test_flows_in_applications_of_their_own_hear_what_others_call_their_topics(t
     store = StateStore({"bootstrap.servers": target_cluster.bootstrap_servers}, 1)
     ours, theirs = Named(first, "x", "all", "rule"), Named(second, "z", "all", merges=True)
     store.ensure_topics(f"a{mark}")  # nobody has prepared the other one's
-    assert Peers(store, {second}).hear(first, [ours], [ours]) == ()
+    assert NameAnnouncements(store, {second}).hear(first, [ours], [ours]) == ()
     store.ensure_topics(f"b{mark}")
-    assert Peers(store, {first}).hear(second, [theirs], [theirs]) == (ours,)
-    assert Peers(store, {second}).hear(first, [ours], [ours]) == (theirs,)
+    assert NameAnnouncements(store, {first}).hear(second, [theirs], [theirs]) == (ours,)
+    assert NameAnnouncements(store, {second}).hear(first, [ours], [ours]) == (theirs,)
     store.close()
 
 
@@ -66,9 +66,12 @@ def both_ways(mark: str, near: str, far: str):
 
 
 def a_way(source: str, target: str, addresses: dict[str, str], mark: str):
-    ends = [{"bootstrap.servers": addresses[each]} for each in (source, target)]
+    connections = [{"bootstrap.servers": addresses[each]} for each in (source, target)]
     clients = FlowClients(
-        source_consumer=ends[0], source_admin=ends[0], target_producer=ends[1], target_admin=ends[1]
+        source_consumer=connections[0],
+        source_admin=connections[0],
+        target_producer=connections[1],
+        target_admin=connections[1],
     )
     creation = TopicCreation(replication_factor=1)
     made = a_flow(source, target, (f".*t-{mark}",))
@@ -81,7 +84,7 @@ def looking(flow, config):
         Namer.for_flow(flow, config),
         Routes.of(config.flows, config.clusters),
         NamingGuard(StateStore(dict(flow.clients.target_admin), 1)),
-        Modes("append"),
+        DeliveryModes("append"),
     )
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)

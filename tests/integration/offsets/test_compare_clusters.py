@@ -162,7 +162,7 @@ def test_the_command_says_when_nothing_is_selected(command):
 
 
 @pytest.mark.parametrize("stamping", ["source", "target"])
-def test_where_brokers_put_their_own_time_on_records_a_copy_is_equal_and_it_is_said(
+def test_where_brokers_put_their_own_time_on_records_a_copy_is_equal_and_it_is_reported(
     source_cluster, target_cluster, topic_name, stamping
 ):
     topic, own = topic_name(), {"message.timestamp.type": "LogAppendTime"}

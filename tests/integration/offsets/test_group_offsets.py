@@ -175,10 +175,10 @@ def test_bl_080_groups_without_running_members_are_carried_over(world, group, re
 
 def test_bl_071_a_group_at_the_end_of_a_transactional_topic_has_no_lag_on_the_target(world):
     partition = TopicPartition(world.payments, 0)
-    (end,) = world.sync.offsets.ends([partition], target=False).values()
+    (end,) = world.sync.offsets.connections([partition], target=False).values()
     world.commit("at-end", world.payments, 0, end[1])
     world.sync.sync()
-    (end,) = world.sync.offsets.ends([partition], target=True).values()
+    (end,) = world.sync.offsets.connections([partition], target=True).values()
     assert world.on_target("at-end")[partition].offset == end[1]
 
 
@@ -186,7 +186,7 @@ def test_metadata_is_kept(world):
     assert world.on_target("odd") == {TopicPartition(world.payments, 0): Committed(1, "kept")}
 
 
-def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_told(world):
+def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_reported(world):
     assert world.on_target("console-consumer-1") == {}
     rules = {each.name: each.reason for each in world.sync.plan().excluded}
     rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"
@@ -257,7 +257,7 @@ def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_p
         world.flow.wait_copied()
         kill(unit)
         world.commit("behind", world.payments, 0, 2 + turn)  # far behind all of the restarts
-        (end,) = world.sync.offsets.ends([partition], target=False).values()
+        (end,) = world.sync.offsets.connections([partition], target=False).values()
         world.commit("ahead", world.payments, 0, end[1])
         with world.flow.copying(world.flow.spec(20 + turn)):
             world.flow.wait_copied()

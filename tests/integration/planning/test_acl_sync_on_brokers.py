@@ -192,7 +192,7 @@ def test_the_needed_rights_are_enough(mirror):
         ),
     ],
 )
-def test_without_one_of_them_something_is_said(mirror, cluster, what, operation, said):
+def test_without_one_of_them_something_is_reported(mirror, cluster, what, operation, said):
     mirror.grant((mirror.alias if cluster == "A" else "B", what, operation))
     told = mirror.everything()
     assert told

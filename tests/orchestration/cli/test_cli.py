@@ -64,7 +64,7 @@ def test_a_file_that_is_not_there_is_one_message_and_exit_code_2(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_closed_ports_are_said_in_the_status_and_its_exit_code(config, tmp_path):
+def test_closed_ports_are_reported_in_the_status_and_its_exit_code(config, tmp_path):
     done = isthmus("status", str(config), "-o", "json", ISTHMUS_HOME=str(tmp_path / "home"))
     found = json.loads(done.stdout)
     assert (done.returncode, found["healthy"]) == (1, False)

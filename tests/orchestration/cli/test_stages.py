@@ -12,7 +12,7 @@ from support.fake_flows import World
 from orchestration.cli.local import live
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.stage import stage
-from orchestration.flows.status_view import Panel
+from orchestration.flows.status_view import StatusView
 from orchestration.services.local_session import Ending
 from replication.errors import EnvironmentProblem
 
@@ -45,7 +45,7 @@ class Looks:
     """A panel; before its look number ``at`` something happens to the world."""
 
     def __init__(self, world: World, events: dict) -> None:
-        self._panel = Panel(world.config, world, world)
+        self._panel = StatusView(world.config, world, world)
         self._events, self._looks = events, 0
 
     def look(self):
@@ -83,7 +83,7 @@ def test_a_stage_that_does_not_end_well_says_so(screen, error, outcome):
     assert screen.lines[-1] == f"starting Dagster ... {outcome} (0 s)"
 
 
-def test_while_the_driver_starts_nothing_is_said_of_one_that_is_missing(screen, world):
+def test_while_the_driver_starts_nothing_is_reported_of_one_that_is_missing(screen, world):
     def report() -> None:
         world.watched = world.driven = {"B"}
         world.copy(records=0, end=10, state="STARTING")

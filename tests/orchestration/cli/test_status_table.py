@@ -10,22 +10,22 @@ from orchestration.cli.flows.table import render
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, as_data
 from replication.settings.sections import Flow, FlowClients
-from replication.state import DutyReport, FlowStatus
+from replication.state import FlowStatus, TaskReport
 from replication.supervision.health import Health, Seen
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
-WELL = DutyReport("A->B", "heartbeats", 1000, ok=True, summary="beat", took_ms=3)
-FAILING = DutyReport("A->B", "group offsets", 2000, ok=False, summary="B is silent")
+WELL = TaskReport("A->B", "heartbeats", 1000, ok=True, summary="beat", took_ms=3)
+FAILING = TaskReport("A->B", "group offsets", 2000, ok=False, summary="B is silent")
 
 
-def a_view(*duties, reason=""):
+def a_view(*tasks, reason=""):
     status = FlowStatus("A->B", state="RUNNING", reason=reason, partitions=1)
-    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status), duties=duties)
+    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status), tasks=tasks)
     return FlowView("A->B", look, Health("RUNNING", healthy=True, reason=""))
 
 
-def test_a_duty_that_fails_has_a_line_of_its_own_and_others_have_none():
+def test_a_task_that_fails_has_a_line_of_its_own_and_others_have_none():
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(render((a_view(WELL, FAILING),)))
     told = console.export_text()
@@ -33,7 +33,7 @@ def test_a_duty_that_fails_has_a_line_of_its_own_and_others_have_none():
     assert "heartbeats" not in told
 
 
-def test_all_duties_are_in_the_data_for_scripts():
+def test_all_tasks_are_in_the_data_for_scripts():
     (flow,) = as_data((a_view(WELL, FAILING),))["flows"]
     assert flow["duties"][0] == {
         "name": "heartbeats",

@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 from support.builders import a_config
-from support.fake_flows import FakePlant, World
+from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster.alert_sensors import (
     _failures_in_a_row,
@@ -78,9 +78,9 @@ def evaluate(instance: dg.DagsterInstance, *, passed: bool) -> None:
 
 
 def tick(instance: dg.DagsterInstance, hook: Hook, cursor: str | None) -> dg.SensorResult:
-    plant = FakePlant.of(World(a_config(webhook_url=hook.url)))
+    isthmus = FakeIsthmus.of(World(a_config(webhook_url=hook.url)))
     with dg.build_sensor_context(
-        instance=instance, resources={"plant": plant}, cursor=cursor
+        instance=instance, resources={"isthmus": isthmus}, cursor=cursor
     ) as context:
         return alert_on_checks(context)
 
@@ -154,7 +154,7 @@ def test_a_failed_launch_alerts_with_the_application_and_the_reason(instance, ho
         dagster_event=result.get_run_failure_event(),
         dagster_instance=instance,
         dagster_run=result.dagster_run,
-        resources={"plant": FakePlant.of(World(a_config(webhook_url=hook.url)))},
+        resources={"isthmus": FakeIsthmus.of(World(a_config(webhook_url=hook.url)))},
     ).for_run_failure()
     alert_on_failed_runs(context)
     (alert,) = hook.got

@@ -7,19 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from orchestration.dagster.group_offset_assets import freshness, group_duty, report
+from orchestration.dagster.group_offset_assets import freshness, group_task, report
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
 from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import Moved, Round
+from replication.offsets.sync_round import SyncRound, TranslatedPosition
 from replication.settings.sections import Flow, FlowClients, GroupSettings
-from replication.state import DutyReport
+from replication.state import TaskReport
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS, groups=GroupSettings(sync=True))
 COPY = TopicPartition("A.t", 0)
-MOVED = Moved("g", TopicPartition("t", 0), Committed(4), COPY, Answer(7))
-ROUND = Round(
+MOVED = TranslatedPosition("g", TopicPartition("t", 0), Committed(4), COPY, Answer(7))
+ROUND = SyncRound(
     (MOVED,), (CommitGroup("g", {COPY: Committed(7)}), LeaveGroup("h", "it has live members"))
 )
 
@@ -50,7 +50,7 @@ def test_a_broker_that_is_silent_fails_the_run():
 
 def test_a_flow_that_syncs_no_groups_has_the_asset_but_no_schedule_that_runs():
     off = FLOW.model_copy(update={"groups": GroupSettings()})
-    assert (group_duty(FLOW).enabled, group_duty(off).enabled) == (True, False)
+    assert (group_task(FLOW).enabled, group_task(off).enabled) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_flow_that_syncs_no_groups_has_the_asset_but_no_schedule_that_runs():
     [(5, True, True), (44, True, True), (46, True, False), (5, False, False)],
 )
 def test_the_check_tells_a_round_of_late_from_an_old_or_failed_one(age_s, ok, fresh):
-    report = DutyReport("A->B", "group offsets", 1000, ok, "3 groups")
+    report = TaskReport("A->B", "group offsets", 1000, ok, "3 groups")
     passed, reason = freshness(report, FLOW, 1000 + age_s * 1000)
     assert (passed, reason) == (fresh, f"{age_s} s ago: 3 groups")
     assert FLOW.groups.every == timedelta(seconds=5)

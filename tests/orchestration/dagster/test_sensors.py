@@ -14,15 +14,15 @@ import pytest
 from dagster._core.events import DagsterEvent, DagsterEventType
 from dagster._core.test_utils import create_run_for_test
 from support.builders import a_config, a_flow
-from support.fake_flows import FakePlant, World
+from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import sensors
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
-from replication.state import DutyReport, Intent, Loss, anchors_topic, status_topic
-from replication.supervision.heartbeat_check import HEARTBEATS_DUTY
+from replication.state import Intent, Loss, TaskReport, anchors_topic, status_topic
+from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def world() -> World:
 
 
 def tick(world: World, instance: dg.DagsterInstance, cursor: str | None = None) -> dg.SensorResult:
-    resources = {"plant": FakePlant.of(world)}
+    resources = {"isthmus": FakeIsthmus.of(world)}
     with dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor) as context:
         result = supervisor(context)
     for event in result.asset_events:  # as the daemon does; it refuses what cannot be stored
@@ -164,7 +164,7 @@ def test_a_loss_makes_its_check_red_at_once(world, instance):
 def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
     world.watched = world.driven = {"B"}
     world.copy(records=100, end=100)
-    beat = DutyReport("A->B", HEARTBEATS_DUTY, now_ms())
+    beat = TaskReport("A->B", HEARTBEATS_TASK, now_ms())
     world.target.write(status_topic("A"), beat)
     first = tick(world, instance)
     world.target.write(status_topic("A"), replace(beat, ok=False, summary="no leader"))
@@ -176,7 +176,7 @@ def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):
 def test_heartbeats_from_before_a_pause_make_no_check_red(world, instance):
     world.watched = world.driven = {"B"}
     world.copy(records=100, end=100, started_ms=1)
-    world.target.write(status_topic("A"), DutyReport("A->B", HEARTBEATS_DUTY, now_ms() - 900_000))
+    world.target.write(status_topic("A"), TaskReport("A->B", HEARTBEATS_TASK, now_ms() - 900_000))
     world.target.write(status_topic("A"), Intent("A->B", "run", at_ms=now_ms()))
     resumed = tick(world, instance)
     assert json.loads(resumed.cursor)["told"]["A->B"]["beating"]
@@ -249,10 +249,10 @@ def test_definitions_load(monkeypatch):
         found = definitions.defs()
         dg.Definitions.validate_loadable(found)
         keys = {each.key.to_user_string() for each in found.resolve_all_asset_specs()}
-    duties = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs", "stream")
+    tasks = ("acls", "checkpoints", "group_offsets", "heartbeats", "topic_configs", "stream")
     assert keys == {
         "kafka/A",
         "kafka/B",
         "kafka/B/from/A/orders",
-        *(f"replication/{flow}/{duty}" for flow in ("A_to_B", "B_to_A") for duty in duties),
+        *(f"replication/{flow}/{task}" for flow in ("A_to_B", "B_to_A") for task in tasks),
     }

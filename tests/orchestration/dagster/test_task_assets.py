@@ -9,29 +9,29 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients, MemoryCluster
 
-from orchestration.dagster.resources import Plant
-from orchestration.dagster.task_assets import FlowDuty, Report, build_duty, duty_key, perform
-from orchestration.dagster.task_list import duties
+from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.task_assets import FlowTask, Report, build_task_asset, perform, task_key
+from orchestration.dagster.task_list import flow_tasks
 from replication.errors import ClusterUnavailable
 from replication.model import Desired
 from replication.settings.sections import ConfigSync, TopicCreation
 from replication.state import Intent, status_topic
 
 
-class DutyPlant(Plant):
+class DutyPlant(IsthmusResource):
     """A plant whose clusters are in memory."""
 
     def config(self):
         return _CONFIGS[self.config_path][0]
 
-    def duty_clients(self):
+    def task_clients(self):
         return _CONFIGS[self.config_path][1]
 
 
 _CONFIGS: dict[str, tuple] = {}
 
 
-def a_plant(config, clients) -> DutyPlant:
+def an_isthmus(config, clients) -> DutyPlant:
     _CONFIGS[str(id(clients))] = config, clients
     return DutyPlant(config_path=str(id(clients)), home_path="/nowhere")
 
@@ -44,9 +44,13 @@ def stage(**configs: str):
 
 
 def run(config, clients, name: str = "topic_configs") -> dg.ExecuteInProcessResult:
-    (made,) = (build_duty(flow, duty) for flow, duty in duties(config) if duty.name == name)
+    (made,) = (
+        build_task_asset(flow, task) for flow, task in flow_tasks(config) if task.name == name
+    )
     return dg.materialize(
-        list(made.assets or []), resources={"plant": a_plant(config, clients)}, raise_on_error=False
+        list(made.assets or []),
+        resources={"isthmus": an_isthmus(config, clients)},
+        raise_on_error=False,
     )
 
 
@@ -100,11 +104,13 @@ def test_a_paused_flow_changes_nothing():
         pytest.param(600, False, "*/10 * * * *", False, id="switched off"),
     ],
 )
-def test_a_duty_is_scheduled_as_its_interval_says(seconds, enabled, line, runs):
+def test_a_task_is_scheduled_as_its_interval_says(seconds, enabled, line, runs):
     rules = ConfigSync(every=timedelta(seconds=seconds), enabled=enabled)
     config = a_config(a_flow().model_copy(update={"configs": rules}))
     (made,) = (
-        build_duty(flow, duty) for flow, duty in duties(config) if duty.name == "topic_configs"
+        build_task_asset(flow, task)
+        for flow, task in flow_tasks(config)
+        if task.name == "topic_configs"
     )
     (schedule,) = made.schedules
     assert (schedule.cron_schedule, schedule.name) == (line, "topic_configs_A_to_B_schedule")
@@ -116,18 +122,18 @@ def test_a_problem_is_reported_and_never_raised():
         raise ClusterUnavailable("no answer")
 
     config, clients = stage()
-    duty = FlowDuty("x", "", timedelta(minutes=1), fail)
-    report = perform(duty, config, config.flows[0], clients)
+    task = FlowTask("x", "", timedelta(minutes=1), fail)
+    report = perform(task, config, config.flows[0], clients)
     assert report.failures == ("no answer",)
 
 
-def test_duties_belong_to_their_flow_in_the_ui():
-    assert duty_key("A->B", "acls") == dg.AssetKey(["replication", "A_to_B", "acls"])
+def test_tasks_belong_to_their_flow_in_the_ui():
+    assert task_key("A->B", "acls") == dg.AssetKey(["replication", "A_to_B", "acls"])
 
 
 @pytest.mark.parametrize("name", ["heartbeats", "checkpoints"])
 def test_what_the_driver_does_whatever_the_interval_has_a_schedule_that_rests(name):
-    (duty,) = (duty for _, duty in duties(a_config(a_flow())) if duty.name == name)
-    (schedule,) = build_duty(a_flow(), duty).schedules
+    (task,) = (task for _, task in flow_tasks(a_config(a_flow())) if task.name == name)
+    (schedule,) = build_task_asset(a_flow(), task).schedules
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert "The Spark driver does it every" in (schedule.description or "")

@@ -14,7 +14,7 @@ from replication.config.load import load_config
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.records.compare import compare
-from replication.records.comparison_result import Print
+from replication.records.comparison_result import Fingerprint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def test_in_mesh_and_ring_every_record_comes_to_the_two_other_clusters(name: str
     assert played.circles
 
 
-def test_an_unknown_scenario_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_scenario_is_reported_with_those_that_there_are() -> None:
     with pytest.raises(ConfigError, match="no scenario 'mash'; there is copy, merge, "):
         scenario("mash")
 
@@ -71,7 +71,7 @@ def test_every_record_of_a_load_tells_where_it_was_born() -> None:
 
 def test_the_verdict_names_what_came_home_and_what_was_never_there() -> None:
     at = TopicPartition("t", 0)
-    sides = [Print(n, n) for n in range(5)], [Print(n, n) for n in (0, 1, 1, 3, 4)]
+    sides = [Fingerprint(n, n) for n in range(5)], [Fingerprint(n, n) for n in (0, 1, 1, 3, 4)]
     found = verdict([Result(Work(at, at, 5, 5, 5), compare(*sides))], {"east": 2, "west": -1})
     assert found._asdict() == {
         "records": 5, "lost": 1, "repeated": 1, "different": 0, "came_home": 2, "missing": 1,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from orchestration.demo.shop_events import KINDS, Shop
+from orchestration.demo.shop_events import KINDS, ShopEvents
 
 
 def story(seed: int, length: int = 2_000) -> list:
-    shop = Shop(seed)
-    return [shop.next_event(1_700_000_000_000 + each) for each in range(length)]
+    events = ShopEvents(seed)
+    return [events.next_event(1_700_000_000_000 + each) for each in range(length)]
 
 
 def test_equal_seeds_tell_the_same_story():

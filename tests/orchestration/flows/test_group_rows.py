@@ -12,14 +12,14 @@ from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import Committed
 from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import Moved
+from replication.offsets.sync_round import TranslatedPosition
 
 T, COPY = TopicPartition("orders", 1), TopicPartition("A.orders", 1)
 ROWS = rows_of(
     "A->B",
     [
-        Moved("g", T, Committed(7, 'a "note", or two'), COPY, Answer(5)),
-        Moved("h", T, Committed(99), COPY, Answer(None)),
+        TranslatedPosition("g", T, Committed(7, 'a "note", or two'), COPY, Answer(5)),
+        TranslatedPosition("h", T, Committed(99), COPY, Answer(None)),
     ],
 )
 WANTED = {"g": {COPY: Committed(5, 'a "note", or two')}}
@@ -35,6 +35,6 @@ def test_lines_of_other_flows_ask_for_nothing():
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])
-def test_what_is_no_export_is_said_with_its_place(text):
+def test_what_is_no_export_is_reported_with_its_place(text):
     with pytest.raises(ConfigError, match="file"):
         wanted_by(text, "A->B", "file")

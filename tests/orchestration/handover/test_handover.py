@@ -8,17 +8,17 @@ import pytest
 from support.builders import a_config, a_flow
 from support.fake_flows import World
 
-from orchestration.handover.handover import Found, at_rest, silence_of, take_over
-from orchestration.handover.mm2_snapshot import Signs
+from orchestration.handover.handover import TakeoverFinding, at_rest, silence_of, take_over
+from orchestration.handover.mm2_snapshot import Mm2Activity
 from replication.errors import ClusterRejected, FlowTaken
-from replication.mm2.takeover import Begin, Ends, TakeOver, Unproven
+from replication.mm2.takeover import Begin, EndOffsets, TakeOver, Unproven
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
-ENDS = Ends(ORDERS, COPY, "", "", 0, 100, 0, 50)
+ENDS = EndOffsets(ORDERS, COPY, "", "", 0, 100, 0, 50)
 AT_50 = {COPY: 50}
 
 
@@ -31,14 +31,20 @@ def world():
     ("before", "after", "why"),
     [
         pytest.param(
-            Signs(1, None, AT_50), Signs(1, None, AT_50), "1 members in group", id="a worker"
+            Mm2Activity(1, None, AT_50),
+            Mm2Activity(1, None, AT_50),
+            "1 members in group",
+            id="a worker",
         ),
         pytest.param(
-            Signs(0, 900, AT_50), Signs(0, 400, AT_50), "got a heartbeat 0.4 s ago", id="beats"
+            Mm2Activity(0, 900, AT_50),
+            Mm2Activity(0, 400, AT_50),
+            "got a heartbeat 0.4 s ago",
+            id="beats",
         ),
         pytest.param(
-            Signs(None, None, AT_50),
-            Signs(None, None, {COPY: 51}),
+            Mm2Activity(None, None, AT_50),
+            Mm2Activity(None, None, {COPY: 51}),
             "writes to A.orders-0",
             id="the target grows",
         ),
@@ -49,11 +55,11 @@ def test_a_mirrormaker_that_shows_any_sign_of_life_is_not_taken_over_from(before
         silence_of(a_flow(), before, after, 5)
 
 
-def test_how_it_was_judged_is_said():
-    said = silence_of(a_flow(), Signs(0, 1000, AT_50), Signs(0, 6000, AT_50), 5)
+def test_how_it_was_judged_is_reported():
+    said = silence_of(a_flow(), Mm2Activity(0, 1000, AT_50), Mm2Activity(0, 6000, AT_50), 5)
     assert said[0].endswith(" has no members")
     assert said[2] == "no record written to 1 target partitions for 5 s"
-    unknown = silence_of(a_flow(), Signs(None, None, {}), Signs(None, None, {}), 5)
+    unknown = silence_of(a_flow(), Mm2Activity(None, None, {}), Mm2Activity(None, None, {}), 5)
     assert unknown[0].startswith("no permission to describe group")
 
 
@@ -75,8 +81,8 @@ def test_only_a_flow_that_rests_is_taken_over(world, state, age_s, free):
             at_rest(a_flow(), world)
 
 
-def found(*steps) -> Found:
-    return Found(a_flow(), (), 1, steps)
+def found(*steps) -> TakeoverFinding:
+    return TakeoverFinding(a_flow(), (), 1, steps)
 
 
 def anchors(world) -> dict[str, Anchor]:

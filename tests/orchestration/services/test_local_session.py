@@ -31,6 +31,6 @@ def test_without_its_ui_nobody_waits_for_dagsters_ui(started):
     started(ui=False).wait_for_ui(Ending())
 
 
-def test_a_ui_that_does_not_come_up_is_said(started):
+def test_a_ui_that_does_not_come_up_is_reported(started):
     with pytest.raises(EnvironmentProblem, match="Dagster exited while it started"):
         started(ui=True).wait_for_ui(Ending())

@@ -79,6 +79,6 @@ def test_a_partition_that_was_never_copied_has_no_answers(reader):
     assert reader.translate({ORDERS: [3]}) == {}
 
 
-def test_both_ends_of_partitions_are_told(clusters, reader):
+def test_both_ends_of_partitions_are_reported(clusters, reader):
     clusters[0].logs[ORDERS].append(a_batch(0, [b"v"] * 10))
     assert reader.ends([ORDERS], target=False) == {ORDERS: (0, 10)}

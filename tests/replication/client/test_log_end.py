@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import a_lane, a_start
+from support.partition_copies import a_partition, a_start
 from test_stays import HERE, Pair
 
 from replication.copier.takeover import counting
@@ -32,7 +32,7 @@ def test_bl_062_nothing_is_copied_again_because_a_target_says_too_low_an_end():
     pair.target = Lying()
     try:
         pair.feed(b"a", b"b")
-        pair.copy(0, linger_s=0)
+        pair.copy(0, grace_s=0)
         pair.feed(b"c")
         pair.target.lies += [0, 1]
         report = pair.copy(1, pair.another(), policies=Policies(target_reset="reseed"))
@@ -44,16 +44,16 @@ def test_bl_062_nothing_is_copied_again_because_a_target_says_too_low_an_end():
 
 
 @pytest.mark.parametrize(
-    ("ends", "state"),
+    ("connections", "state"),
     [
         pytest.param([0, 9, 10], PartitionState.RUNNING, id="it was too low twice"),
         pytest.param([0, 9, 9], PartitionState.TARGET_RESET, id="it stays too low"),
     ],
 )
-def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(ends, state):
-    lane = a_lane(a_start())
-    cluster = Lying(*ends)
-    lane.plan = lane.plan.__class__(HERE, HERE)
+def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(connections, state):
+    partition = a_partition(a_start())
+    cluster = Lying(*connections)
+    partition.plan = partition.plan.__class__(HERE, HERE)
     passed: dict = {}
-    asyncio.run(counting._look_outside(cluster, lane, 10, passed))
-    assert (lane.state, passed) == (state, {})
+    asyncio.run(counting._look_outside(cluster, partition, 10, passed))
+    assert (partition.state, passed) == (state, {})

@@ -146,7 +146,7 @@ def test_bl_010_each_setting_says_where_it_came_from(tmp_path):
     assert origin("A->B", "tasks.max") == ("1", "default")
 
 
-def test_bl_010_a_clusters_replication_factor_has_no_effect_and_is_said_so(tmp_path):
+def test_bl_010_a_clusters_replication_factor_has_no_effect_and_is_reported_so(tmp_path):
     result = loaded(tmp_path, TWO + "B.replication.factor = 1\nreplication.factor = 3\n")
     assert result.config.flows[0].creation.replication_factor == 3
     (message,) = about(result.findings, "B.replication.factor")
@@ -463,7 +463,7 @@ def test_metrics_are_served_where_the_file_says(tmp_path):
         ("-1", "error: -1 is below the minimum of 0 → correct the value"),
     ],
 )
-def test_what_is_no_port_is_told(tmp_path, port, message):
+def test_what_is_no_port_is_reported(tmp_path, port, message):
     assert about(found(tmp_path, BOTH + f"metrics.port = {port}\n"), "metrics.port") == [message]
 
 

@@ -203,7 +203,7 @@ def test_a_host_closes_its_connections_once():
     assert two.target.events.count(("close",)) == 1
 
 
-def test_what_a_unit_is_told_can_be_logged_without_its_passwords():
+def test_what_a_unit_is_reported_can_be_logged_without_its_passwords():
     spec = a_spec(source={"sasl.jaas.config": "secret"}, target={"ssl.key": "secret"})
     assert "secret" not in repr(spec)
 
@@ -213,6 +213,6 @@ def test_a_registry_that_may_not_be_seen_stops_a_flow_that_copies_come_back_by()
     pair = Pair()
     pair.source.hidden = {PRODUCERS_TOPIC}
     pair.source.logs[HERE].append(a_batch(0, [b"a"], (5, 0, 0)))
-    assert pair.copy(partitions=plans, copies_come=True).records == 0
+    assert pair.copy(partitions=plans, source_has_copies=True).records == 0
     assert "READ and DESCRIBE" in pair.anchors()[-1].reason
     assert pair.copy(partitions=plans, generation=2).records == 1  # nobody copies to the source

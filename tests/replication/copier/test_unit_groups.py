@@ -11,7 +11,7 @@ from support.memory_network import MemoryCluster
 from support.record_batches import a_batch
 from support.unit_specs import changed
 
-from replication.adapters.unit_sockets import UnixDoors
+from replication.adapters.unit_sockets import UnixUnitSockets
 from replication.copier import Host, UnitSpec
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, TopicPartition
@@ -33,7 +33,7 @@ def a_spec(epoch: int = 0, **more) -> UnitSpec:
         "partitions": (PartitionPlan(HERE, HERE),),
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
-        "linger_s": SOON_S,
+        "grace_s": SOON_S,
     }
     return changed(UnitSpec(**fields), **{"epoch_s": 0.15, "anchor_every_s": 0.05, **more})
 
@@ -46,8 +46,8 @@ class Pair:
         self.host = Host()
         self.hosts = [self.host]
 
-    def another(self, doors=None) -> Host:
-        self.hosts.append(Host(doors))
+    def another(self, sockets=None) -> Host:
+        self.hosts.append(Host(sockets))
         return self.hosts[-1]
 
     def connect(self, properties, _):
@@ -96,7 +96,7 @@ def test_invariant_h_the_next_epoch_goes_on_with_what_is_open(pair):
         pair.feed(b"%d" % epoch)
         report = pair.copy(epoch)
         assert (report.outcome, report.epoch, report.records) == ("clean", epoch, 1)
-        assert (report.takeovers, report.lingers) == (0, 1)
+        assert (report.takeovers, report.in_grace) == (0, 1)
     assert pair.starts() == 1
     assert pair.copied() == [b"0", b"1", b"2", b"3"]
     assert not any(each.clean for each in pair.anchors())
@@ -110,7 +110,7 @@ def test_what_comes_between_epochs_is_copied_and_told_with_the_next(pair):
 
 
 def test_a_unit_that_nobody_comes_for_ends_cleanly_and_its_figures_are_kept(pair):
-    pair.copy(0, linger_s=0.2)
+    pair.copy(0, grace_s=0.2)
     pair.feed(b"late")
     eventually(lambda: pair.anchors()[-1].clean)
     assert pair.copied() == [b"late"]
@@ -127,12 +127,12 @@ def test_after_the_drivers_last_word_a_unit_ends_before_it_reports(pair):
     eventually(lambda: pair.starts() == 1)
     pair.tell(Control("A->B", 1, 3, last=True))
     task.join(SOON_S)
-    assert [each.lingers for each in reports] == [0]
+    assert [each.in_grace for each in reports] == [0]
     assert pair.anchors()[-1].clean
 
 
 def test_the_drivers_last_word_ends_a_unit_between_epochs_too(pair):
-    assert pair.copy(3).lingers == 1
+    assert pair.copy(3).in_grace == 1
     pair.tell(Control("A->B", 1, 3, last=True))
     eventually(lambda: pair.anchors()[-1].clean)
     pair.feed(b"after")
@@ -223,7 +223,7 @@ def test_a_partition_that_leaves_ends_cleanly_and_may_come_back(pair):
     assert (pair.copied(), pair.copied(THERE)) == ([b"a", b"c"], [b"b", b"d"])
 
 
-def test_a_topic_that_was_made_anew_is_placed_anew(pair):
+def test_a_topic_that_was_recreated_is_placed_anew(pair):
     pair.feed(b"a")
     pair.copy(0)
     pair.feed(b"b")
@@ -268,7 +268,7 @@ class TestDoors:
     """The unit's epochs are given to one process, then to another one of the same machine."""
 
     def test_the_process_that_copies_goes_on_for_the_other(self, pair):
-        first, second = pair.another(UnixDoors()), pair.another(UnixDoors())
+        first, second = pair.another(UnixUnitSockets()), pair.another(UnixUnitSockets())
         for epoch in range(4):
             pair.feed(b"%d" % epoch)
             report = pair.copy(epoch, (first, second)[epoch % 2], generation=71)
@@ -277,20 +277,20 @@ class TestDoors:
         assert pair.copied() == [b"0", b"1", b"2", b"3"]
 
     def test_what_has_ended_is_begun_where_it_is_asked_for(self, pair):
-        first, second = pair.another(UnixDoors()), pair.another(UnixDoors())
-        pair.copy(0, first, generation=72, linger_s=0.05)
+        first, second = pair.another(UnixUnitSockets()), pair.another(UnixUnitSockets())
+        pair.copy(0, first, generation=72, grace_s=0.05)
         eventually(lambda: pair.anchors()[-1].clean)
         assert pair.copy(1, second, generation=72).takeovers == 0
         assert pair.starts() == 2
 
     def test_another_plan_ends_cleanly_and_begins_there(self, pair):
-        first, second = pair.another(UnixDoors()), pair.another(UnixDoors())
+        first, second = pair.another(UnixUnitSockets()), pair.another(UnixUnitSockets())
         pair.copy(0, first, generation=73)
         report = pair.copy(1, second, generation=73, anchor_every_s=0.04)
         assert (report.takeovers, pair.starts()) == (0, 2)
 
     def test_a_process_that_copies_too_much_lets_go(self, pair):
-        first, second = pair.another(UnixDoors()), pair.another(UnixDoors())
+        first, second = pair.another(UnixUnitSockets()), pair.another(UnixUnitSockets())
         mine = [{"generation": 74, "unit": n, "partitions": BOTH[n : n + 1]} for n in (0, 1)]
         for more in mine:
             pair.copy(0, first, **more)

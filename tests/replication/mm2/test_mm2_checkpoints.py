@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.mm2.checkpoints import Memory, Recorder, Stand
-from replication.mm2.compacted_topic import KeptTopic
+from replication.mm2.checkpoints import GroupPosition, Memory, Recorder
+from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.wire import Checkpoint
 from replication.model import TopicPartition
 
 COPY = TopicPartition("A.orders", 0)
 
 
-def stand(upstream: int, downstream: int | None, group: str = "g", metadata: str = "") -> Stand:
-    return Stand(group, COPY, upstream, downstream, metadata)
+def stand(
+    upstream: int, downstream: int | None, group: str = "g", metadata: str = ""
+) -> GroupPosition:
+    return GroupPosition(group, COPY, upstream, downstream, metadata)
 
 
 def offsets(found) -> list[tuple[int, int]]:
@@ -37,7 +39,7 @@ class Cluster:
 
 
 def recorder(cluster, stands) -> Recorder:
-    return Recorder(KeptTopic("A.checkpoints.internal", 1, lambda: cluster), lambda: stands)
+    return Recorder(CompactedTopic("A.checkpoints.internal", 1, lambda: cluster), lambda: stands)
 
 
 def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():
@@ -120,6 +122,6 @@ def test_what_could_not_be_written_is_news_the_next_time():
     made = recorder(down, [stand(5, 5)])
     with pytest.raises(ClusterUnavailable):
         made.record()
-    made.topic = KeptTopic("A.checkpoints.internal", 1, lambda: up)
+    made.topic = CompactedTopic("A.checkpoints.internal", 1, lambda: up)
     made.record()
     assert offsets(up.written) == [(5, 5)]

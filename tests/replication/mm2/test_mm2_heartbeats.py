@@ -7,8 +7,8 @@ import time
 import pytest
 
 from replication.errors import ClusterUnavailable
-from replication.mm2.compacted_topic import KeptTopic
-from replication.mm2.heartbeats import Age, Pulse, ages
+from replication.mm2.compacted_topic import CompactedTopic
+from replication.mm2.heartbeats import Age, HeartbeatPair, ages
 from replication.mm2.wire import Heartbeat
 
 
@@ -33,7 +33,7 @@ def test_hb_10_a_beat_is_one_record_that_names_both_clusters():
     cluster = Cluster()
     before = int(time.time() * 1000)
     assert (
-        Pulse("A", "B", KeptTopic("heartbeats", 2, lambda: cluster)).beat()
+        HeartbeatPair("A", "B", CompactedTopic("heartbeats", 2, lambda: cluster)).beat()
         == "A->B to heartbeats of B"
     )
     ((topic, entry),) = cluster.written
@@ -45,7 +45,7 @@ def test_hb_10_a_beat_is_one_record_that_names_both_clusters():
 
 def test_the_topic_is_made_once_and_asked_for_until_that_worked():
     cluster = Cluster()
-    pulse = Pulse("A", "B", KeptTopic("heartbeats", 1, lambda: cluster))
+    pulse = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
     cluster.down = True
     with pytest.raises(ClusterUnavailable):
         pulse.beat()
@@ -57,7 +57,7 @@ def test_the_topic_is_made_once_and_asked_for_until_that_worked():
 
 def test_after_a_failure_the_topic_is_looked_for_anew():
     cluster = Cluster()
-    pulse = Pulse("A", "B", KeptTopic("heartbeats", 1, lambda: cluster))
+    pulse = HeartbeatPair("A", "B", CompactedTopic("heartbeats", 1, lambda: cluster))
     pulse.beat()
     cluster.down = True
     with pytest.raises(ClusterUnavailable):

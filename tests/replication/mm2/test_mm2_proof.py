@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replication.mm2.proof import furthest
-from replication.records.comparison_result import Print
+from replication.records.comparison_result import Fingerprint
 
 
-def prints(text: str, first: int = 0) -> list[Print]:
-    return [Print(first + at, ord(letter)) for at, letter in enumerate(text)]
+def prints(text: str, first: int = 0) -> list[Fingerprint]:
+    return [Fingerprint(first + at, ord(letter)) for at, letter in enumerate(text)]
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_the_furthest_record_of_any_run_counts(copy, source, stored, last):
     assert furthest(prints(copy), prints(source), stored).last == last
 
 
-def test_records_of_equal_content_are_told_apart_by_what_comes_before():
+def test_records_of_equal_content_are_reported_apart_by_what_comes_before():
     proof = furthest(prints("abxcdx"), prints("abxcdxefxgh"), 2)
     assert (proof.last, proof.ambiguous) == (5, False)
 
 
-def test_where_contents_repeat_the_earliest_place_counts_and_it_is_said():
+def test_where_contents_repeat_the_earliest_place_counts_and_it_is_reported():
     proof = furthest(prints("aaa"), prints("aaaaaaaa"), 1)
     assert proof.ambiguous
     assert proof.last == 2
@@ -55,7 +55,7 @@ def test_many_places_of_one_content_do_not_take_forever():
 @given(data=st.data())
 def test_whatever_crashes_did_nothing_is_left_out_or_copied_again(data):
     """A copier that goes back to its stored position after each crash; contents are unique."""
-    source = [Print(each * 2, 1000 + each) for each in range(60)]  # with holes in the offsets
+    source = [Fingerprint(each * 2, 1000 + each) for each in range(60)]  # with holes in the offsets
     copy, stored, done = [], -1, 0
     for _ in range(data.draw(st.integers(1, 5))):
         begin = stored + 1
@@ -65,7 +65,7 @@ def test_whatever_crashes_did_nothing_is_left_out_or_copied_again(data):
         stored = data.draw(st.integers(stored, max(end - 1, stored)))
     window = data.draw(st.integers(60, 200))
     known = source[stored].offset if stored >= 0 else -1
-    tail = [Print(at, each.digest) for at, each in enumerate(copy)][-window:]
+    tail = [Fingerprint(at, each.digest) for at, each in enumerate(copy)][-window:]
     proof = furthest(tail, source, known)
     whole = len(copy) <= window
     if done and whole:

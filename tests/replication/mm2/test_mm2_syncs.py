@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replication.mm2.compacted_topic import KeptTopic
+from replication.mm2.compacted_topic import CompactedTopic
 from replication.mm2.syncs import Emitter, pair_of
 from replication.mm2.wire import OffsetSync
 from replication.state import Anchor
@@ -66,7 +66,7 @@ def test_st_07_only_the_newest_pair_of_a_partition_is_written():
     )
     cluster = Cluster()
     emitter = Emitter(
-        KeptTopic("mm2-offset-syncs.B.internal", 1, lambda: cluster), lambda: next(looks)
+        CompactedTopic("mm2-offset-syncs.B.internal", 1, lambda: cluster), lambda: next(looks)
     )
     for _ in range(3):
         emitter.emit()

@@ -7,7 +7,7 @@ import pytest
 from replication.mm2.proof import furthest
 from replication.mm2.takeover import (
     Begin,
-    Ends,
+    EndOffsets,
     TakeOver,
     Unproven,
     anchor_after,
@@ -16,18 +16,18 @@ from replication.mm2.takeover import (
     handed_back,
 )
 from replication.model import PartitionState, TopicPartition
-from replication.records.comparison_result import Print
+from replication.records.comparison_result import Fingerprint
 from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
 
 
-def ends(source=(0, 100), target=(0, 50)) -> Ends:
-    return Ends(ORDERS, COPY, "1" * 32, "2" * 32, *source, *target)
+def ends(source=(0, 100), target=(0, 50)) -> EndOffsets:
+    return EndOffsets(ORDERS, COPY, "1" * 32, "2" * 32, *source, *target)
 
 
-def prints(*offsets: int) -> list[Print]:
-    return [Print(each, each) for each in offsets]
+def prints(*offsets: int) -> list[Fingerprint]:
+    return [Fingerprint(each, each) for each in offsets]
 
 
 def decided(stored, copy, source, found=None):

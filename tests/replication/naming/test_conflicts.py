@@ -33,7 +33,7 @@ def test_names_that_do_not_meet_need_no_word():
     assert kinds(renamed("A->C", "t", "A.t"), renamed("B->C", "t", "B.t")) == []
 
 
-def test_bl_039_same_topics_that_keep_their_name_merge_and_it_is_said():
+def test_bl_039_same_topics_that_keep_their_name_merge_and_it_is_reported():
     (merge,) = find_conflicts([kept("A->C"), kept("B->C")], NOTHING)
     assert (merge.kind, merge.refused) == (Kind.MERGE, ())
     assert str(merge) == "orders: orders of A and orders of B merge into this topic"
@@ -134,7 +134,7 @@ def test_a_topic_with_records_of_others_is_not_mixed_into_before_somebody_says_s
     assert kinds(kept("A->C", may_join=True), target=FILLED) == []
 
 
-def test_an_empty_topic_or_one_of_ours_is_no_strangers():
+def test_an_empty_topic_or_one_of_ours_is_no_foreign_writer():
     assert kinds(kept("A->C"), target=TargetNames({"orders"})) == []
     ours = TargetNames({"orders"}, {"orders"}, {"orders": {("A->C", "orders")}})
     assert kinds(kept("A->C"), target=ours) == []

@@ -28,7 +28,7 @@ def test_bl_021_names_that_only_look_internal_are_copied_when_not_excluded():
     assert selector(exclude=()).selected(names) == tuple(names)
 
 
-def test_bl_021_a_business_topic_that_looks_internal_is_said_to_be_copied():
+def test_bl_021_a_business_topic_that_looks_internal_is_reported_to_be_copied():
     assert selector(exclude=()).judge("billing.internal").reason == (
         "matches '.*' of topics, although MirrorMaker 2 treats the name as internal"
     )

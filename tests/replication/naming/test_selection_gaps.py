@@ -49,6 +49,6 @@ def selector(*topics: str) -> TopicSelector:
         ),
     ],
 )
-def test_what_is_asked_for_in_vain_is_said(patterns, topics, said):
+def test_what_is_asked_for_in_vain_is_reported(patterns, topics, said):
     """BL-141."""
     assert gap(selector(*patterns), topics) == said

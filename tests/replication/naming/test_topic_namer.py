@@ -51,5 +51,5 @@ def test_what_tells_a_rule_from_others_is_short_however_long_a_map_is():
         (KEPT_BY_MAP, "A.t; 1 line of a map"),
     ],
 )
-def test_how_topics_are_named_is_told_in_a_few_words(naming, text):
+def test_how_topics_are_named_is_reported_in_a_few_words(naming, text):
     assert rule_text(flow(naming=naming)) == text

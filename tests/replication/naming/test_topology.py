@@ -77,7 +77,7 @@ def test_with_the_clusters_every_topic_is_shown_and_what_matched_nothing():
     assert edge.gap == "no topic of the source matches clickz yet; near: clicks"
 
 
-def test_a_cluster_that_is_silent_is_told_and_the_file_is_drawn_all_the_same():
+def test_a_cluster_that_is_silent_is_reported_and_the_file_is_drawn_all_the_same():
     config = a_config(flow("A"))
     found = with_topics(drawn(config), [], ["C: no response in time"])
     assert found.problems == ("C: no response in time",)

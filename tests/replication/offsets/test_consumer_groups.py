@@ -89,7 +89,7 @@ def test_where_one_source_is_not_known_nothing_is_committed():
     assert lowest([{P0: None, P1: Committed(1)}, {}]) == {P1: Committed(1)}
 
 
-def test_a_plan_is_said_a_line_a_position():
+def test_a_plan_is_reported_a_line_a_position():
     action = CommitGroup("g", {P0: Committed(9), P1: Committed(1)}, {P0: Committed(5)})
     assert list(explain_group(action)) == [
         "set group g to A.orders-0 offset 9 (now 5)",

@@ -10,7 +10,7 @@ import pytest
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import UNSETTLED, Committed, Group
-from replication.offsets.flow_offsets import Known
+from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.group_sync import GroupSync
 from replication.offsets.offset_map import Answer
 from replication.offsets.sync_round import ALL_EVERY_S
@@ -27,7 +27,7 @@ class Offsets:
 
     def __init__(self, *copied, shift=1000, copy=COPY):
         self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
-        self.known, self.trouble = Known("A->B"), {}
+        self.known, self.trouble = KnownPoints("A->B"), {}
 
     def look(self):
         at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
@@ -98,7 +98,7 @@ def test_what_was_just_read_waits_for_the_next_anchors():
     assert sync.target.held == {"g": at(1012, where=COPY)}
 
 
-def test_what_is_not_copied_yet_is_left_and_said():
+def test_what_is_not_copied_yet_is_left_and_reported():
     flow = impatient(FLOW)
     sync = a_sync(Offsets(5), Groups(g=at(12), h=at(3)), flow=flow)
     found = sync.plan()
@@ -145,7 +145,7 @@ def test_a_group_that_waits_or_was_left_is_looked_at_in_every_round():
     assert target.held == {"g": at(1010, where=COPY), "h": at(1060, where=COPY)}
 
 
-def test_a_group_with_live_members_is_said():
+def test_a_group_with_live_members_is_reported():
     target = Groups(g={})
     target.states["g"] = "Stable"
     sync = a_sync(Offsets(50), Groups(g=at(10)), target)
@@ -153,7 +153,7 @@ def test_a_group_with_live_members_is_said():
     assert target.held == {"g": {}}
 
 
-def test_bl_079_a_silent_coordinator_is_said_and_other_groups_go_on():
+def test_bl_079_a_silent_coordinator_is_reported_and_other_groups_go_on():
     source = Groups(g=at(10))
     source.away = {2: "broker 2 gave no answer"}
     sync = a_sync(Offsets(50), source)
@@ -164,7 +164,7 @@ def test_bl_079_a_silent_coordinator_is_said_and_other_groups_go_on():
     sync.sync()
 
 
-def test_bl_079_a_partition_whose_leader_is_away_is_said_and_others_go_on():
+def test_bl_079_a_partition_whose_leader_is_away_is_reported_and_others_go_on():
     offsets = Offsets(50)
     offsets.translate = lambda _, **__: offsets.trouble.update({ORDERS: "no leader"}) or {}
     sync = a_sync(offsets, Groups(g=at(10)))
@@ -263,7 +263,7 @@ def test_while_it_is_not_known_where_another_source_stands_nothing_is_committed(
     assert sync.target.held == {}
 
 
-def test_answers_of_a_topic_that_was_made_anew_are_not_kept():
+def test_answers_of_a_topic_that_was_recreated_are_not_kept():
     offsets = Offsets(50)
     sync = a_sync(offsets, Groups(g=at(10)))
     sync.plan()

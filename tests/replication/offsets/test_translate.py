@@ -16,8 +16,8 @@ from support.record_batches import a_marker
 from replication.client.fetch_values import Fetched, Leader
 from replication.model import Mode, OffsetRange, TopicPartition
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.offset_map import marks_of
-from replication.offsets.offset_points import Course
+from replication.offsets.offset_map import sync_points_of
+from replication.offsets.offset_points import OffsetPoints
 from replication.offsets.translate import Translation
 from replication.records.batch import ABORT, COMMIT, AbortedTransaction, walk
 from replication.records.codec import decode, key_and_value
@@ -125,7 +125,7 @@ class Copy:
 
     def __post_init__(self):
         self.at = Anchor("f", "t", 0, "t", 0, 0, at_ms=1, isolation="read_committed")
-        self.course = Course.of(self.at)
+        self.offset_points = OffsetPoints.of(self.at)
 
     def write(self, count, hole=0):
         """Let applications produce, with a hole before, as compaction leaves it."""
@@ -177,16 +177,16 @@ class Copy:
         self.at = replace(self.at, source=source, target=target, records=records)
 
     def note(self):
-        self.at = self.course.note(self.at)
-        self.points |= {each.slot: each for each in self.course.pending}
-        self.course.pending.clear()
+        self.at = self.offset_points.note(self.at)
+        self.points |= {each.slot: each for each in self.offset_points.pending}
+        self.offset_points.pending.clear()
 
     def translation(self, *, ahead=True):
         own = {OURS, OLDER}
         return Translation(
             lambda _: CountedLog(self.source, HERE, lambda _: True, left_out=self.refused),
             CountedLog(self.target, HERE, lambda batch: batch.producer_id in own),
-            marks_of(self.points.values(), self.at),
+            sync_points_of(self.points.values(), self.at),
             ahead=ahead,
         )
 
@@ -311,7 +311,7 @@ def test_bl_072_a_group_at_the_end_of_an_emptied_topic_is_at_the_start_of_its_co
     copy = Copy()
     copy.source.end = copy.source.first = 100
     copy.at = replace(copy.at, source=100, target=0)
-    copy.course = Course.of(copy.at)
+    copy.offset_points = OffsetPoints.of(copy.at)
     copy.note()
     assert copy.ask([0, 50, 100]) == {0: 0, 50: 0, 100: 0}
 
@@ -332,7 +332,7 @@ def test_a_straight_run_is_translated_without_reading():
         copy.note()
     copy.write(3)
     copy.copy(3)
-    copy.at = copy.course.note(copy.at)
+    copy.at = copy.offset_points.note(copy.at)
     copy.ask(range(900))
     assert copy.source.fetched == copy.target.fetched == 0
 
@@ -354,7 +354,7 @@ def test_old_offsets_are_exact_after_their_points_have_thinned_out():
 def test_after_compaction_only_superseded_records_are_passed_over(seed):
     chance, copy = random.Random(seed), Copy()
     copy.at = replace(copy.at, mode=Mode.TRANSACTIONAL)
-    copy.course = Course.of(copy.at)
+    copy.offset_points = OffsetPoints.of(copy.at)
     for turn in range(20):
         count, begin = chance.randint(1, 8), copy.source.end
         values = [(b"%d" % chance.randrange(6), b"%d-%d" % (turn, n)) for n in range(count)]
@@ -384,7 +384,7 @@ def test_after_compaction_only_superseded_records_are_passed_over(seed):
 def test_a_compacted_stretch_that_is_too_long_never_skips(monkeypatch):
     copy = Copy()
     copy.at = replace(copy.at, mode="transactional")
-    copy.course = Course.of(copy.at)
+    copy.offset_points = OffsetPoints.of(copy.at)
     copy.write(30)
     copy.target.mark(OURS)
     copy.copy(30)

@@ -13,7 +13,7 @@ from replication.errors import ClusterRejected
 from replication.planning.acl_sync import Grant, Revoke, Skip, translate
 from replication.planning.planner import Part
 from replication.settings.sections import AclSync, Naming, Selection
-from replication.state import OwnRights, parse
+from replication.state import AppliedAcls, parse
 
 ONLY = {Part.ACLS}
 
@@ -202,12 +202,12 @@ def test_a_right_that_the_target_refuses_is_named_and_the_others_are_made():
     assert outcome.problem == "allow User:bob to READ: principal not allowed"
     assert made.target.rights == {acl("A.orders")}
     (record,) = made.clients.records.read("isthmus-status.A.internal").values()
-    assert isinstance(record, OwnRights)
+    assert isinstance(record, AppliedAcls)
     assert record.rights == (("User:ann", "*", "READ", "allow"),)
     assert parse(record.key(), record.value()) == record
 
 
-def test_sc_09_and_bl_093_a_cluster_without_authorizer_is_said_and_nothing_else():
+def test_sc_09_and_bl_093_a_cluster_without_authorizer_is_reported_and_nothing_else():
     said = {
         "A": Skip(
             "ACLs of A->B",

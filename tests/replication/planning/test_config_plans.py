@@ -83,7 +83,7 @@ def test_bl_089_a_refused_config_blocks_no_other_and_is_tried_again_only_when_it
     assert stage.plan().actions == ()
 
 
-def test_bl_089_a_config_that_the_target_does_not_know_is_said_and_not_tried():
+def test_bl_089_a_config_that_the_target_does_not_know_is_reported_and_not_tried():
     stage = one_topic({"old.config": "false", "retention.ms": "1"})
     assert stage.lines() == [
         "alter A.orders: retention.ms: not set -> 1, as on A",
@@ -103,7 +103,7 @@ def test_bl_089_a_topic_is_made_without_the_configs_that_the_target_refuses():
     assert [type(each) for each in stage.plan().actions] == [Keep]
 
 
-def test_a_change_made_on_the_target_by_others_is_told_from_one_at_the_source():
+def test_a_change_made_on_the_target_by_others_is_reported_from_one_at_the_source():
     stage = one_topic({"retention.ms": "1"})
     stage.apply()
     stage.target.configs["A.orders"]["retention.ms"] = "9"
@@ -224,7 +224,7 @@ def test_a_topic_of_several_sources_has_the_most_partitions_and_configs_by_strat
     assert all(isinstance(each, Keep) for each in stage.plan().actions)
 
 
-def test_what_the_sources_of_a_topic_do_not_agree_on_is_said():
+def test_what_the_sources_of_a_topic_do_not_agree_on_is_reported():
     stage = merged("FIRST", A={"retention.ms": "1"}, C={})
     stage.apply()
     assert stage.lines() == [

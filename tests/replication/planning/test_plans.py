@@ -46,7 +46,7 @@ def test_what_is_kept_of_flows_is_read_once_a_plan_and_not_for_topics_alone():
     assert len(stage.clients.records.reads) == 2
 
 
-def test_a_source_that_does_not_answer_is_said_and_the_others_are_planned():
+def test_a_source_that_does_not_answer_is_reported_and_the_others_are_planned():
     stage = Stage(flow(), flow("C"), A=MemoryCluster(silent=True), C=MemoryCluster({"orders": 1}))
     found = stage.plan()
     assert found.problems == ("A->B: listing the topics at A:9092: no response in time",)
@@ -141,7 +141,7 @@ def test_bl_086_a_topic_that_is_there_and_can_never_be_written_is_named():
     ]
 
 
-def test_bl_092_a_topic_made_anew_with_fewer_partitions_keeps_those_of_its_copy():
+def test_bl_092_a_topic_recreated_with_fewer_partitions_keeps_those_of_its_copy():
     stage = one_topic()
     stage.target.grow_topic("A.orders", 6)
     assert stage.lines() == [
@@ -193,7 +193,7 @@ def test_the_overview_shows_names_partitions_modes_and_what_matched_nothing():
     assert shown.gap == "no topic of the source matches clickz yet; near: clicks"
 
 
-def test_an_action_is_told_to_programs_with_its_kind_and_reason():
+def test_an_action_is_reported_to_programs_with_its_kind_and_reason():
     found = as_data(CreateTopic("t", 1, 1, {"a": "1"}, "why"))
     assert found == {
         "kind": "create_topic",
@@ -251,7 +251,7 @@ def test_names_that_meet_stop_their_topics_and_nothing_else():
     ]
 
 
-def test_topics_that_merge_are_told():
+def test_topics_that_merge_are_reported():
     stage = Stage(
         flow(naming=KEPT),
         flow("C", naming=KEPT),

@@ -10,7 +10,7 @@ from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.planning.apply import Outcome, carry_out
 from replication.planning.explain import explain_action
-from replication.planning.topic_configs import Change
+from replication.planning.topic_configs import ConfigChange
 from replication.planning.topics import (
     AlterConfigs,
     CreateTopic,
@@ -156,7 +156,9 @@ def test_a_plan_reads_as_a_list_of_sentences():
         CreateTopic("a", 1, 3, {"retention.ms": "1"}),
         CreateTopic("b", 4, -1, {}),
         GrowTopic("c", 6),
-        AlterConfigs("c", (Change("a.b", None, "1", "why"), Change("c.d", "2", None, "so"))),
+        AlterConfigs(
+            "c", (ConfigChange("a.b", None, "1", "why"), ConfigChange("c.d", "2", None, "so"))
+        ),
         Keep("d", "why"),
         Refuse("e", "why not"),
     ]

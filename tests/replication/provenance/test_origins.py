@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.kept_name_clusters import configured
 from support.record_batches import a_batch
 
-from replication.provenance.origins import BORN_HERE, Origins, Rule, onward, rule_of, rule_text
+from replication.provenance.origins import LOCAL_ORIGIN, Origins, Rule, onward, rule_of, rule_text
 from replication.provenance.routes import Routes
 from replication.records.batch import producer_ids
 from replication.settings.sections import Naming, RenameRule, Selection
@@ -41,7 +41,7 @@ class World:
         producer, record = self.logs[source][self.read[way]]
         self.read[way] += 1
         rule = rule_of(self.routes.rule(name, self.topic), target)
-        via = self.origins[source].passage(producer, rule)
+        via = self.origins[source].path_of(producer, rule)
         if via is not None:
             assert len(self.logs[target]) < 500, "it circles"
             self.logs[target].append((self._producer(name, via, way), record))
@@ -58,7 +58,7 @@ class World:
             self.origins[way[1]].learn([entry])
         return self.producers[name]
 
-    def settle(self, seed: int = 0) -> None:
+    def dispatch(self, seed: int = 0) -> None:
         """Let all flows copy, in any order, until nothing is left to do."""
         chance, ways = random.Random(seed), list(self.ways)
         busy = True
@@ -79,10 +79,10 @@ def test_whatever_the_flows_each_record_comes_to_each_cluster_in_reach_once(ways
     world = World(ways)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.settle(seed)
+    world.dispatch(seed)
     for where, log in world.logs.items():
-        held = Counter(record for _, record in log)
-        assert held == Counter(born for born in "ABCDE" if where in world.reach(born))
+        stalled_lso = Counter(record for _, record in log)
+        assert stalled_lso == Counter(born for born in "ABCDE" if where in world.reach(born))
 
 
 @given(st.sets(st.tuples(ALIASES, ALIASES).filter(lambda each: each[0] != each[1])), st.integers())
@@ -92,11 +92,11 @@ def test_flows_that_know_nothing_of_each_other_copy_nothing_in_circles(ways, see
     world.routes = Alone(ways)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.settle(seed)
+    world.dispatch(seed)
     for where, log in world.logs.items():
-        held = Counter(record for _, record in log)
-        assert held[where] == 1
-        assert held.keys() == {born for born in "ABCDE" if where in world.reach(born)}
+        stalled_lso = Counter(record for _, record in log)
+        assert stalled_lso[where] == 1
+        assert stalled_lso.keys() == {born for born in "ABCDE" if where in world.reach(born)}
 
 
 class Alone:
@@ -121,7 +121,7 @@ def test_in_a_mesh_nothing_is_passed_on_and_in_a_ring_everything():
     assert set(ring.values()) == {"producer-id"}
 
 
-def test_heartbeats_are_told_by_their_names_on_every_hop():
+def test_heartbeats_are_reported_by_their_names_on_every_hop():
     ring = [configured(*each) for each in ("AB", "BC", "CA")]
     for topic in ("heartbeats", "A.heartbeats", "B.A.heartbeats"):
         assert set(rules(*ring, topic=topic).values()) == {""}
@@ -153,7 +153,7 @@ def test_with_prefixes_and_by_request_all_is_copied():
 
 
 @given(st.sets(st.from_regex(r"[\w.-]+", fullmatch=True)))
-def test_a_rule_is_told_as_text_and_back(aliases):
+def test_a_rule_is_reported_as_text_and_back(aliases):
     assert rule_of(rule_text(aliases), "id") == Rule("id", frozenset(aliases))
     assert rule_of("", "id") is None
 
@@ -162,25 +162,25 @@ def test_what_is_in_no_entry_was_born_here_once_the_registry_was_read():
     origins = Origins()
     assert origins.unknown([-1, 5, 6]) == {5, 6}
     origins.learn([ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")])
-    origins.settle([5, 6])
+    origins.dispatch([5, 6])
     assert origins.unknown([5, 6, 7]) == {7}
-    assert origins.passage(6, Rule("b")) == BORN_HERE
-    assert origins.passage(-1, Rule("b")) == BORN_HERE
-    assert origins.passage(5, Rule("b")) is None
-    assert origins.passage(5, Rule("c")) == ("b",)
+    assert origins.path_of(6, Rule("b")) == LOCAL_ORIGIN
+    assert origins.path_of(-1, Rule("b")) == LOCAL_ORIGIN
+    assert origins.path_of(5, Rule("b")) is None
+    assert origins.path_of(5, Rule("c")) == ("b",)
 
 
 def test_an_entry_of_an_older_release_says_its_origin_and_its_alias():
     entry = ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")
-    assert Rule("c", frozenset("B")).passage(entry) is None
-    assert Rule("c", frozenset("A")).passage(entry) == ("b",)
+    assert Rule("c", frozenset("B")).path_of(entry) is None
+    assert Rule("c", frozenset("A")).path_of(entry) == ("b",)
 
 
 def test_what_many_short_lived_producers_wrote_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr("replication.provenance.origins._MOST_KNOWN", 10)
     origins = Origins()
     for number in range(100):
-        origins.settle([number])
+        origins.dispatch([number])
     assert len(origins.unknown(range(100))) > 80
     assert not origins.unknown([99, -1])
 

@@ -10,12 +10,12 @@ from support.record_batches import GZIP, a_batch
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition
 from replication.provenance.origins import Rule
-from replication.provenance.record_headers import ORIGIN, Birthplace, Recast, birthplace
+from replication.provenance.record_headers import ORIGIN, OriginHeaders, RecordOrigin, birthplace
 from replication.records.batch import walk
 from replication.records.codec import Record, decode, headers_of, plain_record, reshape
 
 HERE = TopicPartition("orders", 3)
-STAMP = Recast(HERE, stamp=Birthplace("id-of-A", "A"))
+STAMP = OriginHeaders(HERE, stamp=RecordOrigin("id-of-A", "A"))
 
 
 def a_record(*headers: tuple[str, bytes]) -> Record:
@@ -23,7 +23,7 @@ def a_record(*headers: tuple[str, bytes]) -> Record:
 
 
 def left(rule: Rule, *headers: tuple[str, bytes]) -> bool:
-    return Recast(HERE, rule)(a_record(*headers)) is None
+    return OriginHeaders(HERE, rule)(a_record(*headers)) is None
 
 
 headers = st.lists(st.tuples(st.text(max_size=8), st.binary(max_size=8)), max_size=4)
@@ -37,9 +37,9 @@ def test_the_headers_of_a_record_are_read_as_they_were_written(listed):
 def test_a_record_is_stamped_once_and_keeps_what_it_has():
     stamped = STAMP(a_record(("mine", b"1")))
     assert headers_of(stamped) == [(ORIGIN, b"A/id-of-A/orders/3/0"), ("mine", b"1")]
-    elsewhere = Recast(TopicPartition("t", 0), stamp=Birthplace("id-of-B", "B"))
+    elsewhere = OriginHeaders(TopicPartition("t", 0), stamp=RecordOrigin("id-of-B", "B"))
     assert elsewhere(stamped) == stamped
-    assert birthplace(headers_of(stamped)) == Birthplace("id-of-A", "A")
+    assert birthplace(headers_of(stamped)) == RecordOrigin("id-of-A", "A")
 
 
 def test_what_was_born_on_the_target_or_comes_to_it_otherwise_is_left_out():

@@ -63,7 +63,7 @@ def test_damaged_bytes_give_no_wrong_copy(content, codec, data):
         assert list(walk(memoryview(damaged), "orders-3")) == []
 
 
-def test_damage_is_told_with_its_place():
+def test_damage_is_reported_with_its_place():
     damaged = a_batch(7, [b"abc"])[:-1] + b"?"
     with pytest.raises(CorruptBatch, match="orders-3 at offset 7"):
         list(walk(memoryview(damaged), "orders-3"))

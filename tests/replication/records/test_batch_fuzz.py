@@ -129,7 +129,7 @@ def taken_parts(batch: bytearray) -> list[tuple[int, int, bytes]]:
 
 
 @given(st.binary(min_size=1, max_size=300))
-def test_bytes_that_are_no_batches_at_all_are_said_to_be_so(noise):
+def test_bytes_that_are_no_batches_at_all_are_reported_to_be_so(noise):
     with pytest.raises(CorruptBatch, match=f"reading {WHERE} at offset "):
         list(walk(memoryview(noise), WHERE))
 

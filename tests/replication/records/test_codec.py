@@ -128,7 +128,7 @@ def test_records_with_log_append_time_have_the_brokers_timestamp(records, timest
 
 
 @given(st.lists(st.binary(max_size=9), min_size=1, max_size=3), st.data())
-def test_damage_inside_a_batch_is_told_or_changes_no_shape(values, data):
+def test_damage_inside_a_batch_is_reported_or_changes_no_shape(values, data):
     batch = bytearray(a_batch(41, values))
     at = data.draw(st.integers(61, len(batch) - 1))
     batch[at] ^= data.draw(st.integers(1, 255))

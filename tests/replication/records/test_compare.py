@@ -10,16 +10,16 @@ from replication.records.compare import compare
 from replication.records.comparison_result import (
     Comparison,
     Example,
+    Fingerprint,
     Kind,
     Limits,
-    Print,
     fingerprint,
 )
 
 
-def stream(content: str | list[int]) -> list[Print]:
+def stream(content: str | list[int]) -> list[Fingerprint]:
     digests = map(ord, content) if isinstance(content, str) else content
-    return [Print(offset, digest) for offset, digest in enumerate(digests)]
+    return [Fingerprint(offset, digest) for offset, digest in enumerate(digests)]
 
 
 def found(comparison: Comparison) -> dict[Kind, list[tuple]]:

@@ -10,7 +10,7 @@ from support.record_batches import GZIP, a_batch
 
 from replication.records.batch import LOG_APPEND_TIME, restamp, walk
 from replication.records.codec import Record, decode, encode, plain_record
-from replication.records.content_search import Wanted
+from replication.records.content_search import SearchedBatch
 
 letters = st.lists(st.sampled_from("ab"), max_size=30)
 
@@ -22,7 +22,7 @@ def records(text) -> list[Record]:
 @given(letters.filter(bool), letters, st.integers(1, 5))
 def test_every_place_of_a_run_is_found_and_no_other(run, log, cut):
     (batch,) = walk(memoryview(encode(records(run))))
-    wanted = Wanted(batch, "t")
+    wanted = SearchedBatch(batch, "t")
     for begin in range(0, len(log), cut):
         part = log[begin : begin + cut]
         wanted.look_at(records(part), range(begin, begin + len(part)))
@@ -34,7 +34,7 @@ def test_every_place_of_a_run_is_found_and_no_other(run, log, cut):
 
 def found(batch: bytes, log: bytes) -> list[int]:
     (ours,) = walk(memoryview(batch))
-    wanted = Wanted(ours, "t")
+    wanted = SearchedBatch(ours, "t")
     for each in walk(memoryview(log)):
         listed = decode(each)
         wanted.look_at(listed, [record.offset for record in listed])

@@ -13,16 +13,16 @@ from replication.state import (
     VERSION,
     Anchor,
     Control,
-    DutyReport,
     FlowStatus,
     Intent,
     OffsetPoint,
     ProducerEntry,
+    TaskReport,
     UnknownVersion,
     parse,
 )
 
-KINDS = [Anchor, Control, DutyReport, FlowStatus, Intent, OffsetPoint, ProducerEntry]
+KINDS = [Anchor, Control, TaskReport, FlowStatus, Intent, OffsetPoint, ProducerEntry]
 text = st.text(max_size=12)
 numbers = st.integers(-(2**63), 2**63 - 1)
 BY_TYPE = {

@@ -8,15 +8,15 @@ import pytest
 
 from replication.model import Desired
 from replication.settings.sections import Heartbeats
-from replication.state import DutyReport
+from replication.state import TaskReport
 from replication.supervision.heartbeat_check import beating, resting
 
 NOW = 1_000_000
 EVERY = Heartbeats(every=timedelta(seconds=10))
 
 
-def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> DutyReport:
-    return DutyReport("A->B", name, NOW - int(age_s * 1000), ok, "no leader")
+def report(age_s: float, *, ok: bool = True, name: str = "heartbeats") -> TaskReport:
+    return TaskReport("A->B", name, NOW - int(age_s * 1000), ok, "no leader")
 
 
 @pytest.mark.parametrize(

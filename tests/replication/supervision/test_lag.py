@@ -129,7 +129,7 @@ def test_lag_is_never_negative_and_has_seconds_only_with_records(
     assert lag.records > 0 or lag.seconds == 0
 
 
-def test_bl_092_partitions_that_a_topic_made_anew_has_no_longer_are_nobodys_lag():
+def test_bl_092_partitions_that_a_topic_recreated_has_no_longer_are_nobodys_lag():
     old = replace(anchor(source=90, source_topic_id="old", at_ms=NOW - HOUR_MS), partition=1)
     new = anchor(source_topic_id="new")
     assert standing([old, new], {P0: 100}) == (new,)

@@ -8,7 +8,7 @@ import pytest
 
 from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus, Loss
-from replication.supervision.flow_figures import Copied, DutyFigures, FlowFigures, Tally
+from replication.supervision.flow_figures import Copied, CopyCounters, FlowFigures, TaskFigures
 from replication.supervision.lag import FlowLag, PartitionLag
 from replication.supervision.metric_catalogue import ALL, Kind
 from replication.supervision.metric_samples import OF_LATE_MS, flow_samples
@@ -40,8 +40,8 @@ def seen(**more) -> FlowFigures:
         "status": FlowStatus("A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2),
         "wanted": True,
         "arrives": True,
-        "tally": Tally(query_starts=1),
-        "duties": (),
+        "tally": CopyCounters(query_starts=1),
+        "tasks": (),
         "plan": plan(*ORDERS, USERS),
         "copied": Copied(NOW, anchors=anchors, lag=lag),
     }
@@ -100,7 +100,7 @@ def test_delays_are_summed_and_the_worst_partition_counts():
     assert found["replication_latency_max_seconds"] == {(): 0.02}
 
 
-def test_of_what_was_long_ago_no_newest_delay_is_told():
+def test_of_what_was_long_ago_no_newest_delay_is_reported():
     later = replace(seen().copied, now_ms=NOW + OF_LATE_MS)
     found = told(seen(copied=later))
     assert not {each for each in found if each.endswith(("last_seconds", "max_seconds"))}
@@ -134,7 +134,7 @@ def test_a_sum_does_not_go_back_when_a_topic_is_copied_no_more():
     assert "lag_records" not in found
 
 
-def test_before_there_is_a_plan_what_was_copied_is_told():
+def test_before_there_is_a_plan_what_was_copied_is_reported():
     found = told(seen(plan=None))
     assert found["records_total"].keys() == {("orders", "A.orders")}
     assert "flow_partitions" not in found
@@ -164,11 +164,11 @@ def test_losses_are_counted_before_there_is_one():
     assert "loss_timestamp_seconds" not in nothing
 
 
-def test_duties_and_epochs_are_counted():
-    duty = DutyFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
-    duty = duty.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
+def test_tasks_and_epochs_are_counted():
+    task = TaskFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
+    task = task.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
     epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1}
-    found = told(seen(duties=(duty,), tally=Tally(1).plus(epoch).plus(epoch)))
+    found = told(seen(tasks=(task,), tally=CopyCounters(1).plus(epoch).plus(epoch)))
     assert {name: found[f"duty_{name}"]["group offsets",] for name in
             ("ok", "seconds", "timestamp_seconds", "runs_total", "failures_total")} == {
         "ok": False, "seconds": 1.5, "timestamp_seconds": NOW / 1000 + 5, "runs_total": 2,
@@ -182,7 +182,7 @@ def test_duties_and_epochs_are_counted():
 def test_every_metric_is_in_the_catalogue_and_comes_about():
     loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
     figures = seen(
-        duties=(DutyFigures("heartbeats"),), copied=replace(seen().copied, losses=(loss,))
+        tasks=(TaskFigures("heartbeats"),), copied=replace(seen().copied, losses=(loss,))
     )
     known = {each.name: each for each in ALL}
     found = set()

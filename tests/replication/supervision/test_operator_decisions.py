@@ -8,7 +8,7 @@ from replication.errors import ConfigError
 from replication.model import Choice, PartitionState
 from replication.settings.state_policies import CHOICES, Policies, choose
 from replication.state import Anchor, Decision, Loss, parse
-from replication.supervision.losses import told
+from replication.supervision.losses import summary
 from replication.supervision.operator_decisions import answers, open_questions
 
 HOUR = 3_600_000
@@ -61,7 +61,7 @@ def test_losses_and_decisions_come_back_as_they_were_stored(stored):
     assert parse(stored.key(), stored.value()) == stored
 
 
-def test_losses_of_a_topic_that_was_made_anew_do_not_replace_those_of_the_old_one():
+def test_losses_of_a_topic_that_was_recreated_do_not_replace_those_of_the_old_one():
     old = Loss("A->B", "orders", 0, "aa", 3, "LOST_RANGE", 9)
     new = Loss("A->B", "orders", 0, "bb", 3, "LOST_RANGE", 5)
     assert old.key() != new.key()
@@ -69,7 +69,7 @@ def test_losses_of_a_topic_that_was_made_anew_do_not_replace_those_of_the_old_on
 
 def test_a_loss_keeps_the_check_red_for_an_hour_and_is_named():
     lost = (Loss("A->B", "orders", 0, "aa", 3, "LOST_RANGE", 9, "the source lost it", 1_000),)
-    passed, text = told(lost, 1_000 + HOUR - 1)
+    passed, text = summary(lost, 1_000 + HOUR - 1)
     assert not passed
     assert "orders-0 offsets [3, 9) LOST_RANGE: the source lost it" in text
-    assert told(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")
+    assert summary(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")

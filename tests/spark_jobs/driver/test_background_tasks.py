@@ -9,7 +9,7 @@ from datetime import timedelta
 from structlog.testing import capture_logs
 
 from replication.errors import ClusterUnavailable
-from spark_jobs.driver.background_tasks import TELL_S, Duties, Duty
+from spark_jobs.driver.background_tasks import TELL_S, BackgroundTask, BackgroundTasks
 
 EVERY = timedelta(seconds=5)
 
@@ -29,12 +29,12 @@ class Flow:
     def __init__(self, *runs, pool=None):
         self.now, self.reports = 100.0, []
         pool = pool or AtOnce()
-        self.duties = Duties("A->B", pool, self.reports.append, clock=lambda: self.now)
-        self.duties.add(Duty(f"duty {n}", EVERY, run) for n, run in enumerate(runs))
+        self.tasks = BackgroundTasks("A->B", pool, self.reports.append, clock=lambda: self.now)
+        self.tasks.add(BackgroundTask(f"duty {n}", EVERY, run) for n, run in enumerate(runs))
 
     def tick(self, after_s=0.0, *, wanted=True):
         self.now += after_s
-        self.duties.tick(wanted=wanted)
+        self.tasks.tick(wanted=wanted)
 
 
 class Counting:
@@ -50,7 +50,7 @@ class Counting:
         return self.said or f"run {self.runs}"
 
 
-def test_a_duty_comes_at_once_and_then_every_so_often():
+def test_a_task_comes_at_once_and_then_every_so_often():
     run = Counting()
     flow = Flow(run)
     for _ in range(3):
@@ -58,7 +58,7 @@ def test_a_duty_comes_at_once_and_then_every_so_often():
     assert run.runs == 2  # at 104 and 112: not due at 108
 
 
-def test_a_flow_that_is_not_wanted_has_no_duties():
+def test_a_flow_that_is_not_wanted_has_no_tasks():
     run = Counting()
     flow = Flow(run)
     flow.tick(wanted=False)
@@ -74,7 +74,7 @@ def test_a_run_that_ends_after_the_pause_began_is_still_reported():
     assert [each.summary for each in flow.reports] == ["run 1"]
 
 
-def test_no_duty_runs_twice_at_a_time_and_none_waits_for_another():
+def test_no_task_runs_twice_at_a_time_and_none_waits_for_another():
     free, begun = threading.Event(), Counting()
 
     def slow():
@@ -92,7 +92,7 @@ def test_no_duty_runs_twice_at_a_time_and_none_waits_for_another():
     assert (begun.runs, other.runs) == (1, 3)
 
 
-def test_an_outcome_is_told_when_it_changes_and_now_and_then():
+def test_an_outcome_is_reported_when_it_changes_and_now_and_then():
     same = Flow(Counting("nothing to do"))
     for _ in range(4):
         same.tick(EVERY.total_seconds())
@@ -120,7 +120,7 @@ def test_a_failure_is_logged_once_until_it_is_another_or_over():
     assert (flow.reports[-1].ok, flow.reports[-1].summary) == (True, "fine")
 
 
-def test_a_fault_of_ours_ends_neither_the_driver_nor_the_duty():
+def test_a_fault_of_ours_ends_neither_the_driver_nor_the_task():
     run = Counting(ZeroDivisionError("oh"))
     flow = Flow(run)
     with capture_logs():
@@ -133,13 +133,13 @@ def test_a_fault_of_ours_ends_neither_the_driver_nor_the_duty():
 def test_runs_are_counted_and_the_last_one_is_remembered():
     run = Counting("done")
     flow = Flow(run, Counting("not due"))
-    assert flow.duties.figures() == ()
+    assert flow.tasks.figures() == ()
     told = []
     for said in ("done", ClusterUnavailable("silent"), "done"):
         run.said = said
         flow.tick(5.0)
         flow.tick()  # takes in what has ended
-        told.append(flow.duties.figures()[0])
+        told.append(flow.tasks.figures()[0])
     assert [(each.ok, each.runs, each.failures) for each in told] == [
         (True, 1, 0), (False, 2, 1), (True, 3, 1)
     ]  # fmt: skip

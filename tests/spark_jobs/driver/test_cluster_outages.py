@@ -23,7 +23,7 @@ def waiting(monkeypatch) -> Driver:
     return Driver.__new__(Driver)
 
 
-def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_said_once(waiting):
+def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_reported_once(waiting):
     answers = [ClusterUnavailable("B: connection refused")] * 3
     answers += [ClusterUnavailable("B: no response in time"), None]
 
@@ -85,8 +85,8 @@ class AnEpoch:
 @pytest.fixture
 def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
-    lookout = SimpleNamespace(stateless="", partitions=("some",), number=1)
-    made = FlowDriver(a_flow(), None, lookout, None, None)
+    topic_watcher = SimpleNamespace(stateless="", partitions=("some",), number=1)
+    made = FlowDriver(a_flow(), None, topic_watcher, None, None)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
     made._watch()
@@ -95,7 +95,7 @@ def flow(monkeypatch) -> FlowDriver:
 
 def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
     assert flow.hopeless == ""
-    flow._lookout.stateless = "x"
+    flow._topic_watcher.stateless = "x"
     assert flow.hopeless == "x was deleted on the target of A->B"
 
 
@@ -136,8 +136,8 @@ def test_without_slots_an_epoch_only_waits(flow):
 
 
 def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
-    flow.hold = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
-    flow._lookout.tell = lambda **_: None
+    flow.lease = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
+    flow._topic_watcher.tell = lambda **_: None
     flow._starter = lambda *_: AnEpoch()
     pass_time(flow, 151)
     flow._start()
@@ -148,10 +148,10 @@ def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
 
 
 def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
-    flow._lookout.partitions = ()
+    flow._topic_watcher.partitions = ()
     pass_time(flow, 200)
     assert not stalls(flow)
-    flow._lookout.partitions = ("some",)
+    flow._topic_watcher.partitions = ("some",)
     flow._watch()
     assert not stalls(flow)
 

@@ -11,8 +11,8 @@ from spark_jobs.driver.flow_query import FlowQuery
 from spark_jobs.process.appdir import FlowDir
 
 
-def a_query(tmp_path, *, active: bool, lingers: int | None) -> FlowQuery:
-    figures = {} if lingers is None else {"figures": {"lingers": lingers}}
+def a_query(tmp_path, *, active: bool, in_grace: int | None) -> FlowQuery:
+    figures = {} if in_grace is None else {"figures": {"lingers": in_grace}}
     spark = SimpleNamespace(
         isActive=True,
         status={"isTriggerActive": active},
@@ -22,7 +22,7 @@ def a_query(tmp_path, *, active: bool, lingers: int | None) -> FlowQuery:
 
 
 @pytest.mark.parametrize(
-    ("active", "lingers", "idle"),
+    ("active", "in_grace", "idle"),
     [
         pytest.param(True, 0, False, id="an epoch runs"),
         pytest.param(False, 0, True, id="all units have ended"),
@@ -30,12 +30,12 @@ def a_query(tmp_path, *, active: bool, lingers: int | None) -> FlowQuery:
         pytest.param(False, None, True, id="no epoch yet"),
     ],
 )
-def test_a_query_is_idle_when_nothing_of_it_copies(tmp_path, active, lingers, idle):
-    assert a_query(tmp_path, active=active, lingers=lingers).idle() is idle
+def test_a_query_is_idle_when_nothing_of_it_copies(tmp_path, active, in_grace, idle):
+    assert a_query(tmp_path, active=active, in_grace=in_grace).idle() is idle
 
 
 def test_a_unit_that_was_not_heard_of_again_has_ended_by_itself(tmp_path, monkeypatch):
-    query = a_query(tmp_path, active=False, lingers=1)
+    query = a_query(tmp_path, active=False, in_grace=1)
     assert not query.idle()
     monkeypatch.setattr(module, "LINGER_S", -1.0)
     assert query.idle()

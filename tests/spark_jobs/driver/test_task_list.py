@@ -6,7 +6,7 @@ import pytest
 
 from replication.adapters.offset_reader import GroupSyncs
 from replication.config.load import load_config
-from spark_jobs.driver.task_list import duties_of
+from spark_jobs.driver.task_list import tasks_of
 
 TWO = """
 clusters = A, B
@@ -16,22 +16,22 @@ A->B.enabled = true
 """
 
 
-def duties(folder, more: str = "") -> dict[str, float]:
+def tasks(folder, more: str = "") -> dict[str, float]:
     file = folder / "mm2.properties"
     file.write_text(TWO + more)
     config = load_config(file).config
-    found = duties_of(config.flow("A->B"), config, GroupSyncs(config))
+    found = tasks_of(config.flow("A->B"), config, GroupSyncs(config))
     return {each.name: each.every.total_seconds() for each in found}
 
 
 def test_heartbeats_go_out_every_second_unless_the_file_says_otherwise(tmp_path):
-    assert duties(tmp_path)["heartbeats"] == 1
-    assert duties(tmp_path, "emit.heartbeats.interval.seconds = 5\n")["heartbeats"] == 5
+    assert tasks(tmp_path)["heartbeats"] == 1
+    assert tasks(tmp_path, "emit.heartbeats.interval.seconds = 5\n")["heartbeats"] == 5
 
 
 def test_hb_01_heartbeats_can_be_switched_off(tmp_path):
-    assert "heartbeats" not in duties(tmp_path, "emit.heartbeats.enabled = false\n")
-    assert "heartbeats" not in duties(tmp_path, "A->B.emit.heartbeats.enabled = false\n")
+    assert "heartbeats" not in tasks(tmp_path, "emit.heartbeats.enabled = false\n")
+    assert "heartbeats" not in tasks(tmp_path, "A->B.emit.heartbeats.enabled = false\n")
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_hb_01_heartbeats_can_be_switched_off(tmp_path):
 def test_hb_02_a_pair_that_copies_nothing_has_heartbeats_where_they_are_asked_for(
     tmp_path, more, back
 ):
-    assert ("heartbeats on the source" in duties(tmp_path, more)) is back
+    assert ("heartbeats on the source" in tasks(tmp_path, more)) is back
 
 
 def test_cc_01_cc_06_checkpoints_are_written_unless_the_file_says_otherwise(tmp_path):
-    assert duties(tmp_path)["checkpoints"] == 60
-    assert duties(tmp_path, "emit.checkpoints.interval.seconds = 1\n")["checkpoints"] == 1
-    assert "checkpoints" not in duties(tmp_path, "emit.checkpoints.enabled = false\n")
+    assert tasks(tmp_path)["checkpoints"] == 60
+    assert tasks(tmp_path, "emit.checkpoints.interval.seconds = 1\n")["checkpoints"] == 1
+    assert "checkpoints" not in tasks(tmp_path, "emit.checkpoints.enabled = false\n")
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_cc_01_cc_06_checkpoints_are_written_unless_the_file_says_otherwise(tmp_
     ],
 )
 def test_it_05_dm_02_offset_syncs_are_written_where_they_are_asked_for(tmp_path, more, written):
-    assert ("offset syncs" in duties(tmp_path, more)) is written
+    assert ("offset syncs" in tasks(tmp_path, more)) is written

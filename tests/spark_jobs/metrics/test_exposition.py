@@ -13,12 +13,12 @@ from support.prometheus import scrape
 
 from replication.settings.sections import MetricsSettings
 from replication.state import FlowStatus
-from replication.supervision.flow_figures import Copied, FlowFigures, Tally
+from replication.supervision.flow_figures import Copied, CopyCounters, FlowFigures
 from spark_jobs.metrics.exposition import Exposition
 
 FIGURES = FlowFigures(
-    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=Tally(2),
-    duties=(), plan=(), copied=Copied(1),
+    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=CopyCounters(2),
+    tasks=(), plan=(), copied=Copied(1),
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_without_a_port_nobody_listens():
     assert made.port is None
 
 
-def test_a_port_that_is_taken_is_said_once_and_tried_again(clock):
+def test_a_port_that_is_taken_is_reported_once_and_tried_again(clock):
     with socket.create_server(("127.0.0.1", 0)) as taken, capture_logs() as logs:
         port = taken.getsockname()[1]
         made = exposition(port)

@@ -14,7 +14,7 @@ from replication.model import TopicPartition
 from replication.state import Anchor
 from replication.supervision.lag import FlowLag, PartitionLag
 from spark_jobs.metrics import metrics_collector
-from spark_jobs.metrics.metrics_collector import Survey
+from spark_jobs.metrics.metrics_collector import FlowMetrics
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
 ANCHOR = Anchor("A->B", *HERE, "A.t", 7, 7, at_ms=1)
@@ -104,13 +104,13 @@ def pool():
 
 
 @pytest.fixture
-def survey(sides, pool):
+def flow_metrics(sides, pool):
     target, source = sides
-    return Survey("A->B", target, lambda: source, pool)
+    return FlowMetrics("A->B", target, lambda: source, pool)
 
 
-def test_lag_is_told_of_anchors_and_ends(survey):
-    found = survey.look([HERE, THERE])
+def test_lag_is_reported_of_anchors_and_ends(flow_metrics):
+    found = flow_metrics.look([HERE, THERE])
     assert found.anchors == {HERE: ANCHOR}
     known, unknown = found.lag.partitions
     assert (known.partition, known.records) == (HERE, 2)
@@ -118,31 +118,35 @@ def test_lag_is_told_of_anchors_and_ends(survey):
     assert (found.source_answers, found.target_answers) == (True, True)
 
 
-def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(survey, sides, pool, clock):
+def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(
+    flow_metrics, sides, pool, clock
+):
     target, _ = sides
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     target.silent = True
     for _ in range(2):
         clock.pass_s(60)
-        found = survey.look([HERE])
+        found = flow_metrics.look([HERE])
         assert found.source_answers
         assert (found.anchors, found.lag.records) == ({HERE: ANCHOR}, 2)
         assert len(pool.open) == 1, "one question is open, no more"
     assert not found.target_answers, "its last answer is two minutes old"
     target.silent = False
     pool.go_on()
-    assert survey.look([HERE]).target_answers
+    assert flow_metrics.look([HERE]).target_answers
 
 
-def test_a_target_that_has_never_answered_says_nothing_of_what_was_copied(survey, sides, pool):
+def test_a_target_that_has_never_answered_says_nothing_of_what_was_copied(
+    flow_metrics, sides, pool
+):
     target, _ = sides
     target.silent = True
-    assert not survey.look([HERE]).is_known
+    assert not flow_metrics.look([HERE]).is_known
     target.silent = False
     pool.go_on()
-    assert survey.look([HERE]).is_known
+    assert flow_metrics.look([HERE]).is_known
     target.silent = True
-    assert survey.look([HERE]).is_known, "it was heard before"
+    assert flow_metrics.look([HERE]).is_known, "it was heard before"
 
 
 def test_an_answer_that_takes_a_moment_is_waited_for(sides, monkeypatch):
@@ -157,33 +161,37 @@ def test_an_answer_that_takes_a_moment_is_waited_for(sides, monkeypatch):
 
     monkeypatch.setattr(source, "_tell", tell)
     with ThreadPoolExecutor(3) as threads:
-        looking = threads.submit(Survey("A->B", target, lambda: source, threads).look, [HERE])
+        looking = threads.submit(FlowMetrics("A->B", target, lambda: source, threads).look, [HERE])
         assert asked.wait(10)
         may.set()
         assert looking.result(20).lag.records == 2
 
 
-def test_ends_that_came_while_nobody_waited_do_not_meet_newer_anchors(survey, sides, pool, clock):
+def test_ends_that_came_while_nobody_waited_do_not_meet_newer_anchors(
+    flow_metrics, sides, pool, clock
+):
     """The flow copies 993 records between two looks, as many come: it is never at the end."""
     target, source = sides
     source.silent = True
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     source.silent, source.answer = False, {HERE: 1000}
     pool.go_on()
     target.answer = {HERE: replace(ANCHOR, source=1000)}, ()
     source.silent = True
     clock.pass_s(15)
-    late = survey.look([HERE])
+    late = flow_metrics.look([HERE])
     assert late.anchors[HERE].source == 1000
     assert (late.lag.records, late.source_answers) == (993, True), "as it was at the look before"
     source.silent, source.answer = False, {HERE: 1992}
     pool.go_on()
-    assert survey.look([HERE]).lag.records == 992, "it answers in time, the late one is forgotten"
+    assert flow_metrics.look([HERE]).lag.records == 992, (
+        "it answers in time, the late one is forgotten"
+    )
 
 
 @pytest.mark.parametrize("times", [(5, 10), (15, 5), (15, 10), (60, 10)], ids=str)
-def test_lag_of_a_source_that_is_always_late_is_told_by_every_scrape(
-    survey, sides, pool, clock, times
+def test_lag_of_a_source_that_is_always_late_is_reported_by_every_scrape(
+    flow_metrics, sides, pool, clock, times
 ):
     _, source = sides
     every_s, takes_s = times
@@ -194,77 +202,79 @@ def test_lag_of_a_source_that_is_always_late_is_told_by_every_scrape(
             pool.go_on()
             source.silent = True
         answers_ms = answers_ms if pool.open else clock.ms + takes_s * 1000
-        told.append(survey.look([HERE]).source_answers)
+        told.append(flow_metrics.look([HERE]).source_answers)
         clock.pass_s(every_s)
     assert told[:1] == [False]
     assert all(told[told.index(True) :])
 
 
-def test_an_answer_of_long_ago_is_not_told_as_if_it_were_of_now(survey, sides, pool, clock):
+def test_an_answer_of_long_ago_is_not_told_as_if_it_were_of_now(flow_metrics, sides, pool, clock):
     _, source = sides
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     source.silent = True
     clock.pass_s(3600)
-    silent = survey.look([HERE])
+    silent = flow_metrics.look([HERE])
     assert (silent.lag, silent.source_answers) == (FlowLag(), False)
     source.silent = False
     pool.go_on()
     source.silent = True
     clock.pass_s(3600)
-    late = survey.look([HERE])
+    late = flow_metrics.look([HERE])
     assert (late.lag, late.source_answers) == (FlowLag(), False), "it answered an hour ago"
 
 
-def test_a_late_lag_is_as_old_as_it_was_when_the_source_was_asked(survey, sides, clock):
+def test_a_late_lag_is_as_old_as_it_was_when_the_source_was_asked(flow_metrics, sides, clock):
     target, source = sides
     anchor = replace(ANCHOR, at_ms=clock.ms - 4000)
     target.answer = {HERE: anchor}, ()
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     source.silent = True
     clock.pass_s(30)
-    assert survey.look([HERE]).lag.seconds == 4
+    assert flow_metrics.look([HERE]).lag.seconds == 4
 
 
-def test_of_a_source_that_does_not_answer_no_lag_is_told_and_the_reason_is_logged_once(
-    survey, sides
+def test_of_a_source_that_does_not_answer_no_lag_is_reported_and_the_reason_is_logged_once(
+    flow_metrics, sides
 ):
     _, source = sides
     source.answer = ClusterUnavailable("asking for ends at A: refused")
     with capture_logs() as logs:
-        found = [survey.look([HERE]) for _ in range(2)]
+        found = [flow_metrics.look([HERE]) for _ in range(2)]
     assert [(each.lag, each.source_answers) for each in found] == [(FlowLag(), False)] * 2
     assert [each["reason"] for each in logs] == ["asking for ends at A: refused"]
     source.answer = {HERE: 7}
-    assert survey.look([HERE]).lag.records == 0
+    assert flow_metrics.look([HERE]).lag.records == 0
 
 
-def test_whoever_asks_again_at_once_gets_the_same_answer(survey, sides, monkeypatch):
+def test_whoever_asks_again_at_once_gets_the_same_answer(flow_metrics, sides, monkeypatch):
     monkeypatch.setattr(metrics_collector, "FRESH_S", 60.0)
-    assert survey.look([HERE]) is survey.look([HERE])
+    assert flow_metrics.look([HERE]) is flow_metrics.look([HERE])
     assert [each.asked for each in sides] == [1, 1]
 
 
 def test_a_partition_that_was_silent_for_long_is_not_late_with_its_first_record(
-    survey, sides, clock
+    flow_metrics, sides, clock
 ):
     _, source = sides
     source.answer = {HERE: 7}
-    assert survey.look([HERE]).lag.seconds == 0
+    assert flow_metrics.look([HERE]).lag.seconds == 0
     source.answer = {HERE: 8}
     clock.pass_s(3)
-    assert survey.look([HERE]).lag.seconds == 3, "its anchor is from 1970"
+    assert flow_metrics.look([HERE]).lag.seconds == 3, "its anchor is from 1970"
 
 
-def test_a_clock_that_is_set_back_makes_no_old_answer_young(survey, sides, clock, monkeypatch):
+def test_a_clock_that_is_set_back_makes_no_old_answer_young(
+    flow_metrics, sides, clock, monkeypatch
+):
     monkeypatch.setattr(metrics_collector, "FRESH_S", 60.0)
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     clock.pass_s(-3600)
-    survey.look([HERE])
+    flow_metrics.look([HERE])
     assert [each.asked for each in sides] == [2, 2]
 
 
-def test_a_source_of_which_nothing_is_wanted_is_asked_all_the_same(survey, sides):
+def test_a_source_of_which_nothing_is_wanted_is_asked_all_the_same(flow_metrics, sides):
     _, source = sides
     source.answer = ClusterUnavailable("reading the cluster id at A: refused")
-    found = survey.look([])
+    found = flow_metrics.look([])
     assert (found.source_answers, source.asked) == (False, 1)

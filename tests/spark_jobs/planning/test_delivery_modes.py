@@ -9,7 +9,7 @@ from replication.client.admin import ConfigValue, SetBy
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.planning.topic_configs import mode_for
 from spark_jobs.planning import delivery_modes
-from spark_jobs.planning.delivery_modes import Modes, new_times, notice, weaker
+from spark_jobs.planning.delivery_modes import DeliveryModes, new_times, notice, weaker
 
 
 class Configs:
@@ -41,7 +41,7 @@ def test_any_other_topic_is_appended_to(policy):
 
 
 def test_bl_083_a_topic_whose_configs_are_hidden_may_be_compacted():
-    pairs, delivery_modes = [("a", "A.a"), ("b", "A.b")], Modes()
+    pairs, delivery_modes = [("a", "A.a"), ("b", "A.b")], DeliveryModes()
     assert delivery_modes.of(pairs, Configs("b"), Configs()) == {
         ("a", "A.a"): Mode.APPEND,
         ("b", "A.b"): Mode.TRANSACTIONAL,
@@ -55,7 +55,7 @@ def test_bl_083_a_topic_whose_configs_are_hidden_may_be_compacted():
 def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(delivery_modes.time, "monotonic", lambda: now[0])
-    source, target, known = Configs(), Configs(), Modes()
+    source, target, known = Configs(), Configs(), DeliveryModes()
     for _ in range(3):
         known.of([("a", "A.a")], source, target)
     assert source.asked == 1
@@ -69,7 +69,7 @@ def test_configs_are_read_for_a_new_topic_and_now_and_then(monkeypatch):
 
 def test_the_operator_may_choose_for_all_topics():
     source = Configs(a="compact")
-    found = Modes("append").of([("a", "A.a")], source, source)
+    found = DeliveryModes("append").of([("a", "A.a")], source, source)
     assert (found, source.asked) == ({("a", "A.a"): "append"}, 0)
 
 
@@ -84,11 +84,11 @@ def test_the_operator_may_choose_for_all_topics():
         pytest.param("CreateTime", "CreateTime", "", id="neither"),
     ],
 )
-def test_bl_043_that_the_target_puts_its_own_time_on_records_is_told(theirs, ours, told):
+def test_bl_043_that_the_target_puts_its_own_time_on_records_is_reported(theirs, ours, told):
     kind = "message.timestamp.type"
     source, target = MemoryCluster({"a": 1}), MemoryCluster({"A.a": 1})
     source.configs["a"], target.configs["A.a"] = {kind: theirs}, {kind: ours}
-    known = Modes()
+    known = DeliveryModes()
     known.of([("a", "A.a")], source, target)
     said = new_times(known.retimed)
     assert said.startswith(told)

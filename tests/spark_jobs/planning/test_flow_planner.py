@@ -9,9 +9,9 @@ from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import CopySettings, TopicCreation
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
-from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
-from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
 
 
@@ -35,8 +35,8 @@ class Looking:
         namer = Namer.for_flow(flow, self._config)
         routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
-        guard = NamingGuard(store, Peers(store, elsewhere) if elsewhere else None)
-        self._planner = FlowPlanner(namer, routes, guard, Modes())
+        guard = NamingGuard(store, NameAnnouncements(store, elsewhere) if elsewhere else None)
+        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes())
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})
@@ -72,7 +72,7 @@ def test_a_topic_that_grew_grows_on_the_target():
         ),
     ],
 )
-def test_what_cannot_be_made_is_left_out_and_said(creation, refused):
+def test_what_cannot_be_made_is_left_out_and_reported(creation, refused):
     target = TopicCluster(**{"A.clicks": 1})
     made = plan(TopicCluster(orders=2, clicks=1), target, **creation)
     assert [str(each.source) for each in made.partitions] == ["clicks-0"]
@@ -94,7 +94,7 @@ def test_a_plan_is_the_same_object_until_something_changes():
     assert len(grown.partitions) == len(first.partitions) + 1
 
 
-def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
+def test_a_topic_that_was_recreated_is_planned_with_its_new_id():
     source, target, again = TopicCluster(orders=1, clicks=1), TopicCluster(), Looking()
     before = {
         each.source.topic: each.source_topic_id for each in again.plan(source, target).partitions
@@ -107,7 +107,7 @@ def test_a_topic_that_was_made_anew_is_planned_with_its_new_id():
     assert after["orders"] != before["orders"]
 
 
-def test_bl_092_of_a_topic_made_anew_with_fewer_partitions_only_those_are_planned():
+def test_bl_092_of_a_topic_recreated_with_fewer_partitions_only_those_are_planned():
     source, target, again = TopicCluster(orders=6, clicks=1), TopicCluster(), Looking()
     again.plan(source, target)
     source.counts["orders"] = 2
@@ -119,7 +119,7 @@ def test_bl_092_of_a_topic_made_anew_with_fewer_partitions_only_those_are_planne
     assert target.topics()["A.orders"].partitions == 6
 
 
-def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_and_it_is_said():
+def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_and_it_is_reported():
     named = Looking(CopySettings(start="latest", start_offsets={"orders": {0: 40, 1: 7}}))
     made = named.plan(TopicCluster(orders=3, clicks=1), TopicCluster())
     starts = {str(each.source): each.start for each in made.partitions}

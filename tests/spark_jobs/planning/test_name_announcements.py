@@ -9,7 +9,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.naming.conflicts import Named
 from replication.state import status_topic
 from spark_jobs.planning import name_announcements
-from spark_jobs.planning.name_announcements import Peers
+from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
 
 EMPTY = TopicCluster()  # the target: nothing there that could tell
@@ -20,7 +20,7 @@ class Application:
 
     def __init__(self, flow: str, other: str, records: StoredRecords) -> None:
         self.flow = flow
-        self.guard = NamingGuard(records, Peers(records, {other}))
+        self.guard = NamingGuard(records, NameAnnouncements(records, {other}))
 
     def refused(self, *names: tuple[str, str], merges: bool = False) -> list[str]:
         """Plan (topic, name on the target) pairs; return the topics that are not copied."""
@@ -76,7 +76,7 @@ def test_who_waits_begins_when_the_other_one_gives_the_name_up(monkeypatch):
     assert restarted.refused(("z", "mine")) == []
 
 
-def test_a_topic_that_was_away_for_a_while_is_told_again_when_it_is_back():
+def test_a_topic_that_was_away_for_a_while_is_reported_again_when_it_is_back():
     one, other = two()
     one.refused(("x", "all"))
     one.refused()  # one listing of the source is without it
@@ -105,7 +105,7 @@ def test_who_may_not_hear_another_one_goes_on_and_says_so_until_it_may():
     records.why = None
     assert one.refused(("x", "x")) == []
     assert one.guard.unheard  # it is not asked at every look
-    one.guard._peers._look_at = 0.0
+    one.guard._announcements._look_at = 0.0
     assert one.refused(("x", "x")) == []
     assert one.guard.unheard == ""
     assert one.refused(("x", "x"), ("y", "all")) == ["y"]

@@ -12,7 +12,7 @@ from replication.provenance.routes import Routes
 from replication.settings.sections import Naming, OwnPolicyClass, RenameRule, TopicCreation
 from replication.settings.state_policies import Policies
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
-from spark_jobs.planning.delivery_modes import Modes
+from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanner
 from spark_jobs.planning.naming_guard import NamingGuard
 
@@ -47,7 +47,7 @@ class Run:
         )
         planner = Planner(self.config, clients, {Part.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
-        flow_planner = FlowPlanner(namer, routes, self.guard, Modes("append"))
+        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"))
         return flow_planner.plan(source, target, planner)
 
 

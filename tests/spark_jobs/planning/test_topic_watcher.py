@@ -10,13 +10,13 @@ from structlog.testing import capture_logs
 from support.builders import a_flow
 
 from spark_jobs.planning.flow_planner import FlowPlan
-from spark_jobs.planning.topic_watcher import Lookout
+from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.process.appdir import FlowDir, read_json
 
 GAP = "0 of 3 visible topics match order-.*; near: orders-us, orders-eu"
 
 
-def lookout(tmp_path, *plans: FlowPlan) -> Lookout:
+def topic_watcher(tmp_path, *plans: FlowPlan) -> TopicWatcher:
     """Return a lookout whose looks find ``plans``, one after the other."""
     found = iter(plans)
 
@@ -25,10 +25,10 @@ def lookout(tmp_path, *plans: FlowPlan) -> Lookout:
         future.set_result(next(found))
         return future
 
-    return Lookout(a_flow(), FlowDir(tmp_path), look)
+    return TopicWatcher(a_flow(), FlowDir(tmp_path), look)
 
 
-def looks(made: Lookout, times: int) -> None:
+def looks(made: TopicWatcher, times: int) -> None:
     for _ in range(times):
         made._look_at = 0.0
         made.look({})  # begins
@@ -36,7 +36,7 @@ def looks(made: Lookout, times: int) -> None:
 
 
 def test_bl_141_what_is_asked_for_in_vain_is_a_warning_once_and_stays_in_the_status(tmp_path):
-    made = lookout(tmp_path, *[FlowPlan(gap=GAP)] * 3, FlowPlan())
+    made = topic_watcher(tmp_path, *[FlowPlan(gap=GAP)] * 3, FlowPlan())
     with capture_logs() as logs:
         looks(made, 3)
         assert made.gap == GAP
@@ -47,7 +47,7 @@ def test_bl_141_what_is_asked_for_in_vain_is_a_warning_once_and_stays_in_the_sta
 
 
 def test_what_people_should_know_of_a_plan_is_kept_while_it_holds(tmp_path):
-    made = lookout(tmp_path, FlowPlan(remark="by another clock"), FlowPlan())
+    made = topic_watcher(tmp_path, FlowPlan(remark="by another clock"), FlowPlan())
     looks(made, 1)
     assert made.remark == "by another clock"
     looks(made, 1)
@@ -56,7 +56,7 @@ def test_what_people_should_know_of_a_plan_is_kept_while_it_holds(tmp_path):
 
 @pytest.mark.parametrize("run", [True, False])
 def test_bl_125_a_plan_that_somebody_deleted_is_written_again(tmp_path, run):
-    made = lookout(tmp_path / "flow", FlowPlan(), FlowPlan())
+    made = topic_watcher(tmp_path / "flow", FlowPlan(), FlowPlan())
     looks(made, 1)
     made.tell(run=run)
     shutil.rmtree(tmp_path / "flow")
@@ -66,7 +66,7 @@ def test_bl_125_a_plan_that_somebody_deleted_is_written_again(tmp_path, run):
 
 def test_bl_059_our_own_topics_are_taken_for_gone_after_three_looks_in_a_row(tmp_path):
     gone, there = FlowPlan(missing="isthmus-anchors.A.internal"), FlowPlan()
-    made = lookout(tmp_path, gone, gone, there, gone, gone, gone, there)
+    made = topic_watcher(tmp_path, gone, gone, there, gone, gone, gone, there)
     looks(made, 5)
     assert made.stateless == ""
     looks(made, 1)

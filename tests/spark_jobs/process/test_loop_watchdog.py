@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from spark_jobs.driver import driver_loop
-from spark_jobs.process.loop_watchdog import Pulse
+from spark_jobs.process.loop_watchdog import LoopWatchdog
 
 
 @pytest.fixture
@@ -20,20 +20,20 @@ def silence() -> threading.Event:
 
 
 def test_bl_122_a_loop_that_stands_still_is_noticed(silence):
-    pulse = Pulse(silence.set, looks=3, look_s=0.01)
-    pulse.beat()
-    pulse.start()
+    watchdog = LoopWatchdog(silence.set, looks=3, look_s=0.01)
+    watchdog.beat()
+    watchdog.start()
     assert silence.wait(10)
 
 
 def test_a_loop_that_goes_on_is_left_alone(silence):
-    pulse = Pulse(silence.set, looks=200, look_s=0.02)
-    pulse.start()
+    watchdog = LoopWatchdog(silence.set, looks=200, look_s=0.02)
+    watchdog.start()
     until = time.monotonic() + 4.5
     while time.monotonic() < until:
-        pulse.beat()
+        watchdog.beat()
         time.sleep(0.01)
-    pulse.stop()
+    watchdog.stop()
     assert not silence.is_set()
 
 
@@ -45,10 +45,10 @@ def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends(monkeypatch, silen
         silence.set()
 
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(driver_loop, "Pulse", partial(Pulse, looks=3, look_s=0.01))
+    monkeypatch.setattr(driver_loop, "LoopWatchdog", partial(LoopWatchdog, looks=3, look_s=0.01))
     monkeypatch.setattr(driver_loop, "_die", die)
     flow = type("Flow", (), {"done": property(lambda _: silence.is_set())})()
-    flow.hold = SimpleNamespace(close=lambda: None)
+    flow.lease = SimpleNamespace(close=lambda: None)
     hung = driver_loop.Driver.__new__(driver_loop.Driver)
     hung._flows = [flow]
     hung._drive = lambda *_: silence.wait(10)

@@ -37,8 +37,8 @@ SPEC = UnitSpec(
     target={"bootstrap.servers": "b:1"},
     copying=COPYING,
     policies=Policies(refused="skip", dead_letters=True),
-    origins_matter=True,
-    linger_s=3.0,
+    target_is_replicated=True,
+    grace_s=3.0,
 )
 
 
@@ -55,7 +55,11 @@ def test_the_seconds_of_a_unit_are_those_of_its_settings():
 def test_plans_come_back_from_a_table_that_names_their_fields_once():
     one = PartitionPlan(TopicPartition("orders", 0), TopicPartition("A.orders", 0), "aa", "bb")
     two = replace(
-        one, born_later=True, first=True, start=12, decision=Choice("LOST_RANGE", 4, "continue")
+        one,
+        discovered_later=True,
+        first=True,
+        start=12,
+        decision=Choice("LOST_RANGE", 4, "continue"),
     )
     table = json.loads(json.dumps(unit_json.partition_table([one, two])))
     assert table["fields"] == [each.name for each in fields(PartitionPlan)]

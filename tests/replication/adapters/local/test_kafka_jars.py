@@ -54,13 +54,13 @@ def test_the_version_of_java_is_read_from_what_it_says(text, version):
     assert parse_version(text) == version
 
 
-def test_a_machine_without_java_is_told_what_to_install(machine):
+def test_a_machine_without_java_is_reported_what_to_install(machine):
     with pytest.raises(EnvironmentProblem) as caught:
         java()
     assert str(caught.value) == f"no Java found in JAVA_HOME={machine}/java: {ADVICE}"
 
 
-def test_too_old_a_java_is_told_what_to_install(machine):
+def test_too_old_a_java_is_reported_what_to_install(machine):
     install_java(machine, "11.0.2")
     with pytest.raises(EnvironmentProblem) as caught:
         java()
@@ -93,7 +93,7 @@ def test_a_hiccup_is_tried_again(machine, monkeypatch):
     assert calls(machine) == 2
 
 
-def test_what_cannot_be_fetched_is_said_and_leaves_nothing_behind(machine, monkeypatch):
+def test_what_cannot_be_fetched_is_reported_and_leaves_nothing_behind(machine, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _: None)
     install_java(machine, fetch='echo " :: org.apache.kafka#kafka_2.13;0.0.1: not found"; exit 1')
     with pytest.raises(EnvironmentProblem) as caught:

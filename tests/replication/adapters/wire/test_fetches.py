@@ -11,9 +11,9 @@ import pytest
 
 from replication.adapters.wire import connect
 from replication.adapters.wire import connections as module
-from replication.adapters.wire.open_connection import Line
+from replication.adapters.wire.open_connection import OpenConnection
 from replication.client.fetch_session import FetchOptions, FetchSession
-from replication.client.fetch_values import Frame
+from replication.client.fetch_values import FetchBuffer
 from replication.client.network import SessionLost
 from replication.errors import ClusterUnavailable
 
@@ -31,7 +31,9 @@ def broker(monkeypatch):
     """The far end of every connection that is dialed."""
     near, far = socket.socketpair()
     near.settimeout(0)
-    monkeypatch.setattr(module, "dial", lambda *_: Line(near, {}, float("inf")))
+    monkeypatch.setattr(
+        module, "open_connection", lambda *_: OpenConnection(near, {}, float("inf"))
+    )
     yield far
     far.close()
 
@@ -48,7 +50,7 @@ def fetched(broker, session, before_the_answer=lambda: None, error=0) -> list:
             told.append((found, problem))
             came.set()
 
-        network.begin_fetch(-1, [], FetchOptions(session=session), Frame(), take)
+        network.begin_fetch(-1, [], FetchOptions(session=session), FetchBuffer(), take)
         await asyncio.get_running_loop().run_in_executor(None, broker.recv, 1)
         before_the_answer()
         broker.sendall(answer_of(error))
@@ -92,16 +94,16 @@ def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(mo
     near.settimeout(0)
     far.settimeout(0)
 
-    def dial(*_) -> Line:
+    def dial(*_) -> OpenConnection:
         dialing.wait(30)
-        return Line(near, {}, float("inf"))
+        return OpenConnection(near, {}, float("inf"))
 
-    monkeypatch.setattr(module, "dial", dial)
+    monkeypatch.setattr(module, "open_connection", dial)
 
     async def run() -> tuple:
         network = connect({"bootstrap.servers": "broker:9092"}, "test")
         options, told = FetchOptions(session=session), asyncio.Queue()
-        network.begin_fetch(-1, [], options, Frame(), lambda *each: told.put_nowait(each))
+        network.begin_fetch(-1, [], options, FetchBuffer(), lambda *each: told.put_nowait(each))
         await asyncio.sleep(0)
         if left == "anew":
             session.restart()

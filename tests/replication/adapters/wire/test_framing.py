@@ -164,15 +164,18 @@ appends = st.dictionaries(
 @given(appends, st.integers(0, 60_000), st.sampled_from(PRODUCE_VERSIONS))
 def test_a_produce_request_carries_the_batches_where_they_lie(topics, timeout, version):
     batches = [(t, p, memoryview(b)) for t, listed in topics.items() for p, b in listed.items()]
-    pieces = framing.produce_request(batches, timeout)
-    told = ProduceRequest.decode(b"".join(pieces), version=version)
+    producer_batches = framing.produce_request(batches, timeout)
+    told = ProduceRequest.decode(b"".join(producer_batches), version=version)
     assert (told.acks, told.timeout_ms, told.transactional_id) == (-1, timeout, None)
     assert [
         (topic.name, each.index, bytes(each.records))
         for topic in told.topic_data
         for each in topic.partition_data
     ] == [(topic, partition, bytes(batch)) for topic, partition, batch in batches]
-    assert all(any(piece is batch for piece in pieces) for _, _, batch in batches)
+    assert all(
+        any(producer_batch is batch for producer_batch in producer_batches)
+        for _, _, batch in batches
+    )
 
 
 Answer = ProduceResponse.TopicProduceResponse.PartitionProduceResponse

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
-from support.partition_copies import a_lane, a_start, by_registry
+from support.partition_copies import a_partition, a_start, by_registry
 
 from replication.adapters.wire.legacy_records import to_format_2
-from replication.client.fetch_values import Fetched, Frame
+from replication.client.fetch_values import FetchBuffer, Fetched
 from replication.copier.partition.intake import take
 from replication.errors import CorruptBatch
 from replication.records import compression
@@ -131,19 +131,21 @@ def test_they_become_batches_of_format_2_with_the_same_records(name):
 
 
 @pytest.mark.parametrize("name", ["v0-v1-v2", "v0-lz4", "v1-compacted"])
-def test_a_lane_takes_old_and_new_batches_for_records_that_were_born_there(name):
-    lane, data = by_registry(a_lane(a_start())), SEGMENTS[name]
-    lane.position = 1
+def test_a_partition_takes_old_and_new_batches_for_records_that_were_born_there(name):
+    partition, data = by_registry(a_partition(a_start())), SEGMENTS[name]
+    partition.position = 1
     records = memoryview(bytearray(data))
     fetched = Fetched(b"i" * 16, 0, 0, 18, 0, 0, [], -1, records, legacy=to_format_2)
-    take(lane, fetched, Frame())
+    take(partition, fetched, FetchBuffer())
     wanted = [n for n, *_ in content(data) if n >= 1]
-    assert [n for piece in lane.queue.waiting for n in piece.offsets] == wanted
-    assert lane.position == wanted[-1] + 1
+    assert [
+        n for producer_batch in partition.queue.waiting for n in producer_batch.offsets
+    ] == wanted
+    assert partition.position == wanted[-1] + 1
 
 
 @given(st.sampled_from(sorted(SEGMENTS)), st.integers(0), st.integers(1, 255))
-def test_damage_is_told_with_its_place(name, number, how):
+def test_damage_is_reported_with_its_place(name, number, how):
     data = SEGMENTS[name]
     at = CRC_AT + number % (len(first_of(data)) - CRC_AT)
     damaged = data[:at] + bytes([data[at] ^ how]) + data[at + 1 :]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from replication.adapters.wire.open_connection import dial
+from replication.adapters.wire.open_connection import open_connection
 from replication.errors import ClusterUnavailable
 
 PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}
@@ -62,7 +62,7 @@ def a_closed_port() -> int:
 def test_a_refused_connection_is_closed():
     port = a_closed_port()
     with nothing_left_open(), pytest.raises(ClusterUnavailable, match=f"127.0.0.1:{port}.*refused"):
-        dial("127.0.0.1", port, PLAIN, 2.0)
+        open_connection("127.0.0.1", port, PLAIN, 2.0)
 
 
 @pytest.mark.parametrize("config", [PLAIN, TLS], ids=["plain", "tls"])
@@ -72,7 +72,7 @@ def test_a_connection_that_the_other_side_ends_is_closed(config):
         nothing_left_open(),
         pytest.raises(ClusterUnavailable, match=f"connecting to 127.0.0.1:{port}"),
     ):
-        dial("127.0.0.1", port, config, 2.0)
+        open_connection("127.0.0.1", port, config, 2.0)
 
 
 @pytest.mark.parametrize("config", [PLAIN, TLS], ids=["plain", "tls"])
@@ -82,9 +82,9 @@ def test_a_connection_that_never_answers_is_given_up_and_closed(config):
         nothing_left_open(),
         pytest.raises(ClusterUnavailable, match=f"connecting to 127.0.0.1:{port}"),
     ):
-        dial("127.0.0.1", port, config, 0.5)
+        open_connection("127.0.0.1", port, config, 0.5)
 
 
-def test_a_name_that_nobody_knows_is_said():
+def test_a_name_that_nobody_knows_is_reported():
     with nothing_left_open(), pytest.raises(ClusterUnavailable, match=r"nowhere\.invalid"):
-        dial("nowhere.invalid", 9092, PLAIN, 2.0)
+        open_connection("nowhere.invalid", 9092, PLAIN, 2.0)

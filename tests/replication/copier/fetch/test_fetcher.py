@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_network import give
-from support.partition_copies import LARGE, a_lane, a_start
+from support.partition_copies import LARGE, a_partition, a_start
 from support.record_batches import a_batch
 
 from replication.client.fetch_session import FetchOptions, FetchSession
 from replication.client.fetch_values import EpochEndOffset, Fetched, Leader
 from replication.client.network import SessionLost
 from replication.client.preferred_replicas import Replicas
-from replication.copier.fetch.buffer_pool import Frames, frames_for
-from replication.copier.fetch.fetch_request import Wishes
-from replication.copier.fetch.fetch_response import Shared, locate
-from replication.copier.fetch.fetcher import Fetching
-from replication.copier.fetch.throttle import Pace
+from replication.copier.fetch.buffer_pool import BufferPool, buffers_for
+from replication.copier.fetch.fetch_request import FetchRequest
+from replication.copier.fetch.fetch_response import FetcherContext, locate
+from replication.copier.fetch.fetcher import Fetcher
+from replication.copier.fetch.throttle import Throttle
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition.broker_errors import Remedy
-from replication.copier.produce.sender import Appending
+from replication.copier.partition.broker_errors import Recovery
+from replication.copier.produce.sender import Sender
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
@@ -40,18 +40,18 @@ class Source:
     are not ``idle``.
     """
 
-    def __init__(self, *lanes) -> None:
-        self.lanes = lanes
+    def __init__(self, *partitions) -> None:
+        self.partitions = partitions
         self.asked: list = []
         self.keeps, self.session, self.idle = True, {}, set()
         self.opened = 0
         self.most = 1 << 30  # partitions an answer
-        self.error, self.start, self.ends = 0, 5, [9]
+        self.error, self.start, self.connections = 0, 5, [9]
         self.outside: set = set()  # partitions that have not what is asked of them
         self.refreshed: list = []
         self.diverging = self.named = None
         self.knows = True  # the address of the leader that is named
-        self.pace, self.replicas, self.moved = Pace(), Replicas(), []
+        self.throttle, self.replicas, self.moved = Throttle(), Replicas(), []
         self.problem: Exception | None = None
         self.damaged_from = 1 << 40
         self.settled: list = []
@@ -60,7 +60,7 @@ class Source:
     async def offset_at(self, _partition, timestamp: int) -> int:
         if timestamp != -1:
             return self.start
-        return self.ends.pop(0) if len(self.ends) > 1 else self.ends[0]
+        return self.connections.pop(0) if len(self.connections) > 1 else self.connections[0]
 
     async def refresh(self, topics) -> None:
         self.refreshed += topics
@@ -73,9 +73,9 @@ class Source:
         return Leader(0, 10 + partition.partition)
 
     def begin_fetch(self, node, entries, options, into, answer) -> None:
-        queues = [lane.queue for lane in self.lanes]
-        held = {id(p.frame) for each in queues for p in (*each.waiting, *each.on_wire)}
-        assert id(into) not in held, "a buffer with batches in it is written over"
+        queues = [partition.queue for partition in self.partitions]
+        stalled_lso = {id(p.buffer) for each in queues for p in (*each.waiting, *each.in_flight)}
+        assert id(into) not in stalled_lso, "a buffer with batches in it is written over"
         assert into.holders == 1
         self.asked.append(list(entries))
         answering = self._answer(self._remember(entries, options.session), into)
@@ -119,7 +119,7 @@ class Source:
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 
-class Sender(Appending):
+class Sender(Sender):
     """Has nowhere to send to; notes which lanes were offered, and which had trouble."""
 
     def __init__(self, source: Source) -> None:
@@ -127,11 +127,11 @@ class Sender(Appending):
         self.source = source
         self.queued: list = []
 
-    def settle(self, lane) -> None:
-        self.source.settled.append(lane)
+    def dispatch(self, partition) -> None:
+        self.source.settled.append(partition)
 
-    def offer_all(self, lanes) -> None:
-        self.queued += lanes
+    def offer_all(self, partitions) -> None:
+        self.queued += partitions
 
 
 class KnownProducers:
@@ -141,26 +141,28 @@ class KnownProducers:
         return True
 
 
-def fetching(source: Source, frames: Frames, **other: object) -> Fetching:
-    wishes = Wishes(FetchSession(), lambda lane: source.leader(lane.source).epoch)
-    for lane in source.lanes:
-        wishes.join(lane)
-    options = FetchOptions(session=wishes.session)
-    shared = Shared(
+def fetching(source: Source, buffers: BufferPool, **other: object) -> Fetcher:
+    fetch_request = FetchRequest(
+        FetchSession(), lambda partition: source.leader(partition.source).epoch
+    )
+    for partition in source.partitions:
+        fetch_request.join(partition)
+    options = FetchOptions(session=fetch_request.session)
+    shared = FetcherContext(
         source,
         False,  # noqa: FBT003 -- it has no transactions
-        frames,
-        source.pace,
+        buffers,
+        source.throttle,
         source.replicas,
         Sender(source),
         KnownProducers(),
         source.moved.append,
     )
     shared = replace(shared, **other)
-    return Fetching(0, False, wishes, shared, options)  # noqa: FBT003 -- not a priority topic
+    return Fetcher(0, False, fetch_request, shared, options)  # noqa: FBT003 -- not a priority topic
 
 
-async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:
+async def run_for(each: Fetcher, steps: int, between=lambda: None) -> None:
     """Let the fetcher run for ``steps`` turns of the event loop."""
     task = asyncio.ensure_future(each.run())
     for _ in range(steps):
@@ -172,14 +174,16 @@ async def run_for(each: Fetching, steps: int, between=lambda: None) -> None:
         task.result()
 
 
-def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=lambda _: None):
-    """Fetch for ``lanes``; return the source, what was asked, and the frames."""
+def run(
+    partitions, steps: int = 60, count: int = 4, between=lambda _: None, prepare=lambda _: None
+):
+    """Fetch for ``partitions``; return the source, what was asked, and the frames."""
 
     async def all_of_it():
-        source, frames = Source(*lanes), Frames(count)
+        source, buffers = Source(*partitions), BufferPool(count)
         prepare(source)
-        each = fetching(source, frames)
-        source.wishes = each.wishes
+        each = fetching(source, buffers)
+        source.fetch_request = each.fetch_request
         await run_for(each, steps, lambda: between(source))
         return source
 
@@ -187,269 +191,277 @@ def run(lanes, steps: int = 60, count: int = 4, between=lambda _: None, prepare=
 
 
 def test_read_ahead_ends_when_all_buffers_hold_batches_that_are_not_acked():
-    lane = a_lane(a_start())
-    source = run([lane], steps=200, count=4)
-    assert len(source.asked) == len(lane.queue.waiting) == 4
+    partition = a_partition(a_start())
+    source = run([partition], steps=200, count=4)
+    assert len(source.asked) == len(partition.queue.waiting) == 4
 
 
 def test_an_acked_batch_gives_its_buffer_back():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def ack(source) -> None:
-        if len(source.asked) == 4 and not lane.counters.records:
-            lane.appended(lane.queue.next_piece(), 0)
+        if len(source.asked) == 4 and not partition.counters.records:
+            partition.appended(partition.queue.next_batch(), 0)
 
-    assert len(run([lane], steps=200, between=ack).asked) == 5
+    assert len(run([partition], steps=200, between=ack).asked) == 5
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_buffer_is_never_written_over_while_a_batch_in_it_is_not_acked(data):
-    lanes = [a_lane(a_start(n)) for n in range(data.draw(st.integers(1, 3)))]
-    copied: dict = {lane: [] for lane in lanes}
+    partitions = [a_partition(a_start(n)) for n in range(data.draw(st.integers(1, 3)))]
+    copied: dict = {partition: [] for partition in partitions}
 
     def act(_source) -> None:
-        lane = data.draw(st.sampled_from(lanes))
+        partition = data.draw(st.sampled_from(partitions))
         what = data.draw(st.sampled_from(["send", "send", "ack", "nothing"]))
-        if what == "send" and lane.sends:
-            lane.queue.next_piece()
-        if what == "ack" and lane.queue.on_wire:
-            copied[lane].append(bytes(lane.queue.on_wire[0].batch[70:90]))  # as it lies there now
-            lane.appended(lane.queue.on_wire[0], len(copied[lane]))
+        if what == "send" and partition.sends:
+            partition.queue.next_batch()
+        if what == "ack" and partition.queue.in_flight:
+            copied[partition].append(
+                bytes(partition.queue.in_flight[0].batch[70:90])
+            )  # as it lies there now
+            partition.appended(partition.queue.in_flight[0], len(copied[partition]))
 
-    run(lanes, steps=60, count=data.draw(st.integers(2, 5)), between=act)  # Source.fetch asserts
+    run(
+        partitions, steps=60, count=data.draw(st.integers(2, 5)), between=act
+    )  # Source.fetch asserts
     for found in copied.values():
-        for number, piece in enumerate(found):
-            assert b"%dxxx" % number in piece
+        for number, producer_batch in enumerate(found):
+            assert b"%dxxx" % number in producer_batch
 
 
 def test_each_partition_comes_first_in_its_turn_where_there_is_no_session():
-    lanes = [a_lane(a_start(n)) for n in range(3)]
+    partitions = [a_partition(a_start(n)) for n in range(3)]
 
     def prepare(source) -> None:
         source.keeps, source.most = False, 1
 
-    source = run(lanes, steps=400, count=9, prepare=prepare)
+    source = run(partitions, steps=400, count=9, prepare=prepare)
     assert len(source.asked) > 5
     firsts = [entries[0].partition for entries in source.asked[:6]]
     assert sorted(firsts[:3]) == [0, 1, 2] == sorted(firsts[3:])
 
 
-def test_topics_stay_side_by_side_whichever_lane_is_first():
-    lanes = [a_lane(a_start(n, topic)) for n in range(2) for topic in "ab"]
+def test_topics_stay_side_by_side_whichever_partition_is_first():
+    partitions = [a_partition(a_start(n, topic)) for n in range(2) for topic in "ab"]
     for turn in range(4):
-        wishes = Wishes(FetchSession(), lambda _: -1)
-        for lane in lanes[turn:] + lanes[:turn]:
-            wishes.join(lane)
-        topics = [each.topic_id[:1] for each in wishes.tell()]
+        fetch_request = FetchRequest(FetchSession(), lambda _: -1)
+        for partition in partitions[turn:] + partitions[:turn]:
+            fetch_request.join(partition)
+        topics = [each.topic_id[:1] for each in fetch_request.tell()]
         assert topics in ([b"a", b"a", b"b", b"b"], [b"b", b"b", b"a", b"a"])
-        assert topics[0] == lanes[turn].topic_id[:1]
+        assert topics[0] == partitions[turn].topic_id[:1]
 
 
 def test_within_a_session_only_partitions_with_news_are_named():
-    lanes = [a_lane(a_start(n)) for n in range(50)]
-    source = run(lanes, steps=60, count=9, prepare=lambda s: s.idle.update(range(1, 50)))
+    partitions = [a_partition(a_start(n)) for n in range(50)]
+    source = run(partitions, steps=60, count=9, prepare=lambda s: s.idle.update(range(1, 50)))
     assert len(source.asked[0]) == 50
     assert {len(each) for each in source.asked[1:]} == {1}
     assert len(source.asked) > 5
     assert source.opened == 1
 
 
-def test_a_lane_in_trouble_is_taken_out_of_the_session_and_comes_back():
-    lanes = [a_lane(a_start(n)) for n in range(2)]
+def test_a_partition_in_trouble_is_taken_out_of_the_session_and_comes_back():
+    partitions = [a_partition(a_start(n)) for n in range(2)]
 
     def hold_back(source) -> None:
-        lanes[1].retry_at = 1.0 if 3 <= len(source.asked) < 6 else None
+        partitions[1].retry_at = 1.0 if 3 <= len(source.asked) < 6 else None
         if len(source.asked) in {4, 5}:
-            assert set(source.session) == {lanes[0].key}
+            assert set(source.session) == {partitions[0].key}
 
-    source = run(lanes, steps=300, count=20, between=hold_back)
+    source = run(partitions, steps=300, count=20, between=hold_back)
     assert len(source.asked) > 8
-    assert set(source.session) == {each.key for each in lanes}
+    assert set(source.session) == {each.key for each in partitions}
     assert source.opened == 1
-    assert all(lane.position > 3 for lane in lanes)
+    assert all(partition.position > 3 for partition in partitions)
 
 
 def test_a_lost_session_is_opened_anew_and_nobody_is_held_back():
-    lanes = [a_lane(a_start(n)) for n in range(3)]
+    partitions = [a_partition(a_start(n)) for n in range(3)]
 
     def lose(source) -> None:
         if len(source.asked) == 2 and source.opened == 1:
-            source.wishes.session.refused()
+            source.fetch_request.session.refused()
             source.problem = SessionLost("error 70")
 
-    source = run(lanes, steps=60, count=9, between=lose)
+    source = run(partitions, steps=60, count=9, between=lose)
     assert source.opened == 2
     assert source.settled == []
-    assert all(lane.position > 2 for lane in lanes)
+    assert all(partition.position > 2 for partition in partitions)
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["on", "off", "move", "tell", "fail"]), st.integers(0, 3)))
 )
 def test_the_broker_always_knows_exactly_what_is_wanted(acts):
-    lanes, told = [a_lane(a_start(n)) for n in range(4)], {}
-    wishes = Wishes(FetchSession(), lambda _: -1)
-    for lane in lanes:
-        wishes.join(lane)
+    partitions, told = [a_partition(a_start(n)) for n in range(4)], {}
+    fetch_request = FetchRequest(FetchSession(), lambda _: -1)
+    for partition in partitions:
+        fetch_request.join(partition)
     for act, number in [*acts, ("tell", 0)]:
-        lane = lanes[number]
+        partition = partitions[number]
         match act:
             case "on" | "off":
-                lane.retry_at = None if act == "on" else 1.0
+                partition.retry_at = None if act == "on" else 1.0
             case "move":
-                lane.position += 1
+                partition.position += 1
             case "fail":
-                wishes.session.restart()
-            case "tell" if (entries := wishes.tell()) is not None:
-                told = {} if wishes.session.fresh else told
+                fetch_request.session.restart()
+            case "tell" if (entries := fetch_request.tell()) is not None:
+                told = {} if fetch_request.session.fresh else told
                 told |= {entry[:2]: entry.offset for entry in entries}
-                told = {k: v for k, v in told.items() if k not in wishes.session.forgotten}
-                wishes.session.answered(7)
-                wanted = {each.key: each.position for each in lanes if each.fetches}
+                told = {k: v for k, v in told.items() if k not in fetch_request.session.forgotten}
+                fetch_request.session.answered(7)
+                wanted = {each.key: each.position for each in partitions if each.fetches}
                 assert told == wanted
 
 
 def test_a_fetch_names_the_leader_epoch_that_is_known():
-    source = run([a_lane(a_start(2))], steps=5)
+    source = run([a_partition(a_start(2))], steps=5)
     assert source.asked[0][0].leader_epoch == 12
 
 
 @pytest.mark.parametrize(
-    ("error", "remedy"), [(74, Remedy.RETRY), (75, Remedy.RETRY), (6, Remedy.RETRY)]
+    ("error", "recovery"), [(74, Recovery.RETRY), (75, Recovery.RETRY), (6, Recovery.RETRY)]
 )
-def test_a_stale_leader_asks_for_new_metadata(error, remedy):
-    lane = a_lane(a_start())
-    source = run([lane], steps=20, prepare=lambda source: setattr(source, "error", error))
-    assert lane.trouble.remedy is remedy
-    assert source.settled == [lane]
-    assert not lane.queue.waiting
+def test_a_stale_leader_asks_for_new_metadata(error, recovery):
+    partition = a_partition(a_start())
+    source = run([partition], steps=20, prepare=lambda source: setattr(source, "error", error))
+    assert partition.error.recovery is recovery
+    assert source.settled == [partition]
+    assert not partition.queue.waiting
     assert len(source.asked) == 1
 
 
 def test_a_position_that_retention_took_is_a_lost_range():
-    lane = a_lane(a_start())
-    run([lane], steps=20, prepare=lambda source: setattr(source, "error", 1))
-    assert lane.trouble.state is PartitionState.LOST_RANGE
-    assert "[0, 5)" in lane.trouble.reason
+    partition = a_partition(a_start())
+    run([partition], steps=20, prepare=lambda source: setattr(source, "error", 1))
+    assert partition.error.state is PartitionState.LOST_RANGE
+    assert "[0, 5)" in partition.error.reason
 
 
 def test_a_position_that_is_there_again_is_tried_again():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def prepare(source) -> None:
         source.error, source.start = 1, 0
 
-    run([lane], steps=20, prepare=prepare)
-    assert lane.trouble.remedy is Remedy.RETRY
+    run([partition], steps=20, prepare=prepare)
+    assert partition.error.recovery is Recovery.RETRY
 
 
 @pytest.mark.parametrize(
-    ("ends", "remedy", "asked"),
+    ("connections", "recovery", "asked"),
     [
-        pytest.param([0, 500, 1500], Remedy.RETRY, 2, id="two answers that were too low"),
-        pytest.param([500, 500, 500], Remedy.JUDGE, 2, id="it stays so"),
-        pytest.param([1500], Remedy.RETRY, 0, id="believed at once"),
+        pytest.param([0, 500, 1500], Recovery.RETRY, 2, id="two answers that were too low"),
+        pytest.param([500, 500, 500], Recovery.DECIDE, 2, id="it stays so"),
+        pytest.param([1500], Recovery.RETRY, 0, id="believed at once"),
     ],
 )
-def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(ends, remedy, asked):
+def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(
+    connections, recovery, asked
+):
     """BL-062."""
-    lane = a_lane(a_start())
-    lane.position = 1000
+    partition = a_partition(a_start())
+    partition.position = 1000
 
     async def all_of_it():
-        source = Source(lane)
-        source.start, source.ends = 0, ends
-        (found,) = await locate(source, [lane])
-        assert found.remedy is remedy
+        source = Source(partition)
+        source.start, source.connections = 0, connections
+        (found,) = await locate(source, [partition])
+        assert found.recovery is recovery
         assert source.refreshed == ["t"] * asked
 
     asyncio.run(all_of_it())
 
 
 def test_a_fetch_names_the_leader_epoch_of_the_batch_before_it():
-    lane = a_lane(a_start())
-    source = run([lane], steps=20)
+    partition = a_partition(a_start())
+    source = run([partition], steps=20)
     assert [entries[0].last_epoch for entries in source.asked[:3]] == [-1, EPOCH, EPOCH]
-    lane.position = 100  # a jump: what is before it is not known
-    assert lane.last_epoch == -1
+    partition.position = 100  # a jump: what is before it is not known
+    assert partition.last_epoch == -1
 
 
 def test_a_log_that_went_another_way_before_our_position_is_a_truncation():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def turn(source) -> None:
-        if lane.position == 3:
+        if partition.position == 3:
             source.diverging = EpochEndOffset(4, 1)
 
-    source = run([lane], steps=100, between=turn)
-    assert lane.trouble.state is PartitionState.SOURCE_TRUNCATED
-    assert "[1, 3)" in lane.trouble.reason
-    assert source.settled == [lane]
+    source = run([partition], steps=100, between=turn)
+    assert partition.error.state is PartitionState.SOURCE_TRUNCATED
+    assert "[1, 3)" in partition.error.reason
+    assert source.settled == [partition]
 
 
 def test_a_log_that_went_another_way_after_our_position_is_none():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def turn(source) -> None:
-        at_three = lane.last_epoch == EPOCH and lane.position == 3
+        at_three = partition.last_epoch == EPOCH and partition.position == 3
         source.diverging = EpochEndOffset(4, 3) if at_three else None
 
-    source = run([lane], steps=100, count=9, between=turn)
-    assert lane.trouble is None
+    source = run([partition], steps=100, count=9, between=turn)
+    assert partition.error is None
     assert 4 in [entries[0].last_epoch for entries in source.asked if entries]
-    assert lane.position > 4
+    assert partition.position > 4
 
 
 @pytest.mark.parametrize("code", [6, 74])
 @pytest.mark.parametrize("knows", [True, False])
 def test_a_new_leader_that_the_former_one_names_is_followed_at_once(code, knows):
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def move(source) -> None:
         source.error, source.named, source.knows = code, Leader(1, 99), knows
 
-    source = run([lane], steps=60, between=move)
-    assert (lane in source.moved) is knows
-    assert (lane.trouble is None) is knows
+    source = run([partition], steps=60, between=move)
+    assert (partition in source.moved) is knows
+    assert (partition.error is None) is knows
 
 
 def test_a_connection_that_broke_holds_all_its_partitions_back():
-    lanes = [a_lane(a_start(n)) for n in range(2)]
+    partitions = [a_partition(a_start(n)) for n in range(2)]
     problem = ClusterUnavailable("cut")
-    run(lanes, steps=20, prepare=lambda source: setattr(source, "problem", problem))
-    assert [(each.trouble.remedy, each.trouble.reason) for each in lanes] == [
-        (Remedy.RETRY, "cut")
+    run(partitions, steps=20, prepare=lambda source: setattr(source, "problem", problem))
+    assert [(each.error.recovery, each.error.reason) for each in partitions] == [
+        (Recovery.RETRY, "cut")
     ] * 2
 
 
 def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def ack(_source) -> None:
-        while lane.sends:
-            lane.appended(lane.queue.next_piece(), lane.acked.target)
+        while partition.sends:
+            partition.appended(partition.queue.next_batch(), partition.acked.target)
 
-    source = run([lane], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3))
-    assert lane.acked == (3, 3)
-    assert "t-0 at offset 3" in lane.trouble.reason
-    assert source.settled == [lane]
+    source = run(
+        [partition], steps=100, between=ack, prepare=lambda s: setattr(s, "damaged_from", 3)
+    )
+    assert partition.acked == (3, 3)
+    assert "t-0 at offset 3" in partition.error.reason
+    assert source.settled == [partition]
 
 
 def test_an_answer_to_a_former_position_is_dropped():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     def move(source) -> None:
         if len(source.asked) == 1:
-            lane.position = 7
+            partition.position = 7
 
-    run([lane], steps=4, between=move)
-    assert [piece.before for piece in lane.queue.waiting][:1] in ([], [7])
+    run([partition], steps=4, between=move)
+    assert [producer_batch.before for producer_batch in partition.queue.waiting][:1] in ([], [7])
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 20))
 def test_buffers_fit_into_the_units_memory_and_each_broker_has_two(memory, brokers):
-    count, size = frames_for(memory, brokers)
+    count, size = buffers_for(memory, brokers)
     assert count >= 2 * brokers
     assert size >= MB
     assert count * size <= max(memory, count * MB)
@@ -457,62 +469,66 @@ def test_buffers_fit_into_the_units_memory_and_each_broker_has_two(memory, broke
 
 def test_a_buffer_that_grew_for_a_large_record_is_given_back_to_the_system():
     async def all_of_it():
-        frames = Frames(1, MB)
-        frame = await frames.take()
-        frame.view(10 * MB)
-        assert len(frame.memory) > 10 * MB
-        frame.release()
-        assert len(frame.memory) == 0
-        frame = await frames.take()
-        frame.view(MB)
-        frame.release()
-        assert len(frame.memory) >= MB  # an ordinary one is used again
+        buffers = BufferPool(1, MB)
+        buffer = await buffers.take()
+        buffer.view(10 * MB)
+        assert len(buffer.memory) > 10 * MB
+        buffer.release()
+        assert len(buffer.memory) == 0
+        buffer = await buffers.take()
+        buffer.view(MB)
+        buffer.release()
+        assert len(buffer.memory) >= MB  # an ordinary one is used again
 
     asyncio.run(all_of_it())
 
 
-def test_a_parked_lane_gives_its_buffers_back():
-    lanes = [a_lane(a_start(n)) for n in range(2)]
+def test_a_halted_partition_gives_its_buffers_back():
+    partitions = [a_partition(a_start(n)) for n in range(2)]
 
-    def park(source) -> None:
+    def halt(source) -> None:
         if len(source.asked) == 4:
-            for lane in lanes:
-                lane.park(PartitionState.REFUSED, "for a person")
+            for partition in partitions:
+                partition.halt(PartitionState.REFUSED, "for a person")
 
     async def all_of_it():
-        source, frames = Source(*lanes), Frames(4)
-        await run_for(fetching(source, frames), 200, lambda: park(source))
-        taken = [frames.try_take() for _ in range(4)]
+        source, buffers = Source(*partitions), BufferPool(4)
+        await run_for(fetching(source, buffers), 200, lambda: halt(source))
+        taken = [buffers.try_take() for _ in range(4)]
         assert None not in taken
         assert len(source.asked) == 4
 
     asyncio.run(all_of_it())
 
 
-def test_a_partition_that_left_and_came_back_as_another_lane_is_fetched():
+def test_a_partition_that_left_and_came_back_as_another_partition_is_fetched():
     for _ in range(20):  # lanes are kept by their addresses, which fall as they may
-        wishes = Wishes(FetchSession(), lambda _: -1)
-        former, new, other = a_lane(a_start(0)), a_lane(a_start(0)), a_lane(a_start(1))
-        for lane in (former, other):
-            wishes.join(lane)
-        wishes.tell()
-        wishes.session.answered(7)
-        wishes.leave(former)
-        wishes.join(new)
-        wishes.tell()
-        assert wishes._by_key[new.key] is new
+        fetch_request = FetchRequest(FetchSession(), lambda _: -1)
+        former, new, other = (
+            a_partition(a_start(0)),
+            a_partition(a_start(0)),
+            a_partition(a_start(1)),
+        )
+        for partition in (former, other):
+            fetch_request.join(partition)
+        fetch_request.tell()
+        fetch_request.session.answered(7)
+        fetch_request.leave(former)
+        fetch_request.join(new)
+        fetch_request.tell()
+        assert fetch_request._by_key[new.key] is new
 
 
 def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logged():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     class Broken(Sender):
-        def offer_all(self, _lanes) -> None:
+        def offer_all(self, _partitions) -> None:
             raise ZeroDivisionError
 
     async def all_of_it():
-        source = Source(lane)
-        each = fetching(source, Frames(4), sender=Broken(source))
+        source = Source(partition)
+        each = fetching(source, BufferPool(4), sender=Broken(source))
         await run_for(each, 60)
 
     with pytest.raises(ZeroDivisionError):
@@ -520,7 +536,7 @@ def test_what_goes_wrong_within_an_answer_ends_the_fetcher_and_is_not_only_logge
 
 
 def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
-    lane, asked = a_lane(a_start()), []
+    partition, asked = a_partition(a_start()), []
 
     class Asked:
         def ready(self, _news) -> bool:
@@ -531,20 +547,20 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
             await asyncio.sleep(0)
 
     async def all_of_it():
-        source = Source(lane)
-        each = fetching(source, Frames(4), producers=Asked())
+        source = Source(partition)
+        each = fetching(source, BufferPool(4), producers=Asked())
         await run_for(each, 200)
         return source
 
     source = asyncio.run(all_of_it())
     assert len(asked) == 1
-    assert len(source.asked) == len(lane.queue.waiting) == 4
-    assert [piece.before for piece in lane.queue.waiting] == [0, 1, 2, 3]
+    assert len(source.asked) == len(partition.queue.waiting) == 4
+    assert [producer_batch.before for producer_batch in partition.queue.waiting] == [0, 1, 2, 3]
 
 
 def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
     """Invariant P1: a lane that could fetch again while others were being looked up."""
-    late, lane = a_lane(a_start(0)), a_lane(a_start(1))
+    late, partition = a_partition(a_start(0)), a_partition(a_start(1))
     prepared: list = []
 
     class Prepared:
@@ -556,51 +572,53 @@ def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
             prepared.append([each for each, _ in news])
 
     async def all_of_it():
-        source = Source(late, lane)
-        each = fetching(source, Frames(4), producers=Prepared())
+        source = Source(late, partition)
+        each = fetching(source, BufferPool(4), producers=Prepared())
 
         def hold_back() -> None:
             if not prepared and len(source.asked) == 1:
                 late.retry_at = 1.0
 
         await run_for(each, 6, hold_back)
-        assert prepared == [[lane]]
+        assert prepared == [[partition]]
         assert late.position == 0
         await run_for(each, 60)
 
     asyncio.run(all_of_it())
-    assert [piece.before for piece in late.queue.waiting][:2] == [0, 1], "it came again"
+    assert [producer_batch.before for producer_batch in late.queue.waiting][:2] == [0, 1], (
+        "it came again"
+    )
 
 
 def test_bytes_that_nobody_takes_are_paid_for_too():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
 
     async def all_of_it():
-        source = Source(lane)
-        source.pace.rate = 1
+        source = Source(partition)
+        source.throttle.rate = 1
 
         def hold_back() -> None:
-            lane.retry_at = 1.0 if source.asked else None
+            partition.retry_at = 1.0 if source.asked else None
 
-        await run_for(fetching(source, Frames(4)), 20, hold_back)
-        return source.pace
+        await run_for(fetching(source, BufferPool(4)), 20, hold_back)
+        return source.throttle
 
-    pace = asyncio.run(all_of_it())
-    assert pace.pause_s(pace._at, 0.0, first=True) > len(LARGE)
-    assert not lane.queue.waiting
+    throttle = asyncio.run(all_of_it())
+    assert throttle.pause_s(throttle._at, 0.0, first=True) > len(LARGE)
+    assert not partition.queue.waiting
 
 
 def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer_than_it_must():
-    lost, lane = a_lane(a_start(0)), a_lane(a_start(1))
+    lost, partition = a_partition(a_start(0)), a_partition(a_start(1))
 
     async def all_of_it():
-        source = Source(lost, lane)
+        source = Source(lost, partition)
         source.outside = {0}
         sender = Sender(source)
-        each = fetching(source, Frames(4), sender=sender)
+        each = fetching(source, BufferPool(4), sender=sender)
 
         async def slowly(_partition, _moment) -> int:
-            assert lane in sender.queued
+            assert partition in sender.queued
             return 5
 
         source.offset_at = slowly
@@ -608,18 +626,18 @@ def test_a_partition_out_of_range_holds_the_records_of_the_others_back_no_longer
         return sender.queued
 
     queued = asyncio.run(all_of_it())
-    assert lost.trouble.state is PartitionState.LOST_RANGE
+    assert lost.error.state is PartitionState.LOST_RANGE
     assert len(queued) > 1
 
 
 def test_a_buffer_that_came_free_for_one_who_left_is_the_next_ones():
     async def all_of_it():
-        frames = Frames(1)
-        frame = await frames.take()
-        first, second = (asyncio.ensure_future(frames.take()) for _ in range(2))
+        buffers = BufferPool(1)
+        buffer = await buffers.take()
+        first, second = (asyncio.ensure_future(buffers.take()) for _ in range(2))
         await asyncio.sleep(0)
-        frame.release()
+        buffer.release()
         first.cancel()
-        assert await asyncio.wait_for(second, 5) is frame
+        assert await asyncio.wait_for(second, 5) is buffer
 
     asyncio.run(all_of_it())

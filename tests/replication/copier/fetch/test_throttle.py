@@ -10,21 +10,21 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.partition_copies import a_lane, a_start
+from support.partition_copies import a_partition, a_start
 
 from replication.client.fetch_session import FetchOptions
 from replication.client.preferred_replicas import Replicas
-from replication.copier.fetch.throttle import Pace, Thrift
+from replication.copier.fetch.throttle import FetchRateLimit, Throttle
 from replication.model import TopicPartition
 
 KB, MB = 1 << 10, 1 << 20
 
 
-def a_first_lane(position: int = 0, end: int = 10):
-    lane = a_lane(a_start())
-    lane.plan = replace(lane.plan, first=True)
-    lane.position, lane.source_end = position, end
-    return lane
+def a_first_partition(position: int = 0, end: int = 10):
+    partition = a_partition(a_start())
+    partition.plan = replace(partition.plan, first=True)
+    partition.position, partition.source_end = position, end
+    return partition
 
 
 @given(
@@ -32,11 +32,11 @@ def a_first_lane(position: int = 0, end: int = 10):
     st.lists(st.tuples(st.floats(0, 2), st.integers(0, 4 * MB)), max_size=40),
 )
 def test_what_is_fetched_never_exceeds_the_rate_by_more_than_a_burst_and_one_fetch(rate, tries):
-    pace, now, spent = Pace(rate), 0.0, []
+    throttle, now, spent = Throttle(rate), 0.0, []
     for later, size in tries:
         now += later
-        if pace.pause_s(now, now, first=False) <= 0:
-            pace.spend(size, now)
+        if throttle.pause_s(now, now, first=False) <= 0:
+            throttle.spend(size, now)
             spent.append((now, size))
     for number, (begin, _) in enumerate(spent):
         for end, last in spent[number:]:
@@ -45,59 +45,59 @@ def test_what_is_fetched_never_exceeds_the_rate_by_more_than_a_burst_and_one_fet
 
 
 def test_a_debt_is_waited_for_exactly():
-    pace = Pace(MB)
-    pace.spend(3 * MB, 100.0)
-    assert pace.pause_s(100.0, 0, first=True) == pytest.approx(2.9)  # a tenth was saved up
-    assert pace.pause_s(102.0, 0, first=True) == pytest.approx(0.9)
-    assert pace.pause_s(103.0, 0, first=True) == 0
+    throttle = Throttle(MB)
+    throttle.spend(3 * MB, 100.0)
+    assert throttle.pause_s(100.0, 0, first=True) == pytest.approx(2.9)  # a tenth was saved up
+    assert throttle.pause_s(102.0, 0, first=True) == pytest.approx(0.9)
+    assert throttle.pause_s(103.0, 0, first=True) == 0
 
 
 def test_traffic_below_the_rate_never_waits():
-    pace = Pace(MB)
+    throttle = Throttle(MB)
     for tick in range(1000):
         now = 100 + tick / 100
-        assert pace.pause_s(now, now, first=False) == 0
-        pace.spend(9 * KB, now)
+        assert throttle.pause_s(now, now, first=False) == 0
+        throttle.spend(9 * KB, now)
 
 
 def test_without_a_budget_nothing_waits_and_answers_are_as_large_as_they_may_be():
-    pace = Pace()
-    pace.spend(1 << 40, 1.0)
-    assert pace.pause_s(1.0, 1.0, first=False) == 0
-    assert pace.limited(FetchOptions()) == FetchOptions()
+    throttle = Throttle()
+    throttle.spend(1 << 40, 1.0)
+    assert throttle.pause_s(1.0, 1.0, first=False) == 0
+    assert throttle.limited(FetchOptions()) == FetchOptions()
 
 
 def test_a_small_budget_asks_for_small_answers():
-    limited = Pace(10 * MB).limited(FetchOptions())
+    limited = Throttle(10 * MB).limited(FetchOptions())
     assert (limited.max_bytes, limited.partition_bytes) == (MB, MB)
-    assert Pace(1).limited(FetchOptions()).max_bytes == 64 * KB
+    assert Throttle(1).limited(FetchOptions()).max_bytes == 64 * KB
 
 
 def test_while_a_priority_topic_is_behind_the_others_get_a_small_share():
-    pace, lane = Pace(), a_first_lane()
-    pace.heard(lane)
-    assert pace.pause_s(10.0, 9.7, first=False) == pytest.approx(0.7)
-    assert pace.pause_s(10.7, 9.7, first=False) <= 0  # nothing starves
-    assert pace.shared(FetchOptions(), first=False).max_bytes == MB
-    assert pace.pause_s(10.0, 9.7, first=True) == 0
-    assert pace.shared(FetchOptions(), first=True) == FetchOptions()
+    throttle, partition = Throttle(), a_first_partition()
+    throttle.heard(partition)
+    assert throttle.pause_s(10.0, 9.7, first=False) == pytest.approx(0.7)
+    assert throttle.pause_s(10.7, 9.7, first=False) <= 0  # nothing starves
+    assert throttle.shared(FetchOptions(), first=False).max_bytes == MB
+    assert throttle.pause_s(10.0, 9.7, first=True) == 0
+    assert throttle.shared(FetchOptions(), first=True) == FetchOptions()
 
 
 def test_nobody_waits_for_a_priority_topic_that_has_caught_up_or_cannot_go_on():
-    pace, lane = Pace(), a_first_lane()
-    pace.heard(lane)
-    lane.retry_at = 12.0
-    assert pace.pause_s(10.0, 9.7, first=False) == 0
-    lane.retry_at, lane.position = None, lane.source_end
-    pace.heard(lane)
-    assert pace.pause_s(10.0, 9.7, first=False) == 0
+    throttle, partition = Throttle(), a_first_partition()
+    throttle.heard(partition)
+    partition.retry_at = 12.0
+    assert throttle.pause_s(10.0, 9.7, first=False) == 0
+    partition.retry_at, partition.position = None, partition.source_end
+    throttle.heard(partition)
+    assert throttle.pause_s(10.0, 9.7, first=False) == 0
 
 
 def test_an_ordinary_topic_that_is_behind_holds_nobody_up():
-    pace, lane = Pace(), a_lane(a_start())
-    lane.source_end = 10
-    pace.heard(lane)
-    assert not pace.yields()
+    throttle, partition = Throttle(), a_partition(a_start())
+    partition.source_end = 10
+    throttle.heard(partition)
+    assert not throttle.yields()
 
 
 def test_a_preferred_replica_is_read_until_its_lease_ends():
@@ -117,22 +117,22 @@ def test_after_a_replica_failed_no_rack_is_named_for_a_while():
 
 @given(st.floats(0, 1e6), st.floats(0.001001, 10), st.integers(1, 500))
 def test_up_to_a_thousand_a_second_none_waits(begin, apart, count):
-    thrift = Thrift()
-    assert not any(thrift.rests(begin + number * apart) for number in range(1, count))
+    rate_limit = FetchRateLimit()
+    assert not any(rate_limit.rests(begin + number * apart) for number in range(1, count))
 
 
 @given(st.lists(st.floats(0, 0.002), min_size=1, max_size=2000))
 def test_whatever_comes_no_more_than_a_thousand_a_second_follow_at_once(pauses):
     """Over any stretch from the start: what a quiet time saved up is the only excess."""
-    thrift, now, at_once = Thrift(), 1000.0, 0
+    rate_limit, now, at_once = FetchRateLimit(), 1000.0, 0
     for pause in pauses:
         now += pause
-        at_once += not thrift.rests(now)
+        at_once += not rate_limit.rests(now)
         assert at_once <= 50 + (now - 1000.0) * 1000 + 1
 
 
 def test_a_burst_after_a_quiet_time_is_not_held_up():
-    thrift = Thrift()
-    assert not any(thrift.rests(5.0) for _ in range(49))
-    assert thrift.rests(5.0)
-    assert not thrift.rests(5.1)
+    rate_limit = FetchRateLimit()
+    assert not any(rate_limit.rests(5.0) for _ in range(49))
+    assert rate_limit.rests(5.0)
+    assert not rate_limit.rests(5.1)

@@ -7,16 +7,16 @@ import pytest
 
 from replication.client.error_codes import ErrorCode
 from replication.copier.partition.broker_errors import (
-    Remedy,
-    append_trouble,
-    fetch_trouble,
+    Recovery,
+    append_error,
+    fetch_error,
     out_of_range,
     refused_record,
     target_reset,
 )
 from replication.model import PartitionState
 
-RETRY, SPLIT, TAKE_OVER, JUDGE = Remedy
+RETRY, SPLIT, TAKE_OVER, DECIDE = Recovery
 CODES = {getattr(each, "errno", None) for each in vars(kafka.errors).values()} - {None, 0}
 APPEND = {
     kafka.errors.UnknownTopicOrPartitionError: RETRY,
@@ -34,42 +34,42 @@ APPEND = {
     kafka.errors.ProducerFencedError: TAKE_OVER,
     kafka.errors.MessageSizeTooLargeError: SPLIT,
     kafka.errors.RecordListTooLargeError: SPLIT,
-    kafka.errors.TopicAuthorizationFailedError: JUDGE,
-    kafka.errors.ClusterAuthorizationFailedError: JUDGE,
+    kafka.errors.TopicAuthorizationFailedError: DECIDE,
+    kafka.errors.ClusterAuthorizationFailedError: DECIDE,
     kafka.errors.InvalidTimestampError: SPLIT,
     kafka.errors.PolicyViolationError: SPLIT,
-    kafka.errors.UnsupportedCompressionTypeError: JUDGE,
+    kafka.errors.UnsupportedCompressionTypeError: DECIDE,
     kafka.errors.InvalidRecordError: SPLIT,
 }
 FETCH_JUDGED = {kafka.errors.TopicAuthorizationFailedError.errno}
 
 
 @pytest.mark.parametrize(
-    ("error", "remedy"), APPEND.items(), ids=lambda each: getattr(each, "__name__", str(each))
+    ("error", "recovery"), APPEND.items(), ids=lambda each: getattr(each, "__name__", str(each))
 )
-def test_an_appends_error_asks_for(error, remedy):
-    assert append_trouble(error.errno).remedy is remedy
+def test_an_appends_error_asks_for(error, recovery):
+    assert append_error(error.errno).recovery is recovery
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
-def test_every_code_of_kafka_has_a_remedy_and_a_reason(code):
-    append, fetch = append_trouble(code), fetch_trouble(code)
+def test_every_code_of_kafka_has_a_recovery_and_a_reason(code):
+    append, fetch = append_error(code), fetch_error(code)
     assert append.reason
-    assert (append.remedy in {SPLIT, JUDGE}) == (append.state is PartitionState.REFUSED)
+    assert (append.recovery in {SPLIT, DECIDE}) == (append.state is PartitionState.REFUSED)
     assert fetch.reason
-    assert fetch.remedy is (JUDGE if code in FETCH_JUDGED else RETRY)
+    assert fetch.recovery is (DECIDE if code in FETCH_JUDGED else RETRY)
 
 
 def test_what_the_broker_says_besides_is_passed_on():
-    told = append_trouble(
+    told = append_error(
         ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key"
     )
     assert "Compacted topic cannot accept" in told.reason
-    assert "error 4711 (so it is)" in append_trouble(4711, "so it is").reason
+    assert "error 4711 (so it is)" in append_error(4711, "so it is").reason
 
 
-def test_the_graver_remedy_weighs_more():
-    assert JUDGE > TAKE_OVER > SPLIT > RETRY
+def test_the_graver_recovery_weighs_more():
+    assert DECIDE > TAKE_OVER > SPLIT > RETRY
 
 
 @pytest.mark.parametrize(
@@ -88,20 +88,20 @@ def test_the_graver_remedy_weighs_more():
 def test_a_position_out_of_range_is_lost_or_truncated_and_names_the_range(
     position, state, told, going_on
 ):
-    trouble = out_of_range(position, 10, 20)
-    assert (trouble.remedy, trouble.state) == (JUDGE, state)
-    assert told in trouble.reason
-    assert (trouble.lost, trouble.resume) == going_on
+    error = out_of_range(position, 10, 20)
+    assert (error.recovery, error.state) == (DECIDE, state)
+    assert told in error.reason
+    assert (error.lost, error.resume) == going_on
 
 
 def test_a_target_that_ends_before_what_was_acked_there_was_reset():
-    trouble = target_reset(4, 9)
-    assert (trouble.remedy, trouble.state) == (JUDGE, PartitionState.TARGET_RESET)
-    assert "ends at 4, our last record is at 8" in trouble.reason
+    error = target_reset(4, 9)
+    assert (error.recovery, error.state) == (DECIDE, PartitionState.TARGET_RESET)
+    assert "ends at 4, our last record is at 8" in error.reason
 
 
 def test_a_single_refused_record_is_named_with_its_offset_and_could_be_skipped():
-    trouble = refused_record(append_trouble(ErrorCode.MESSAGE_TOO_LARGE), 17, 20)
-    assert (trouble.remedy, trouble.state) == (JUDGE, PartitionState.REFUSED)
-    assert "record at offset 17: it is larger than" in trouble.reason
-    assert (trouble.lost, trouble.resume) == ((17, 18), 20)
+    error = refused_record(append_error(ErrorCode.MESSAGE_TOO_LARGE), 17, 20)
+    assert (error.recovery, error.state) == (DECIDE, PartitionState.REFUSED)
+    assert "record at offset 17: it is larger than" in error.reason
+    assert (error.lost, error.resume) == ((17, 18), 20)

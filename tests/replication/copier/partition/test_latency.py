@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from support.partition_copies import a_lane, a_start, fetch
+from support.partition_copies import a_partition, a_start, fetch
 from support.record_batches import a_batch
 
-from replication.client.fetch_values import Frame
+from replication.client.fetch_values import FetchBuffer
 from replication.client.network import Ack
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.intake import take
-from replication.copier.partition.latency import Delay, Delays
-from replication.copier.produce.sender import Appending
+from replication.copier.partition.latency import CopyLatency, LatencyGauge
+from replication.copier.produce.sender import Sender
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.state import parse
 
@@ -19,7 +19,7 @@ BEGIN = 1_000_000
 
 
 def told(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
-    delay = Delay()
+    delay = LatencyGauge()
     for delay_ms, records, now_ms in notes:
         delay.note(delay_ms, records, BEGIN + now_ms)
     return delay.told(BEGIN + at)
@@ -35,7 +35,7 @@ def told(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
         pytest.param([(-3, 2, 0)], 0, (0, 0, 0), id="a producer's clock that is ahead"),
     ],
 )
-def test_delays_are_told(notes, at, expected):
+def test_delays_are_reported(notes, at, expected):
     assert told(*notes, at=at) == expected
 
 
@@ -48,13 +48,13 @@ class AtOnce:
 
 def copied(made_ms: int):
     """Return a lane with a record that was fetched 10 ms after it was made, and appended."""
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
-    take(lane, fetch(log, [], 0, 1), Frame(), made_ms + 10)
-    appending = Appending(AtOnce(), RecoveryQueue(), AppendGaps(), lead={lane: 0})
-    appending.offer(lane)
-    appending.pump()
-    return lane
+    take(partition, fetch(log, [], 0, 1), FetchBuffer(), made_ms + 10)
+    sender = Sender(AtOnce(), RecoveryQueue(), AppendGaps(), lead={partition: 0})
+    sender.offer(partition)
+    sender.pump()
+    return partition
 
 
 def test_an_acked_batch_is_measured_and_the_anchor_tells_it(monkeypatch):
@@ -62,7 +62,7 @@ def test_an_acked_batch_is_measured_and_the_anchor_tells_it(monkeypatch):
     anchor = copied(BEGIN).anchor(BEGIN + 25)
     assert (anchor.timed, anchor.age_ms, anchor.latency_ms) == (1, (10, 10, 10), (25, 25, 25))
     assert parse(anchor.key(), anchor.value()) == anchor
-    again = Delays.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
+    again = CopyLatency.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
     assert (again.records, again.age.total, again.latency.total) == (1, 10, 25), "it goes on"
 
 

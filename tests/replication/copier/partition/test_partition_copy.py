@@ -10,7 +10,7 @@ from support.partition_copies import (
     OURS,
     PASSES,
     Target,
-    a_lane,
+    a_partition,
     a_start,
     by_registry,
     fetch,
@@ -18,9 +18,9 @@ from support.partition_copies import (
 )
 from support.record_batches import a_batch, a_marker
 
-from replication.client.fetch_values import Frame
+from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
-from replication.copier.partition.partition_copy import Lane
+from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import OwnRecords, Position
 from replication.errors import CorruptBatch
 from replication.model import PartitionPlan, PartitionState, RecordsAndBytes, TopicPartition
@@ -65,52 +65,54 @@ def sources(draw):
     return log, aborted, deliverable
 
 
-def take_over(anchor: Anchor, target: Target, epoch: int) -> Lane:
+def take_over(anchor: Anchor, target: Target, epoch: int) -> PartitionCopy:
     """Fence and count, as the takeover does over the network."""
-    lane = by_registry(a_lane(anchor, epoch), epoch)
+    partition = by_registry(a_partition(anchor, epoch), epoch)
     if anchor.clean:
-        lane.exact = True
-        return lane
+        partition.exact = True
+        return partition
     target.marker(epoch)
-    ids = {number for _, number in lane.claimed.appenders}
+    ids = {number for _, number in partition.claimed.appenders}
     own = OwnRecords(anchor.target or 0, ids, dict.fromkeys(ids, epoch))
     for batch in walk(memoryview(target.log)):
         own.add(batch)
     assert own.complete
-    lane.skip, lane.counted = own.records, own.next_offset
-    lane.found = RecordsAndBytes(own.records, own.bytes)
+    partition.skip, partition.counted = own.records, own.next_offset
+    partition.found = RecordsAndBytes(own.records, own.bytes)
     if own.records == 0:
-        lane.acked, lane.exact = Position(lane.acked.source, own.next_offset), True
-    return lane
+        partition.acked, partition.exact = Position(partition.acked.source, own.next_offset), True
+    return partition
 
 
-def run(lane: Lane, target: Target, source, data, *, to_the_end: bool) -> Anchor:
+def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: bool) -> Anchor:
     """Fetch, append, lose answers, back off; return the last anchor that was written."""
     log, aborted, _ = source
-    anchor = lane.anchor(0)
+    anchor = partition.anchor(0)
     steps = 200 if to_the_end else data.draw(st.integers(0, 12))
     for _ in range(steps):
         act = "all" if to_the_end else data.draw(st.sampled_from(ACTS))
         if act in {"fetch", "all"}:
-            take(lane, fetch(log, aborted, lane.position, 3), Frame())
-        if act in {"append", "all"} and lane.sends:
-            piece = lane.queue.next_piece()
-            lane.queue.answers_due -= 1
-            lane.appended(piece, target.append(piece.batch, piece.count))
-        if act == "unanswered" and lane.sends:
-            piece = lane.queue.next_piece()
-            lane.queue.answers_due -= 1
+            take(partition, fetch(log, aborted, partition.position, 3), FetchBuffer())
+        if act in {"append", "all"} and partition.sends:
+            producer_batch = partition.queue.next_batch()
+            partition.queue.answers_due -= 1
+            partition.appended(
+                producer_batch, target.append(producer_batch.batch, producer_batch.count)
+            )
+        if act == "unanswered" and partition.sends:
+            producer_batch = partition.queue.next_batch()
+            partition.queue.answers_due -= 1
             if data.draw(st.booleans()):
-                target.append(piece.batch, piece.count)
-            return data.draw(st.sampled_from([anchor, lane.anchor(0)]))  # and the unit dies
-        if act == "back off" and not lane.queue.on_wire:
-            lane.back_off(0.0)
-            lane.retry_at = None
+                target.append(producer_batch.batch, producer_batch.count)
+            return data.draw(st.sampled_from([anchor, partition.anchor(0)]))  # and the unit dies
+        if act == "back off" and not partition.queue.in_flight:
+            partition.back_off(0.0)
+            partition.retry_at = None
         if act == "foreign":
             target.foreign()
         if act == "anchor":
-            anchor = lane.anchor(0)
-    return lane.anchor(0) if to_the_end else anchor
+            anchor = partition.anchor(0)
+    return partition.anchor(0) if to_the_end else anchor
 
 
 ACTS = ["fetch", "append", "append", "unanswered", "back off", "foreign", "anchor"]
@@ -121,8 +123,8 @@ ACTS = ["fetch", "append", "append", "unanswered", "back off", "foreign", "ancho
 def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_order(source, data):
     target, anchor = Target(), a_start()
     for epoch in range(1, data.draw(st.integers(1, 5)) + 1):
-        lane = take_over(anchor, target, epoch)
-        anchor = run(lane, target, source, data, to_the_end=False)
+        partition = take_over(anchor, target, epoch)
+        anchor = run(partition, target, source, data, to_the_end=False)
     last = take_over(anchor, target, 99)
     run(last, target, source, data, to_the_end=True)
     assert target.ours() == source[2]
@@ -133,9 +135,9 @@ def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_ord
 @given(sources(), st.data())
 def test_invariant_g_a_clean_end_needs_no_marker(source, data):
     target = Target()
-    lane = take_over(a_start(), target, 1)
-    run(lane, target, source, data, to_the_end=True)
-    anchor = lane.anchor(0, clean=True)
+    partition = take_over(a_start(), target, 1)
+    run(partition, target, source, data, to_the_end=True)
+    anchor = partition.anchor(0, clean=True)
     assert anchor.clean
     before = target.log
     run(take_over(anchor, target, 2), target, source, data, to_the_end=True)
@@ -145,101 +147,107 @@ def test_invariant_g_a_clean_end_needs_no_marker(source, data):
 @given(sources(), st.data())
 def test_invariant_e_what_is_delivered_does_not_depend_on_how_it_was_fetched(source, data):
     log, aborted, deliverable = source
-    lane, target = by_registry(a_lane(a_start(), 1)), Target()
+    partition, target = by_registry(a_partition(a_start(), 1)), Target()
     for _ in range(60):
-        take(lane, fetch(log, aborted, lane.position, data.draw(st.integers(1, 4))), Frame())
-        while lane.sends:
-            piece = lane.queue.next_piece()
-            lane.appended(piece, target.append(piece.batch, piece.count))
-        if lane.position >= max((b.last for b in walk(memoryview(log))), default=-1) + 1:
+        take(
+            partition,
+            fetch(log, aborted, partition.position, data.draw(st.integers(1, 4))),
+            FetchBuffer(),
+        )
+        while partition.sends:
+            producer_batch = partition.queue.next_batch()
+            partition.appended(
+                producer_batch, target.append(producer_batch.batch, producer_batch.count)
+            )
+        if partition.position >= max((b.last for b in walk(memoryview(log))), default=-1) + 1:
             break
     assert target.ours() == deliverable
 
 
-def a_running_lane(batches: int = 4) -> Lane:
-    lane = a_lane(a_start(), 1)
+def a_running_partition(batches: int = 4) -> PartitionCopy:
+    partition = a_partition(a_start(), 1)
     log = b"".join(a_batch(2 * n, [b"a" * 3000, b"b" * 3000]) for n in range(batches))
-    take(lane, fetch(log, [], 0, batches), Frame())
-    return lane
+    take(partition, fetch(log, [], 0, batches), FetchBuffer())
+    return partition
 
 
 def test_the_first_append_of_an_epoch_goes_alone():
-    lane = a_running_lane()
-    piece = lane.queue.next_piece()
-    assert not lane.sends
-    lane.appended(piece, 0)
-    assert lane.sends
+    partition = a_running_partition()
+    producer_batch = partition.queue.next_batch()
+    assert not partition.sends
+    partition.appended(producer_batch, 0)
+    assert partition.sends
 
 
 def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
-    lane = a_running_lane(6)
-    lane.queue.writer.proven = True
-    sent = [lane.queue.next_piece() for _ in range(3)]
+    partition = a_running_partition(6)
+    partition.queue.writer.proven = True
+    sent = [partition.queue.next_batch() for _ in range(3)]
     before = [bytes(each.batch) for each in sent]
-    lane.queue.answers_due = 0
-    lane.back_off(0.0)
-    assert lane.position == 6
-    assert not lane.anchor(0, clean=True).clean
-    lane.retry_at = None
-    again = [lane.queue.next_piece() for _ in range(3)]
+    partition.queue.answers_due = 0
+    partition.back_off(0.0)
+    assert partition.position == 6
+    assert not partition.anchor(0, clean=True).clean
+    partition.retry_at = None
+    again = [partition.queue.next_batch() for _ in range(3)]
     assert [bytes(each.batch) for each in again] == before
 
 
-def test_a_lane_that_dropped_what_may_have_landed_does_not_end_cleanly():
-    lane = a_running_lane()
-    lane.exact = True
-    lane.queue.next_piece()
-    lane.queue.answers_due = 0
-    lane.park(PartitionState.LOST_RANGE, "gone")
-    assert not lane.anchor(0, clean=True).clean
+def test_a_partition_that_dropped_what_may_have_landed_does_not_end_cleanly():
+    partition = a_running_partition()
+    partition.exact = True
+    partition.queue.next_batch()
+    partition.queue.answers_due = 0
+    partition.halt(PartitionState.LOST_RANGE, "gone")
+    assert not partition.anchor(0, clean=True).clean
 
 
-def test_a_lane_whose_append_was_refused_ends_cleanly():
-    lane = a_running_lane()
-    lane.exact = True
-    lane.queue.next_piece().denied = True
-    lane.queue.answers_due = 0
-    lane.park(PartitionState.REFUSED, "too large")
-    assert lane.anchor(0, clean=True).clean
+def test_a_partition_whose_append_was_refused_ends_cleanly():
+    partition = a_running_partition()
+    partition.exact = True
+    partition.queue.next_batch().rejected = True
+    partition.queue.answers_due = 0
+    partition.halt(PartitionState.REFUSED, "too large")
+    assert partition.anchor(0, clean=True).clean
 
 
-def test_a_lane_that_was_not_taken_over_keeps_its_anchor():
+def test_a_partition_that_was_not_taken_over_keeps_its_anchor():
     known = Anchor("f", "t", 0, "t", 41, 42, appenders=(("x", OURS),), source_topic_id="aa")
     here = TopicPartition("t", 0)
-    lane = Lane("f", PartitionPlan(here, here), b"", known)
-    lane.park(PartitionState.SOURCE_RECREATED, "made anew")
-    written = lane.anchor(5, clean=True)
+    partition = PartitionCopy("f", PartitionPlan(here, here), b"", known)
+    partition.halt(PartitionState.SOURCE_RECREATED, "made anew")
+    written = partition.anchor(5, clean=True)
     assert (written.source, written.target, written.clean) == (41, 42, False)
     assert written.state == PartitionState.SOURCE_RECREATED
 
 
 @pytest.mark.parametrize("state", ["LOST_RANGE", "REFUSED", "SOURCE_TRUNCATED", "TARGET_RESET"])
 def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state):
-    lane = a_running_lane()
-    lane.park(PartitionState(state), "because")
-    again = a_lane(lane.anchor(0), 2)
+    partition = a_running_partition()
+    partition.halt(PartitionState(state), "because")
+    again = a_partition(partition.anchor(0), 2)
     told = again.anchor(0)
     assert again.fetches  # it tries
     assert (told.state, told.reason) == (state, "because")
-    take(again, fetch(a_batch(0, [b"a"]), [], 0, 1), Frame())
-    again.appended(again.queue.next_piece(), 0)
+    take(again, fetch(a_batch(0, [b"a"]), [], 0, 1), FetchBuffer())
+    again.appended(again.queue.next_batch(), 0)
     assert (again.anchor(0).state, again.anchor(0).reason) == (PartitionState.RUNNING, "")
 
 
 def test_a_state_that_passes_by_itself_is_not_kept():
-    lane = a_running_lane()
-    lane.park(PartitionState.WAITING, "no leader")
-    assert a_lane(lane.anchor(0), 2).anchor(0).state == PartitionState.RUNNING
+    partition = a_running_partition()
+    partition.halt(PartitionState.WAITING, "no leader")
+    assert a_partition(partition.anchor(0), 2).anchor(0).state == PartitionState.RUNNING
 
 
 @given(st.permutations(range(4)), st.integers(0, 4))
 def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, answered):
-    lane = fill(a_lane(a_start()), 4)
-    lane.queue.writer.proven = True
-    sent = [lane.queue.next_piece() for _ in range(4)]
+    partition = fill(a_partition(a_start()), 4)
+    partition.queue.writer.proven = True
+    sent = [partition.queue.next_batch() for _ in range(4)]
     for number in order[:answered]:
-        lane.appended(sent[number], 100 + number)
-        told = lane.anchor(0)
+        partition.appended(sent[number], 100 + number)
+        told = partition.anchor(0)
         acked = set(order[: order.index(number) + 1])
         reach = next(each for each in range(5) if each not in acked)
         assert told.source == reach
@@ -248,14 +256,14 @@ def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, a
 
 
 def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_queued():
-    lane = a_lane(a_start())
+    partition = a_partition(a_start())
     log = a_batch(0, [b"a"]) + a_batch(9, [b"b"])
     answer = fetch(log, [], 0, 2)._replace(high_watermark=10)
-    assert take(lane, answer, Frame())
-    lane = a_lane(a_start())
+    assert take(partition, answer, FetchBuffer())
+    partition = a_partition(a_start())
     with pytest.raises(CorruptBatch, match=r"t-0 at offset 9: a batch up to 9 in a log .* at 9"):
-        take(lane, answer._replace(high_watermark=9), Frame())
-    assert len(lane.queue.waiting) == 1
-    assert lane.position == 1
-    take(lane, fetch(a_batch(1, [b"b"]), [], 0, 1)._replace(high_watermark=1), Frame())
-    assert lane.position == 2  # it came while the answer was made
+        take(partition, answer._replace(high_watermark=9), FetchBuffer())
+    assert len(partition.queue.waiting) == 1
+    assert partition.position == 1
+    take(partition, fetch(a_batch(1, [b"b"]), [], 0, 1)._replace(high_watermark=1), FetchBuffer())
+    assert partition.position == 2  # it came while the answer was made

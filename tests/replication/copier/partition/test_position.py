@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.record_batches import a_batch, a_marker
 
-from replication.client.producer_identity import Claimant
+from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.position import OwnRecords, claim, missing_appenders, outranks
 from replication.records.batch import walk
 from replication.state import Anchor
@@ -24,8 +24,8 @@ anchors = st.builds(
     epoch=st.integers(0, 3),
     clean=st.booleans(),
 )
-claimants = st.builds(
-    Claimant,
+producer_identities = st.builds(
+    ProducerIdentity,
     transactional_id=st.sampled_from(["u0", "u1", "u2"]),
     producer_id=st.integers(1, 3),
     epoch=st.integers(0, 3),
@@ -33,7 +33,7 @@ claimants = st.builds(
 )
 
 
-@given(anchors, claimants)
+@given(anchors, producer_identities)
 def test_a_claim_keeps_the_position_and_all_who_may_still_append(before, me):
     mine = (me.transactional_id, me.producer_id)
     claimed = claim(before, me)
@@ -46,18 +46,18 @@ def test_a_claim_keeps_the_position_and_all_who_may_still_append(before, me):
         assert set(claimed.appenders) == {*before.appenders, mine}
 
 
-@given(anchors, claimants)
+@given(anchors, producer_identities)
 def test_claiming_twice_is_claiming_once(before, me):
     once = claim(before, me)
     assert claim(once, me) == once
 
 
-@given(anchors, claimants, claimants)
+@given(anchors, producer_identities, producer_identities)
 def test_of_two_claimants_at_most_one_outranks_the_other(before, one, other):
     assert not (outranks(claim(before, one), other) and outranks(claim(before, other), one))
 
 
-@given(anchors, claimants)
+@given(anchors, producer_identities)
 def test_nobody_outranks_himself(before, me):
     assert not outranks(claim(before, me), me)
 
@@ -65,16 +65,19 @@ def test_nobody_outranks_himself(before, me):
 @pytest.mark.parametrize(
     ("theirs", "wins"),
     [
-        (Claimant("u0", 1, 0, 5), True),  # a newer driver, whatever its unit and epoch
-        (Claimant("u9", 9, 0, 5), True),
-        (Claimant("u0", 1, 9, 3), False),  # an older one, whatever its epoch
-        (Claimant("u0", 1, 3, 4), True),  # a later start of the same unit
-        (Claimant("u0", 1, 1, 4), False),
-        (Claimant("u1", 2, 9, 4), False),  # a sister unit: the later claim fences the earlier
+        (ProducerIdentity("u0", 1, 0, 5), True),  # a newer driver, whatever its unit and epoch
+        (ProducerIdentity("u9", 9, 0, 5), True),
+        (ProducerIdentity("u0", 1, 9, 3), False),  # an older one, whatever its epoch
+        (ProducerIdentity("u0", 1, 3, 4), True),  # a later start of the same unit
+        (ProducerIdentity("u0", 1, 1, 4), False),
+        (
+            ProducerIdentity("u1", 2, 9, 4),
+            False,
+        ),  # a sister unit: the later claim fences the earlier
     ],
 )
 def test_a_newer_driver_and_a_later_start_of_the_unit_take_precedence(theirs, wins):
-    me = Claimant("u0", 1, 2, 4)
+    me = ProducerIdentity("u0", 1, 2, 4)
     start = Anchor("f", "t", 0, "t", 0, 0, clean=True)
     assert outranks(claim(start, theirs), me) is wins
 
@@ -86,7 +89,7 @@ def test_who_is_missing_is_who_only_they_know_of(theirs, mine):
     assert not set(more) & set(mine.appenders)
 
 
-pieces = st.lists(
+producer_batches = st.lists(
     st.tuples(st.sampled_from([OURS, FORMER, FOREIGN]), st.integers(1, 4)), max_size=8
 )
 
@@ -109,7 +112,7 @@ def counted(data: bytes, start: int, ids, markers) -> OwnRecords:
     return own
 
 
-@given(pieces, pieces, pieces)
+@given(producer_batches, producer_batches, producer_batches)
 def test_invariant_c_what_is_ours_is_counted_whoever_writes_between(early, before, after):
     skipped, start = a_log(early)
     mine, middle = a_log(before, start)
@@ -123,7 +126,7 @@ def test_invariant_c_what_is_ours_is_counted_whoever_writes_between(early, befor
     assert own.bytes == sum(len(each.view) for each in wanted)
 
 
-@given(pieces, pieces)
+@given(producer_batches, producer_batches)
 def test_invariant_b_a_zombies_append_before_the_marker_counts_and_the_end_waits_for_it(
     before, late
 ):
@@ -150,7 +153,7 @@ def test_a_marker_of_an_earlier_takeover_is_not_ours(epoch, enough):
     assert own.complete is enough
 
 
-@given(pieces, st.data())
+@given(producer_batches, st.data())
 def test_batches_that_are_fetched_again_count_once(parts, data):
     log, end = a_log(parts)
     whole = log + a_marker(end, OURS, 1)
@@ -172,6 +175,6 @@ def test_an_anchor_inside_a_batch_counts_the_whole_batch_never_less():
 
 @given(anchors)
 def test_a_claim_of_the_next_driver_lists_the_former_one(before):
-    one, two = Claimant("u0", 1, 0, 1), Claimant("u1", 2, 0, 2)
+    one, two = ProducerIdentity("u0", 1, 0, 1), ProducerIdentity("u1", 2, 0, 2)
     both = claim(claim(replace(before, clean=True), one), two)
     assert both.appenders == (("u0", 1), ("u1", 2))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_network import Log
-from support.partition_copies import LARGE, a_lane, a_start, fetch
+from support.partition_copies import LARGE, a_partition, a_start, fetch
 from support.record_batches import a_batch
 from test_appending import Wire
 
-from replication.client.fetch_values import Frame
-from replication.copier.partition.broker_errors import Remedy
+from replication.client.fetch_values import FetchBuffer
+from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back, jump
 from replication.records.batch import walk
@@ -41,14 +41,14 @@ def serve(wire: Wire, log: Log) -> None:
     wire.answer(error, base=base)
 
 
-def skip_or_stop(wire: Wire, lane, skipped: list[int]) -> None:
-    trouble = lane.trouble
-    assert trouble.remedy is Remedy.JUDGE
-    skipped.append(trouble.lost[0])
-    drop_refused(lane)
-    lane.trouble = None
-    wire.appending.offer(lane)
-    wire.appending.pump()
+def skip_or_stop(wire: Wire, partition, skipped: list[int]) -> None:
+    error = partition.error
+    assert error.recovery is Recovery.DECIDE
+    skipped.append(error.lost[0])
+    drop_refused(partition)
+    partition.error = None
+    wire.sender.offer(partition)
+    wire.sender.pump()
 
 
 values = st.sampled_from([b"bad", b"", b"a", b"x" * 150, b"y" * 500])
@@ -63,26 +63,26 @@ def test_whatever_is_refused_all_other_records_land_once_and_in_order(batches):
         wanted += [each for each in content if each != b"bad" and len(each) < 500]
         bad += [offset + n for n, e in enumerate(content) if e == b"bad" or len(e) == 500]
         offset += len(content)
-    lane, log, skipped = a_lane(a_start()), Picky(300), []
-    take(lane, fetch(source, [], 0, 99), Frame())
-    wire = Wire(lane, proven=False)
+    partition, log, skipped = a_partition(a_start()), Picky(300), []
+    take(partition, fetch(source, [], 0, 99), FetchBuffer())
+    wire = Wire(partition, proven=False)
     for _ in range(400):
         if wire.open:
             serve(wire, log)
-        elif lane.trouble is not None:
-            skip_or_stop(wire, lane, skipped)
+        elif partition.error is not None:
+            skip_or_stop(wire, partition, skipped)
         else:
             break
     assert log.values() == wanted
     assert skipped == bad
-    assert lane.acked == (offset, len(wanted))
+    assert partition.acked == (offset, len(wanted))
 
 
 def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
-    lane, log = a_lane(a_start()), Picky(9000)
+    partition, log = a_partition(a_start()), Picky(9000)
     source = b"".join(a_batch(2 * n, [LARGE] * 2) for n in range(3))
-    take(lane, fetch(source, [], 0, 9), Frame())
-    wire, sent = Wire(lane, proven=False), 0
+    take(partition, fetch(source, [], 0, 9), FetchBuffer())
+    wire, sent = Wire(partition, proven=False), 0
     while wire.open:
         serve(wire, log)
         sent += 1
@@ -90,33 +90,36 @@ def test_a_batch_that_was_too_large_teaches_to_split_before_sending():
 
 
 def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it():
-    lane, log = a_lane(a_start()), Picky(9999)
-    take(lane, fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), Frame())
-    jump(lane, 10)
-    assert (lane.position, lane.acked) == (10, (0, 0))
-    wire = Wire(lane)
+    partition, log = a_partition(a_start()), Picky(9999)
+    take(partition, fetch(a_batch(0, [b"a", b"b"]), [], 0, 9), FetchBuffer())
+    jump(partition, 10)
+    assert (partition.position, partition.acked) == (10, (0, 0))
+    wire = Wire(partition)
     serve(wire, log)
-    assert (log.values(), lane.acked) == ([b"a", b"b"], (10, 2))
+    assert (log.values(), partition.acked) == ([b"a", b"b"], (10, 2))
 
 
 def test_a_source_that_ends_before_our_position_is_read_from_its_end():
-    lane = a_lane(a_start())
-    take(lane, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), Frame())
-    go_back(lane, 1)
-    assert (lane.position, lane.acked, list(lane.queue.waiting)) == (0, (0, 0), [])
-    lane.moved_to(lane.acked._replace(source=7, target=9))
-    lane.position = 7
-    go_back(lane, 5)
-    assert (lane.position, lane.acked) == (5, (5, 9))
+    partition = a_partition(a_start())
+    take(partition, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), FetchBuffer())
+    go_back(partition, 1)
+    assert (partition.position, partition.acked, list(partition.queue.waiting)) == (0, (0, 0), [])
+    partition.moved_to(partition.acked._replace(source=7, target=9))
+    partition.position = 7
+    go_back(partition, 5)
+    assert (partition.position, partition.acked) == (5, (5, 9))
 
 
 def test_records_on_the_target_that_lie_behind_a_hole_are_not_copied_again():
-    lane, log = a_lane(a_start()), Picky(9999)
-    lane.skip, lane.counted = 8, 8  # a crash: offsets 0 to 7 were appended, the anchor is at 0
-    jump(lane, 5)  # and retention took 0 to 4
-    assert (lane.skip, lane.acked) == (3, (0, 0))
-    take(lane, fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), Frame())
-    wire = Wire(lane)
+    partition, log = a_partition(a_start()), Picky(9999)
+    partition.skip, partition.counted = (
+        8,
+        8,
+    )  # a crash: offsets 0 to 7 were appended, the anchor is at 0
+    jump(partition, 5)  # and retention took 0 to 4
+    assert (partition.skip, partition.acked) == (3, (0, 0))
+    take(partition, fetch(a_batch(5, [b"%d" % n for n in range(5, 10)]), [], 5, 9), FetchBuffer())
+    wire = Wire(partition)
     serve(wire, log)
     assert log.values() == [b"8", b"9"]
-    assert lane.acked.source == 10
+    assert partition.acked.source == 10

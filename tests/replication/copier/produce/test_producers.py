@@ -11,13 +11,13 @@ from support.partition_copies import LOCAL, PASSES, REGISTRY, fetch
 from support.record_batches import a_batch
 from support.unit_specs import changed
 
-from replication.client.fetch_values import Frame
+from replication.client.fetch_values import FetchBuffer
 from replication.client.network import NotGranted
 from replication.client.state_log import StateLog
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.intake import take
 from replication.copier.produce.producers import Producers
-from replication.copier.produce.sender import Appending
+from replication.copier.produce.sender import Sender
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
@@ -48,14 +48,14 @@ async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
     source = MemoryCluster(source_id)
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
     batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (PASSES, 0, 0))
-    ends = clusters(spec.flow, source, target, spec.source_alias)
-    me, (lane,), _ = await start(spec, ends)
-    sender = Appending(target, RecoveryQueue(), AppendGaps())
-    producers = Producers(spec.for_claimant(me), ends, [lane], me, sender)
+    connections = clusters(spec.flow, source, target, spec.source_alias)
+    me, (partition,), _ = await start(spec, connections)
+    sender = Sender(target, RecoveryQueue(), AppendGaps())
+    producers = Producers(spec.for_identity(me), connections, [partition], me, sender)
     found = fetch(batches, [], 0, 9)
-    await producers.prepare([(lane, found)])
-    take(lane, found, Frame())
-    return lane
+    await producers.prepare([(partition, found)])
+    take(partition, found, FetchBuffer())
+    return partition
 
 
 async def told(target: MemoryCluster, topic: str = PRODUCERS_TOPIC) -> list:
@@ -85,8 +85,8 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
         old = await target.init_producer_id("isthmus.A->B.0~c")
         entry = ProducerEntry(old[0], "A->B", "c", "isthmus.A->B.0~c", via=("c", "former"))
         await StateLog(target, PRODUCERS_TOPIC).append([entry])
-        lane = await begun("one", target)
-        return entry, lane.queue.writer.producer_for(FROM_C)[0], await told(target)
+        partition = await begun("one", target)
+        return entry, partition.queue.writer.producer_for(FROM_C)[0], await told(target)
 
     entry, present, entries = asyncio.run(upgraded())
     assert entry in entries
@@ -97,15 +97,15 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
 def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(spec):
     async def claimed():
         target = MemoryCluster()
-        lane = await begun("one", target, spec)
+        partition = await begun("one", target, spec)
         anchors = await told(target, anchors_topic("A"))
-        return lane, anchors[-1].appenders, [each.producer_id for each in await told(target)]
+        return partition, anchors[-1].appenders, [each.producer_id for each in await told(target)]
 
-    lane, appenders, registered = asyncio.run(claimed())
-    theirs = lane.queue.writer.producer_for(FROM_C)[0]
-    assert [number for _, number in appenders] == [theirs, lane.queue.writer.producer[0]]
-    assert registered == [lane.queue.writer.producer[0], theirs]
-    assert [each.via for each in lane.queue.waiting] == [(), FROM_C]
+    partition, appenders, registered = asyncio.run(claimed())
+    theirs = partition.queue.writer.producer_for(FROM_C)[0]
+    assert [number for _, number in appenders] == [theirs, partition.queue.writer.producer[0]]
+    assert registered == [partition.queue.writer.producer[0], theirs]
+    assert [each.via for each in partition.queue.waiting] == [(), FROM_C]
 
 
 def test_a_unit_without_any_producer_id_passes_on_unnumbered():
@@ -113,13 +113,13 @@ def test_a_unit_without_any_producer_id_passes_on_unnumbered():
         async def plain_producer_id(self):
             raise NotGranted("no")
 
-    lane = asyncio.run(begun("one", NoIds(), WEAK))
+    partition = asyncio.run(begun("one", NoIds(), WEAK))
     sent = []
     for offset in (0, 1):
-        piece = lane.queue.next_piece()
-        (batch,) = walk(piece.batch)
+        producer_batch = partition.queue.next_batch()
+        (batch,) = walk(producer_batch.batch)
         sent.append((batch.producer_id, batch.sequence))
-        lane.queue.answers_due -= 1
-        lane.appended(piece, offset)
+        partition.queue.answers_due -= 1
+        partition.appended(producer_batch, offset)
     assert sent == [(-1, -1), (-1, -1)]
-    assert lane.acked.source == 2
+    assert partition.acked.source == 2

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.memory_network import Log
-from support.partition_copies import a_lane, a_start, fill
+from support.partition_copies import a_partition, a_start, fill
 
 from replication.client.network import Ack
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition.broker_errors import Remedy
+from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.produce_queue import MOST_ON_THE_WIRE
-from replication.copier.produce.sender import Appending
+from replication.copier.produce.sender import Sender
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
@@ -29,23 +29,23 @@ class NotedQueue(RecoveryQueue):
         super().__init__()
         self.noted = noted
 
-    def add(self, lane) -> None:
-        self.noted.append(lane)
-        super().add(lane)
+    def add(self, partition) -> None:
+        self.noted.append(partition)
+        super().add(partition)
 
 
 class Wire:
     """Takes Produce requests and answers them when the test says so."""
 
-    def __init__(self, *lanes, proven: bool = True) -> None:
+    def __init__(self, *partitions, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
         self.troubled: list = []
-        self.appending = Appending(self, NotedQueue(self.troubled), AppendGaps())
-        for lane in lanes:
-            lane.queue.writer.proven = proven
-            self.appending.lead[lane] = 0
-            self.appending.offer(lane)
-        self.appending.pump()
+        self.sender = Sender(self, NotedQueue(self.troubled), AppendGaps())
+        for partition in partitions:
+            partition.queue.writer.proven = proven
+            self.sender.lead[partition] = 0
+            self.sender.offer(partition)
+        self.sender.pump()
 
     def produce(self, node, batches, answer, transactional_id="") -> None:
         self.open.append((node, [(t, p, bytes(b)) for t, p, b in batches], answer))
@@ -65,10 +65,10 @@ class Wire:
         answer(None, ClusterUnavailable("cut"))
         return batches
 
-    def resume(self, lane) -> None:
-        lane.retry_at = None
-        self.appending.offer(lane)
-        self.appending.pump()
+    def resume(self, partition) -> None:
+        partition.retry_at = None
+        self.sender.offer(partition)
+        self.sender.pump()
 
     def batches(self) -> list[bytes]:
         return [batch for _, listed, _ in self.open for _, _, batch in listed]
@@ -79,152 +79,152 @@ def sequence(batch: bytes) -> int:
 
 
 def test_five_requests_are_open_at_most_and_an_answer_makes_room():
-    wire = Wire(fill(a_lane(a_start()), 9))
+    wire = Wire(fill(a_partition(a_start()), 9))
     assert len(wire.open) == MOST_ON_THE_WIRE == 5
     wire.answer(0)
     assert len(wire.open) == 5
     assert [sequence(each) for each in wire.batches()] == [1, 2, 3, 4, 5]
 
 
-def test_five_requests_a_broker_are_open_at_most_however_many_lanes_have_something():
-    lanes = [fill(a_lane(a_start(n)), 1) for n in range(9)]
+def test_five_requests_a_broker_are_open_at_most_however_many_partitions_have_something():
+    partitions = [fill(a_partition(a_start(n)), 1) for n in range(9)]
     wire = Wire()
-    for lane in lanes:
-        wire.appending.lead[lane] = 0
-        wire.appending.offer(lane)
-        wire.appending.pump()
+    for partition in partitions:
+        wire.sender.lead[partition] = 0
+        wire.sender.offer(partition)
+        wire.sender.pump()
     assert len(wire.open) == 5
     wire.answer(0)
     assert [len(batches) for _, batches, _ in wire.open] == [1, 1, 1, 1, 4]
 
 
 def test_a_producer_that_the_target_has_not_yet_acked_sends_one_batch_only():
-    wire = Wire(fill(a_lane(a_start()), 4), proven=False)
+    wire = Wire(fill(a_partition(a_start()), 4), proven=False)
     assert len(wire.open) == 1
     wire.answer(0)
     assert len(wire.open) == 3
 
 
 def test_what_was_not_answered_is_sent_again_same_bytes_same_sequence_same_order():
-    lane = fill(a_lane(a_start()), 3)
-    wire = Wire(lane)
+    partition = fill(a_partition(a_start()), 3)
+    wire = Wire(partition)
     before = wire.batches()
     for _ in range(3):
         assert not wire.troubled  # no help while an answer may still come
         wire.fail()
-    assert wire.troubled == [lane]
+    assert wire.troubled == [partition]
     assert not wire.open
-    wire.resume(lane)
+    wire.resume(partition)
     assert wire.batches() == before
     for base in range(3):
         wire.answer(0, base=base)
-    assert lane.acked == (3, 3)
+    assert partition.acked == (3, 3)
 
 
 def test_out_of_order_behind_a_failed_one_is_its_consequence_and_is_sent_again_too():
-    lane = fill(a_lane(a_start()), 3)
-    wire = Wire(lane)
+    partition = fill(a_partition(a_start()), 3)
+    wire = Wire(partition)
     before = wire.batches()
     wire.answer(TIMED_OUT)
     wire.answer(OUT_OF_ORDER)
     wire.answer(OUT_OF_ORDER)
-    assert lane.trouble is None  # backing off
-    assert lane.reason
-    wire.resume(lane)
+    assert partition.error is None  # backing off
+    assert partition.reason
+    wire.resume(partition)
     assert wire.batches() == before
 
 
 def test_out_of_order_with_nothing_failed_before_it_asks_for_counting():
-    lane = fill(a_lane(a_start()), 2)
-    wire = Wire(lane)
+    partition = fill(a_partition(a_start()), 2)
+    wire = Wire(partition)
     wire.answer(OUT_OF_ORDER)
     wire.answer(OUT_OF_ORDER)
-    assert lane.trouble.remedy is Remedy.TAKE_OVER
-    assert wire.troubled == [lane]
+    assert partition.error.recovery is Recovery.TAKE_OVER
+    assert wire.troubled == [partition]
 
 
 @pytest.mark.parametrize("codes", [(TIMED_OUT, FENCED), (FENCED, TIMED_OUT)])
 def test_the_gravest_of_several_answers_counts(codes):
-    lane = fill(a_lane(a_start()), 2)
-    wire = Wire(lane)
+    partition = fill(a_partition(a_start()), 2)
+    wire = Wire(partition)
     for code in codes:
         wire.answer(code)
-    assert lane.trouble.remedy is Remedy.TAKE_OVER
+    assert partition.error.recovery is Recovery.TAKE_OVER
 
 
-def test_a_refused_lane_is_to_be_parked_and_the_others_go_on():
-    bad, good = fill(a_lane(a_start(0)), 1), fill(a_lane(a_start(1)), 7)
+def test_a_refused_partition_is_to_be_halted_and_the_others_go_on():
+    bad, good = fill(a_partition(a_start(0)), 1), fill(a_partition(a_start(1)), 7)
     wire = Wire(bad, good)
     wire.answer(TOO_LARGE, 0)
-    assert (bad.trouble.remedy, bad.trouble.state) == (Remedy.JUDGE, PartitionState.REFUSED)
+    assert (bad.error.recovery, bad.error.state) == (Recovery.DECIDE, PartitionState.REFUSED)
     assert wire.troubled == [bad]
-    assert good.trouble is None
+    assert good.error is None
     for base in range(1, 7):
         wire.answer(0, base=base)
     assert good.acked.source == 7
-    bad.park(bad.trouble.state, bad.trouble.reason)
+    bad.halt(bad.error.state, bad.error.reason)
     assert bad.queue.settled  # it surely did not land
 
 
 def test_a_target_that_begins_anew_is_noticed_and_nothing_more_is_sent():
-    lane = fill(a_lane(a_start()), 3)
-    lane.acked = lane.acked._replace(target=100)
-    wire = Wire(lane)
+    partition = fill(a_partition(a_start()), 3)
+    partition.acked = partition.acked._replace(target=100)
+    wire = Wire(partition)
     for base in range(3):
         wire.answer(0, base=base)
-    assert lane.trouble.state is PartitionState.TARGET_RESET
+    assert partition.error.state is PartitionState.TARGET_RESET
     assert not wire.open
-    assert lane.acked.target == 100
+    assert partition.acked.target == 100
 
 
-def test_one_request_carries_one_batch_of_each_lane_topics_side_by_side():
-    lanes = [fill(a_lane(a_start(n % 2, "ab"[n // 2])), 2) for n in (0, 2, 1, 3)]
-    wire = Wire(*lanes)
+def test_one_request_carries_one_batch_of_each_partition_topics_side_by_side():
+    partitions = [fill(a_partition(a_start(n % 2, "ab"[n // 2])), 2) for n in (0, 2, 1, 3)]
+    wire = Wire(*partitions)
     _, batches, _ = wire.open[0]
     assert [(topic, partition) for topic, partition, _ in batches] == [
         ("a", 0), ("a", 1), ("b", 0), ("b", 1),
     ]  # fmt: skip
 
 
-def test_a_lane_goes_to_the_broker_that_leads_it():
-    lanes = [fill(a_lane(a_start(n)), 1) for n in range(2)]
+def test_a_partition_goes_to_the_broker_that_leads_it():
+    partitions = [fill(a_partition(a_start(n)), 1) for n in range(2)]
     wire = Wire()
-    for node, lane in enumerate(lanes):
-        wire.appending.lead[lane] = node
-        wire.appending.offer(lane)
-    wire.appending.pump()
+    for node, partition in enumerate(partitions):
+        wire.sender.lead[partition] = node
+        wire.sender.offer(partition)
+    wire.sender.pump()
     assert [(node, batches[0][1]) for node, batches, _ in wire.open] == [(0, 0), (1, 1)]
 
 
 def test_nothing_is_sent_after_it_was_stopped():
-    lane = fill(a_lane(a_start()), 9)
-    wire = Wire(lane)
-    wire.appending.stopped = True
+    partition = fill(a_partition(a_start()), 9)
+    wire = Wire(partition)
+    wire.sender.stopped = True
     while wire.open:
         wire.answer(0)
-    assert lane.queue.answers_due == 0
-    assert len(lane.queue.waiting) == 4
+    assert partition.queue.answers_due == 0
+    assert len(partition.queue.waiting) == 4
 
 
 @given(st.data())
 def test_invariant_a_whatever_is_lost_each_batch_lands_once_and_in_order(data):
     count, log = data.draw(st.integers(1, 12)), Log()
-    lane = fill(a_lane(a_start()), count)
-    wire = Wire(lane, proven=False)
+    partition = fill(a_partition(a_start()), count)
+    wire = Wire(partition, proven=False)
     for _ in range(200):
         if wire.open:
             lost = data.draw(st.sampled_from(["none", "none", "request", "answer"]))
             _serve(wire, log, lost)
-        elif lane.retry_at is not None:
-            fill(lane, count - lane.position)
-            wire.resume(lane)
+        elif partition.retry_at is not None:
+            fill(partition, count - partition.position)
+            wire.resume(partition)
         else:
             break
     numbers = [int(value.split(b"x")[0]) for value in log.values()]
     assert numbers == list(range(len(numbers)))
-    if lane.trouble is None:
+    if partition.error is None:
         assert len(numbers) == count
-        assert lane.acked == (count, count)
+        assert partition.acked == (count, count)
 
 
 def _serve(wire: Wire, log: Log, lost: str) -> None:

@@ -7,16 +7,20 @@ import itertools
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import OURS, a_lane, a_start, fill
+from support.partition_copies import OURS, a_partition, a_start, fill
 from support.record_batches import a_batch, a_marker
 
 from replication.client.fetch_session import FetchOptions
 from replication.copier.partition.position import Position
-from replication.copier.partition.transactional_copy import TransactionalLane
+from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.produce import transaction_outcome
-from replication.copier.produce.transaction_outcome import Confirming, Stretch, between
+from replication.copier.produce.transaction_outcome import (
+    AppendedRange,
+    TransactionOutcome,
+    between,
+)
 from replication.model import OffsetRange, ProducerIdAndEpoch, TopicPartition
-from replication.provenance.origins import BORN_HERE
+from replication.provenance.origins import LOCAL_ORIGIN
 from replication.records.batch import ABORT, COMMIT
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -40,7 +44,7 @@ def a_target(**logs: list[tuple]) -> MemoryCluster:
 
 def aborted(cluster: MemoryCluster, **stretches) -> set[TopicPartition]:
     wanted = {TopicPartition("t", int(name[1:])): each for name, each in stretches.items()}
-    return asyncio.run(Confirming(cluster).aborted(US, wanted))
+    return asyncio.run(TransactionOutcome(cluster).aborted(US, wanted))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,7 @@ def aborted(cluster: MemoryCluster, **stretches) -> set[TopicPartition]:
 )
 def test_the_first_marker_of_ours_behind_what_we_appended_says_how_it_ended(entries, is_aborted):
     cluster = a_target(t0=entries, t1=[(US, None), (US, COMMIT)])
-    found = aborted(cluster, t0=Stretch(1), t1=Stretch(1))
+    found = aborted(cluster, t0=AppendedRange(1), t1=AppendedRange(1))
     assert found == ({HERE} if is_aborted else set())
 
 
@@ -65,7 +69,9 @@ def test_a_marker_that_is_on_its_way_is_waited_for():
     cluster = a_target(t0=[(US, None)])
 
     async def play() -> set[TopicPartition]:
-        looking = asyncio.create_task(Confirming(cluster).aborted(US, {HERE: Stretch(1)}))
+        looking = asyncio.create_task(
+            TransactionOutcome(cluster).aborted(US, {HERE: AppendedRange(1)})
+        )
         await asyncio.sleep(0.05)
         assert not looking.done()
         cluster.logs[HERE].append(a_marker(0, *US, ABORT))
@@ -78,7 +84,7 @@ def test_of_a_topic_that_is_gone_nothing_is_waited_for(monkeypatch):
     monkeypatch.setattr(transaction_outcome, "_PATIENCE_S", 3600.0)
     cluster = a_target(t0=[(US, None)])
     cluster.hidden = {"t"}
-    assert aborted(cluster, t0=Stretch(1)) == set()
+    assert aborted(cluster, t0=AppendedRange(1)) == set()
 
 
 def test_much_that_others_append_is_read_however_long_it_takes(monkeypatch):
@@ -88,14 +94,14 @@ def test_much_that_others_append_is_read_however_long_it_takes(monkeypatch):
     monkeypatch.setattr(transaction_outcome, "_FIRST", little)
     monkeypatch.setattr(transaction_outcome, "_MORE", little)
     cluster = a_target(t0=[(US, None), *[(OTHERS, None)] * 20, (US, ABORT)])
-    assert aborted(cluster, t0=Stretch(1)) == {HERE}
+    assert aborted(cluster, t0=AppendedRange(1)) == {HERE}
     assert len(cluster.asked) > 5
 
 
 def test_between_our_appends_no_marker_needs_to_be():
     entries = [(US, None), (OTHERS, None), (US, None)]
     cluster = a_target(t0=entries, t1=[(US, None), (US, ABORT), (US, None)])
-    assert aborted(cluster, t0=Stretch(1, 2), t1=Stretch(1, 2)) == {THERE}
+    assert aborted(cluster, t0=AppendedRange(1, 2), t1=AppendedRange(1, 2)) == {THERE}
 
 
 @pytest.mark.parametrize(
@@ -104,26 +110,34 @@ def test_between_our_appends_no_marker_needs_to_be():
         ([], None),
         ([(5, 9)], None),
         ([(9, 12), (5, 9)], None),
-        ([(9, 12), (13, 14), (14, 15), (20, 21)], Stretch(12, 20)),
+        ([(9, 12), (13, 14), (14, 15), (20, 21)], AppendedRange(12, 20)),
     ],
 )
 def test_what_came_between_our_appends_is_the_rest_of_the_stretch(spans, gap):
     assert between([OffsetRange(*each) for each in spans]) == gap
 
 
-def test_a_lane_goes_back_to_before_a_transaction_that_was_aborted_behind_its_back():
-    lane = a_lane(a_start(), kind=TransactionalLane)
-    lane.exact = True
-    lane.join(BORN_HERE, ProducerIdAndEpoch(OURS, 1))
-    before = lane.committed
-    fill(lane, 3)
+def test_a_partition_goes_back_to_before_a_transaction_that_was_aborted_behind_its_back():
+    partition = a_partition(a_start(), kind=TransactionalCopy)
+    partition.exact = True
+    partition.join(LOCAL_ORIGIN, ProducerIdAndEpoch(OURS, 1))
+    before = partition.committed
+    fill(partition, 3)
     for base in (0, 1):
-        lane.appended(lane.queue.next_piece(), base)
-        lane.queue.answers_due -= 1
-    assert (lane.acked, lane.counters.records, lane.spans) == (Position(2, 2), 2, [(0, 1), (1, 2)])
-    lane.commit()
-    lane.undo(before)
-    assert (lane.acked, lane.counters.records, lane.position) == (Position(0, 0), 0, 0)
-    assert (lane.anchor(0).source, lane.anchor(0).records) == (0, 0)
-    assert lane.queue.settled
-    assert not lane.queue.waiting
+        partition.appended(partition.queue.next_batch(), base)
+        partition.queue.answers_due -= 1
+    assert (partition.acked, partition.counters.records, partition.spans) == (
+        Position(2, 2),
+        2,
+        [(0, 1), (1, 2)],
+    )
+    partition.commit()
+    partition.undo(before)
+    assert (partition.acked, partition.counters.records, partition.position) == (
+        Position(0, 0),
+        0,
+        0,
+    )
+    assert (partition.anchor(0).source, partition.anchor(0).records) == (0, 0)
+    assert partition.queue.settled
+    assert not partition.queue.waiting

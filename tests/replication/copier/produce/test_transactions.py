@@ -7,27 +7,27 @@ import time
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import OURS, a_lane, a_start, fill
+from support.partition_copies import OURS, a_partition, a_start, fill
 
-from replication.client.producer_identity import Claimant
+from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
-from replication.copier.fetch.fetcher_manager import Readers
+from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition.transactional_copy import JoinRequests, TransactionalLane
-from replication.copier.partition_upkeep import Tending
+from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
+from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce.producers import Producers
-from replication.copier.produce.sender import Appending
-from replication.copier.produce.transaction_outcome import Confirming
+from replication.copier.produce.sender import Sender
+from replication.copier.produce.transaction_outcome import TransactionOutcome
 from replication.copier.produce.transactions import Transactions
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
-from replication.copier.takeover.connections import Clusters, clusters
+from replication.copier.takeover.connections import Connections, clusters
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import anchors_topic
 
 ANCHORS = TopicPartition(anchors_topic("A"), 0)
-ME = Claimant("isthmus.A->B.0.txn", OURS, 1, 1)
+ME = ProducerIdentity("isthmus.A->B.0.txn", OURS, 1, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def unread(monkeypatch) -> None:
     async def arrange(*_: object) -> None:
         pass
 
-    monkeypatch.setattr(Tending, "arrange", arrange)
+    monkeypatch.setattr(PartitionUpkeep, "arrange", arrange)
 
 
 class Stage:
@@ -46,28 +46,28 @@ class Stage:
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
         self.target.aborts = set(aborts)
-        self.ends: Clusters = clusters("A->B", MemoryCluster("source"), self.target, "A")
-        self.lanes = [a_lane(a_start(n), kind=TransactionalLane) for n in range(2)]
-        for lane in self.lanes:
-            lane.exact = True
-            fill(lane, 3)
+        self.connections: Connections = clusters("A->B", MemoryCluster("source"), self.target, "A")
+        self.partitions = [a_partition(a_start(n), kind=TransactionalCopy) for n in range(2)]
+        for partition in self.partitions:
+            partition.exact = True
+            fill(partition, 3)
 
     async def copy(self) -> None:
         """Let one transaction begin and end."""
-        await self.ends.takeover.anchors.own((OURS, 1))
+        await self.connections.takeover.anchors.own((OURS, 1))
         spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
         recoveries, joins = RecoveryQueue(), JoinRequests()
-        sender = Appending(self.target, recoveries, AppendGaps(), joins, ME.transactional_id)
-        producers = Producers(spec, self.ends, self.lanes, ME, sender)
-        readers = Readers(spec, self.ends, sender, producers, recoveries)
-        tending = Tending(self.ends, producers, sender, readers, None, recoveries)
+        sender = Sender(self.target, recoveries, AppendGaps(), joins, ME.transactional_id)
+        producers = Producers(spec, self.connections, self.partitions, ME, sender)
+        readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
+        upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        takeover = self.ends.takeover
+        takeover = self.connections.takeover
         transactions = Transactions(takeover, producers, sender, joins, ended.append)
-        running = [asyncio.create_task(each.run()) for each in (transactions, tending)]
-        for lane in self.lanes:
-            sender.lead[lane] = 0
-            sender.offer(lane)
+        running = [asyncio.create_task(each.run()) for each in (transactions, upkeep)]
+        for partition in self.partitions:
+            sender.lead[partition] = 0
+            sender.offer(partition)
         deadline = time.monotonic() + 10
         while not ended:
             assert time.monotonic() < deadline
@@ -92,16 +92,16 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     stage = Stage(TopicPartition("t", 1))
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 0}
-    assert [each.position for each in stage.lanes] == [3, 0]
-    assert [each.counters.records for each in stage.lanes] == [3, 0]
-    assert "our transaction was aborted by another client" in stage.lanes[1].shown[1]
+    assert [each.position for each in stage.partitions] == [3, 0]
+    assert [each.counters.records for each in stage.partitions] == [3, 0]
+    assert "our transaction was aborted by another client" in stage.partitions[1].shown[1]
 
 
 def test_anchors_that_somebody_aborted_are_written_again():
     stage = Stage(ANCHORS)
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 3}
-    assert [each.position for each in stage.lanes] == [3, 3]
+    assert [each.position for each in stage.partitions] == [3, 3]
 
 
 def test_invariant_a_what_is_refused_for_now_is_sent_again_within_its_transaction():
@@ -116,15 +116,15 @@ def test_invariant_a_what_is_refused_for_now_is_sent_again_within_its_transactio
 
 def test_how_a_transaction_ended_is_asked_until_it_is_known_and_no_anchor_is_ahead(monkeypatch):
     stage, doubts = Stage(), []
-    real = Confirming.aborted
+    real = TransactionOutcome.aborted
 
     async def aborted(self, producer, stretches):
-        doubts.append(all(each.in_doubt for each in stage.lanes))
+        doubts.append(all(each.in_doubt for each in stage.partitions))
         if len(doubts) == 1:
             raise ClusterUnavailable("B: no leader")
         return await real(self, producer, stretches)
 
-    monkeypatch.setattr(Confirming, "aborted", aborted)
+    monkeypatch.setattr(TransactionOutcome, "aborted", aborted)
     asyncio.run(stage.copy())
     assert doubts == [True, True]
-    assert not any(each.in_doubt for each in stage.lanes)
+    assert not any(each.in_doubt for each in stage.partitions)

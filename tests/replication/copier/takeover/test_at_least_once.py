@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import a_lane, a_start
+from support.partition_copies import a_partition, a_start
 from support.record_batches import a_batch
 from test_host import HERE, Pair, ungranted
 
@@ -116,14 +116,14 @@ def test_records_of_nobody_are_never_counted(pair):
 )
 def test_an_end_before_the_anchor_is_asked_for_again_before_it_counts_as_a_reset(answers, state):
     async def looked_at():
-        target, lane = MemoryCluster(), a_lane(a_start())
-        lane.acked = Position(5, 5)
+        target, partition = MemoryCluster(), a_partition(a_start())
+        partition.acked = Position(5, 5)
 
         async def told(_partition, _moment) -> int:
             return answers.pop(0)
 
         target.offset_at = told
-        await ends_of(target, [lane])
-        return lane.state
+        await ends_of(target, [partition])
+        return partition.state
 
     assert asyncio.run(looked_at()) is state

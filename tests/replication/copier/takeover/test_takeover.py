@@ -8,10 +8,10 @@ from functools import partial
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import a_lane
+from support.partition_copies import a_partition
 from support.record_batches import a_batch
 
-from replication.client.producer_identity import Claimant
+from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.partition.position import claim
 from replication.copier.takeover import takeover
@@ -33,26 +33,26 @@ class Side:
             "f", target, self.log, StateLog(target, "registry"), MemoryCluster()
         )
 
-    async def me(self) -> Claimant:
+    async def me(self) -> ProducerIdentity:
         producer = await self.target.init_producer_id(self.unit)
         await self.log.own(producer)
-        return Claimant(self.unit, *producer, self.generation)
+        return ProducerIdentity(self.unit, *producer, self.generation)
 
     async def take(self):
         """Take the one partition over from its last anchor; return its lane and the count."""
         await self.takeover.read_anchors()
         me = await self.me()
-        lane = a_lane(self.takeover.seen.get(a_lane(CLEAN).source, CLEAN))
-        return lane, await self.takeover.take([lane], me)
+        partition = a_partition(self.takeover.seen.get(a_partition(CLEAN).source, CLEAN))
+        return partition, await self.takeover.take([partition], me)
 
 
 def test_invariant_g_after_a_clean_end_nothing_is_fenced():
     async def both():
         target = MemoryCluster()
         first, second = Side(target, "u0"), Side(target, "u1")
-        lane, counted = await first.take()
-        await first.log.append([lane.anchor(0, clean=True)])
-        return counted, (await second.take())[1], target.logs[lane.target].batches
+        partition, counted = await first.take()
+        await first.log.append([partition.anchor(0, clean=True)])
+        return counted, (await second.take())[1], target.logs[partition.target].batches
 
     assert asyncio.run(both()) == (0, 0, [])
 
@@ -61,13 +61,13 @@ def test_after_an_unclean_end_the_former_appender_is_fenced_before_anything_is_c
     async def both():
         target = MemoryCluster()
         await Side(target, "u0").take()
-        lane, counted = await Side(target, "u1").take()
-        return lane, counted, target.logs[lane.target].batches
+        partition, counted = await Side(target, "u1").take()
+        return partition, counted, target.logs[partition.target].batches
 
-    lane, counted, markers = asyncio.run(both())
+    partition, counted, markers = asyncio.run(both())
     assert counted == 1
     assert len(markers) == 2  # of either appender
-    assert lane.claimed.appenders == (("u0", 100), ("u1", 101))
+    assert partition.claimed.appenders == (("u0", 100), ("u1", 101))
 
 
 def test_an_older_driver_gives_way_to_a_newer_one():
@@ -76,13 +76,13 @@ def test_an_older_driver_gives_way_to_a_newer_one():
         old, new = Side(target, "u0", 1), Side(target, "u0", 2)
         me = await old.me()
         await new.take()
-        await old.takeover.heed([a_lane(CLEAN)], me)
+        await old.takeover.read_new_claims([a_partition(CLEAN)], me)
 
     with pytest.raises(FlowTaken, match="generation 2"):
         asyncio.run(both())
 
 
-def test_a_stranger_of_the_same_rank_that_never_gives_way_ends_the_claiming():
+def test_a_foreign_writer_of_the_same_rank_that_never_gives_way_ends_the_claiming():
     target = MemoryCluster()
 
     class Stubborn(StateLog):
@@ -90,8 +90,8 @@ def test_a_stranger_of_the_same_rank_that_never_gives_way_ends_the_claiming():
 
         async def append(self, records) -> None:
             await super().append(records)
-            stranger = claim(CLEAN, Claimant("u9", 900, 0, 1))
-            await StateLog(target, self.topic).append([stranger])
+            foreign_writer = claim(CLEAN, ProducerIdentity("u9", 900, 0, 1))
+            await StateLog(target, self.topic).append([foreign_writer])
 
     async def take():
         side = Side(target, "u0")
@@ -108,19 +108,19 @@ def test_what_a_former_producer_id_that_no_marker_stops_lands_meanwhile_is_count
 
     async def expired():
         target = MemoryCluster()
-        target.logs[a_lane(CLEAN).target].append(a_batch(0, [b"before"] * 6))
-        lane, _ = await Side(target, "u0").take()
-        ((_, former),) = lane.claimed.appenders
+        target.logs[a_partition(CLEAN).target].append(a_batch(0, [b"before"] * 6))
+        partition, _ = await Side(target, "u0").take()
+        ((_, former),) = partition.claimed.appenders
         target.expire("u0")
 
         async def late() -> None:
             await asyncio.sleep(0.1)
-            target.logs[lane.target].append(a_batch(0, [b"late"], (former, 0, 0)))
+            target.logs[partition.target].append(a_batch(0, [b"late"], (former, 0, 0)))
 
         landing = asyncio.create_task(late())
         second, _ = await Side(target, "u0", generation=2).take()
         await landing
-        (last,) = walk(memoryview(target.logs[lane.target].batches[-1]))
+        (last,) = walk(memoryview(target.logs[partition.target].batches[-1]))
         return second.skip, last.is_control
 
     assert asyncio.run(expired()) == (1, True)  # it stands before the marker
@@ -131,21 +131,21 @@ def test_a_producer_that_the_former_owner_named_before_our_marker_is_fenced_as_w
 
     class Late(MemoryCluster):
         async def init_producer_id(self, transactional_id: str):
-            if transactional_id == "u0" and ("init", "u0") in self.events and self.lane:
-                lane, self.lane = self.lane, None
-                lane.name_appender("u0~~c", (await self.init_producer_id("u0~~c"))[0])
-                await self.former.append([lane.anchor(0)])
+            if transactional_id == "u0" and ("init", "u0") in self.events and self.partition:
+                partition, self.partition = self.partition, None
+                partition.name_appender("u0~~c", (await self.init_producer_id("u0~~c"))[0])
+                await self.former.append([partition.anchor(0)])
             return await super().init_producer_id(transactional_id)
 
     async def both():
         target = Late()
         first = Side(target, "u0")
-        target.lane, _ = await first.take()
+        target.partition, _ = await first.take()
         target.former = first.log
-        lane, _ = await Side(target, "u1").take()
-        log = memoryview(b"".join(target.logs[lane.target].batches))
+        partition, _ = await Side(target, "u1").take()
+        log = memoryview(b"".join(target.logs[partition.target].batches))
         barred = {each.producer_id for each in walk(log)}
-        return barred, {number for _, number in lane.claimed.appenders}
+        return barred, {number for _, number in partition.claimed.appenders}
 
     barred, listed = asyncio.run(both())
     assert barred == listed
@@ -165,22 +165,22 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
     async def both():
         target = Late()
         first, second = Side(target, "u0"), Side(target, "u1")
-        lanes = [a_lane(replace(CLEAN, partition=number)) for number in range(2)]
+        partitions = [a_partition(replace(CLEAN, partition=number)) for number in range(2)]
         await first.takeover.read_anchors()
-        await first.takeover.take(lanes, await first.me())
+        await first.takeover.take(partitions, await first.me())
         onward = (await target.init_producer_id("u0~~c"))[0]
 
-        async def name(lane) -> None:
-            lane.name_appender("u0~~c", onward)
-            await first.log.append([lane.anchor(0)])
+        async def name(partition) -> None:
+            partition.name_appender("u0~~c", onward)
+            await first.log.append([partition.anchor(0)])
 
-        await name(lanes[1])
+        await name(partitions[1])
         await second.takeover.read_anchors()
-        theirs = [a_lane(second.takeover.seen[each.source]) for each in lanes]
+        theirs = [a_partition(second.takeover.seen[each.source]) for each in partitions]
         me = await second.me()
-        target.late = partial(name, lanes[0])
+        target.late = partial(name, partitions[0])
         await second.takeover.take(theirs, me)
-        log = memoryview(b"".join(target.logs[lanes[0].target].batches))
+        log = memoryview(b"".join(target.logs[partitions[0].target].batches))
         return onward, {each.producer_id for each in walk(log)}
 
     onward, barred = asyncio.run(both())
