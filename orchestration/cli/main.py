@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from orchestration.cli.screen.errors import print_error
 from orchestration.cli.screen.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
 
@@ -142,7 +143,7 @@ def main() -> None:
     try:
         app()
     except ReplicationError as error:
-        say_error(error)
+        print_error(error)
         sys.exit(exit_code(error))
     finally:
         sys.stdout.flush()  # here the end of a pipe is handled, at the interpreter's end it is not
@@ -151,16 +152,6 @@ def main() -> None:
 def exit_code(error: ReplicationError) -> int:
     """Return 2 where the operator must change a file or an argument, else 1."""
     return 2 if isinstance(error, ConfigError) else 1
-
-
-def say_error(error: ReplicationError) -> None:
-    """Print the message of ``error`` on stderr."""
-    from rich.text import Text  # noqa: PLC0415 - as above
-
-    from orchestration.cli.screen.console import console  # noqa: PLC0415 - 60 ms that only a failure should pay
-
-    message = Text.assemble(("error: ", "bold red"), str(error))
-    console(stderr=True).print(message)
 
 
 if __name__ == "__main__":

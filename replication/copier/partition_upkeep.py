@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from replication.copier.error_policy import ErrorPolicy
     from replication.copier.fetch.fetcher_manager import FetcherManager
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.recovery_queue import RecoveryQueue
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
-    from replication.copier.recovery_queue import RecoveryQueue
     from replication.copier.takeover.connections import Connections
 
 _PAUSE_S = 0.1  # between looks at lanes that are held back

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.copier.engine import Engine
 from replication.copier.epoch import EpochTimer
 from replication.copier.replan import PlanChange, change_of
 from replication.copier.start import start
+from replication.copier.unit_parts import Engine
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import Mode, PartitionState
 from replication.state import status_topic

@@ -1,23 +1,20 @@
 """What a file's flows make of its clusters: where topics go, where they merge, where they circle.
 
-Pure. ``drawn`` needs the file alone; ``with_topics`` adds what the clusters show, as plans have it.
+Pure, from the file alone; ``replication.planning.live_topology`` adds the topics of the clusters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.conflicts import Kind, TargetNames, find_conflicts, refusals
-from replication.naming.selection import gap
 from replication.naming.topic_namer import Namer, rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from replication.naming.conflicts import Conflict, Named
-    from replication.planning.planner import TargetPlan
-    from replication.planning.source_snapshot import SourceSnapshot
     from replication.settings.sections import Config, Flow
 
 LITERAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -75,7 +72,7 @@ def drawn(config: Config) -> Topology:
     namers = {flow.name: Namer.for_flow(flow, config) for flow in config.flows}
     named = {name: namer.named(_written_out(namer)) for name, namer in namers.items()}
     conflicts = tuple(_conflicts(config, named))
-    merges = {*_merges(conflicts), *_likely_merges(config, namers)}
+    merges = {*merges_of(conflicts), *_likely_merges(config, namers)}
     return Topology(
         {alias: each.bootstrap_servers for alias, each in config.clusters.items()},
         tuple(
@@ -93,25 +90,6 @@ def drawn(config: Config) -> Topology:
         tuple((*(flow.source for flow in each), each[0].source) for each in found),
         tuple(sorted(merges, key=lambda each: (each.target, each.topic))),
         tuple(each for each in conflicts if each.refused),
-    )
-
-
-def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable[str]) -> Topology:
-    """Return the topology with what the clusters show.
-
-    ``plans`` are those of the targets that answered, ``silent`` tells of the others.
-    """
-    plans = tuple(plans)
-    seen = {source.flow.name: (source, plan) for plan in plans for source in plan.sources}
-    conflicts = [conflict for plan in plans for conflict in plan.conflicts]
-    return replace(
-        offline,
-        edges=tuple(
-            _seen(edge, *seen[edge.flow]) if edge.flow in seen else edge for edge in offline.edges
-        ),
-        merges=tuple(_merges(conflicts)),
-        conflicts=tuple(each for each in conflicts if each.refused),
-        problems=(*silent, *(problem for plan in plans for problem in plan.problems)),
     )
 
 
@@ -134,7 +112,8 @@ def _conflicts(config: Config, named: Mapping[str, tuple[Named, ...]]) -> Iterat
         yield from find_conflicts(names, TargetNames())
 
 
-def _merges(conflicts: Iterable[Conflict]) -> Iterator[Merge]:
+def merges_of(conflicts: Iterable[Conflict]) -> Iterator[Merge]:
+    """Yield the target topics that several sources' topics merge into."""
     for each in conflicts:
         if each.kind is Kind.MERGE:
             sources, _, targets = zip(
@@ -156,22 +135,6 @@ def _likely_merges(config: Config, namers: Mapping[str, Namer]) -> Iterator[Merg
             plain = all(set(topic) <= LITERAL for flow in group for topic in flow.selection.topics)
             if len(group) > 1 and not plain:
                 yield Merge(target, "", tuple(flow.source for flow in group))
-
-
-def _seen(edge: Edge, source: SourceSnapshot, plan: TargetPlan) -> Edge:
-    there = plan.topics.topics if plan.topics else {}
-    remote = source.selector.remote_topic
-    copied = [
-        TopicName(topic, remote(topic), source.barred.get(topic, ""), remote(topic) in there)
-        for topic in source.selector.selected(source.topics)
-    ]
-    passed = source.selector.passed_over(source.topics)
-    left_out = [TopicName(each.name, "", each.reason) for each in passed]
-    return replace(
-        edge,
-        topics=(*copied, *left_out),
-        gap=gap(source.selector, source.topics),
-    )
 
 
 def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
-from orchestration.cli.main import say_error
 from orchestration.cli.positions.group_offsets import pending_groups
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import print_error
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows, signature
@@ -94,7 +94,7 @@ def apply(
                 if output is not Output.json:
                     typer.echo(f"{each.target}: {_told(outcome)}")
         except ClusterUnavailable as error:
-            say_error(error)
+            print_error(error)
             failed = True
     if output is Output.json:
         typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
@@ -117,7 +117,7 @@ def _plans(
         except (ClusterUnavailable, ClusterRejected) as error:
             found = TargetPlan(target, problems=(f"{target}: {error}",))
         for problem in found.problems:
-            say_error(ReplicationError(problem))
+            print_error(ReplicationError(problem))
         yield found, planner
 
 

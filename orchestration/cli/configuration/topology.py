@@ -16,7 +16,8 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from replication.errors import ReplicationError
-from replication.naming.topology import drawn, with_topics
+from replication.naming.topology import drawn
+from replication.planning.live_topology import with_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,9 +17,9 @@ from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.recovery_queue import RecoveryQueue
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
-    from replication.copier.recovery_queue import RecoveryQueue
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from replication.copier.foreign_writers import AppendGaps
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.partition.producer_batch import ProducerBatch
+    from replication.copier.partition.recovery_queue import RecoveryQueue
     from replication.copier.partition.transactional_copy import JoinRequests
-    from replication.copier.recovery_queue import RecoveryQueue
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request

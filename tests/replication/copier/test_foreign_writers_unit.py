@@ -6,7 +6,7 @@ import pytest
 from support.partition_copies import a_partition, a_start
 
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.recovery_queue import RecoveryQueue
+from replication.copier.partition.recovery_queue import RecoveryQueue
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from support.builders import a_config, a_flow
 from support.memory_admin import MemoryCluster
 from support.plan_clusters import Stage
 
-from replication.naming.topology import Merge, TopicName, drawn, with_topics
+from replication.naming.topology import Merge, TopicName, drawn
+from replication.planning.live_topology import with_topics
 from replication.planning.planner import Planner
 from replication.settings.sections import MappedName, Naming, Selection, TopicCreation
 

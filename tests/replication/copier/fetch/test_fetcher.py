@@ -24,8 +24,8 @@ from replication.copier.fetch.fetcher import Fetcher
 from replication.copier.fetch.throttle import Throttle
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.sender import Sender
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 

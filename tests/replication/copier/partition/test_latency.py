@@ -11,8 +11,8 @@ from replication.client.network import Ack
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.intake import take
 from replication.copier.partition.latency import CopyLatency, LatencyGauge
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.sender import Sender
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.state import parse
 
 BEGIN = 1_000_000

@@ -16,9 +16,9 @@ from replication.client.network import NotGranted
 from replication.client.state_log import StateLog
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.intake import take
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
 from replication.copier.takeover.connections import clusters

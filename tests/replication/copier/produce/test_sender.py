@@ -14,8 +14,8 @@ from replication.client.network import Ack
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.produce_queue import MOST_ON_THE_WIRE
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.sender import Sender
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState
 

@@ -13,13 +13,13 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.foreign_writers import AppendGaps
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
 from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.produce.transaction_outcome import TransactionOutcome
 from replication.copier.produce.transactions import Transactions
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import Connections, clusters
 from replication.errors import ClusterUnavailable

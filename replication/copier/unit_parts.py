@@ -12,12 +12,12 @@ from replication.copier.dead_letters import DeadLetters
 from replication.copier.error_policy import ErrorPolicy
 from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.foreign_writers import AppendGaps, ForeignWriters
+from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests
 from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.produce.transactions import Transactions
-from replication.copier.recovery_queue import RecoveryQueue
 from replication.copier.replan import Replan
 from replication.provenance.producer_registry import SourceRegistry
 from replication.state import dead_letters_topic, offsets_topic
