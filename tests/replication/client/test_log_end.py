@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start
-from test_stays import HERE, Pair
+from support.two_clusters import HERE, TwoClusters
 
 from replication.copier.takeover import counting
 from replication.model import PartitionState
@@ -28,7 +28,7 @@ class Lying(MemoryCluster):
 
 
 def test_bl_062_nothing_is_copied_again_because_a_target_says_too_low_an_end():
-    pair = Pair()
+    pair = TwoClusters(epoch_s=0.15, grace_s=5.0)
     pair.target = Lying()
     try:
         pair.feed(b"a", b"b")
@@ -39,8 +39,7 @@ def test_bl_062_nothing_is_copied_again_because_a_target_says_too_low_an_end():
         assert (report.outcome, report.not_running, pair.target.lies) == ("clean", 0, [])
         assert pair.copied() == [b"a", b"b", b"c"]
     finally:
-        for host in pair.hosts:
-            host.close()
+        pair.close()
 
 
 @pytest.mark.parametrize(

@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
-from support.memory_network import MemoryCluster
 from support.record_batches import a_batch
-from support.unit_specs import changed
+from support.two_clusters import HERE, TwoClusters, a_spec, ungranted
 
-from replication.client.network import NotGranted
-from replication.copier import Host, UnitSpec
+from replication.copier import Host
 from replication.copier.produce import sender
 from replication.errors import ClusterUnavailable, ConfigError
-from replication.model import PartitionPlan, TopicPartition
-from replication.records.codec import encode, plain_record
-from replication.state import PRODUCERS_TOPIC, Anchor, anchors_topic, parse
-
-HERE = TopicPartition("orders", 0)
-
-
-def a_spec(**more) -> UnitSpec:
-    fields = {
-        "flow": "A->B",
-        "source_alias": "A",
-        "target_alias": "B",
-        "unit": 0,
-        "generation": 1,
-        "epoch": 0,
-        "partitions": (PartitionPlan(HERE, HERE),),
-        "source": {"bootstrap.servers": "a:1"},
-        "target": {"bootstrap.servers": "b:1"},
-    }
-    return changed(UnitSpec(**fields), **{"epoch_s": 0.3, "anchor_every_s": 0.05, **more})
-
-
-class Pair:
-    """Two clusters in memory, and the host that copies from one to the other."""
-
-    def __init__(self) -> None:
-        self.source, self.target = MemoryCluster("a"), MemoryCluster("b")
-        self.host = Host()
-
-    def connect(self, properties, _):
-        return self.source if properties["bootstrap.servers"] == "a:1" else self.target
-
-    def copy(self, **more):
-        return self.host.copy(a_spec(**more), self.connect)
-
-    def feed(self, *values: bytes) -> None:
-        for value in values:
-            self.source.logs[HERE].append(a_batch(0, [value]))
-
-    def anchors(self) -> list[Anchor]:
-        """Return all that were ever written."""
-        log = self.target.logs[TopicPartition(anchors_topic("A"), 0)]
-        return [parse(*each) for each in log.records()]
-
-    def crash(self) -> None:
-        """Make the anchors say what they would if the unit had died before its first ack."""
-        log = self.target.logs[TopicPartition(anchors_topic("A"), 0)]
-        early = replace(self.anchors()[-1], source=0, target=0, clean=False, records=0, bytes=0)
-        log.append(bytes(encode([plain_record(0, early.key(), early.value())])))
-
-
-async def ungranted(*_: str):
-    raise NotGranted("error 53")
+from replication.model import PartitionPlan
+from replication.state import PRODUCERS_TOPIC, anchors_topic
 
 
 @pytest.fixture
 def pair():
-    two = Pair()
+    two = TwoClusters()
     yield two
-    two.host.close()
+    two.close()
 
 
 def test_an_epoch_copies_what_is_there_and_the_next_goes_on(pair):
@@ -196,10 +141,10 @@ def test_ends_that_cannot_be_made_are_the_reports_outcome(problem):
 
 
 def test_a_host_closes_its_connections_once():
-    two = Pair()
+    two = TwoClusters()
     two.copy()
-    two.host.close()
-    two.host.close()
+    two.close()
+    two.close()
     assert two.target.events.count(("close",)) == 1
 
 
@@ -210,7 +155,7 @@ def test_what_a_unit_is_reported_can_be_logged_without_its_passwords():
 
 def test_a_registry_that_may_not_be_seen_stops_a_flow_that_copies_come_back_by():
     plans = (PartitionPlan(HERE, HERE, origins="producer-id"),)
-    pair = Pair()
+    pair = TwoClusters()
     pair.source.hidden = {PRODUCERS_TOPIC}
     pair.source.logs[HERE].append(a_batch(0, [b"a"], (5, 0, 0)))
     assert pair.copy(partitions=plans, source_has_copies=True).records == 0

@@ -7,81 +7,29 @@ import time
 from dataclasses import replace
 
 import pytest
-from support.memory_network import MemoryCluster
-from support.record_batches import a_batch
-from support.unit_specs import changed
+from support.two_clusters import HERE, TwoClusters, a_spec
 
 from replication.adapters.unit_sockets import UnixUnitSockets
-from replication.copier import Host, UnitSpec
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, TopicPartition
 from replication.records.codec import encode, plain_record
-from replication.state import Anchor, Control, FlowStatus, anchors_topic, parse, status_topic
+from replication.state import Control, FlowStatus, anchors_topic, status_topic
 
-HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+THERE = TopicPartition("orders", 1)
 SOON_S = 5.0
 
 
-def a_spec(epoch: int = 0, **more) -> UnitSpec:
-    fields = {
-        "flow": "A->B",
-        "source_alias": "A",
-        "target_alias": "B",
-        "unit": 0,
-        "generation": 1,
-        "epoch": epoch,
-        "partitions": (PartitionPlan(HERE, HERE),),
-        "source": {"bootstrap.servers": "a:1"},
-        "target": {"bootstrap.servers": "b:1"},
-        "grace_s": SOON_S,
-    }
-    return changed(UnitSpec(**fields), **{"epoch_s": 0.15, "anchor_every_s": 0.05, **more})
-
-
-class Pair:
-    """Two clusters in memory, and the hosts that copy from one to the other."""
-
-    def __init__(self) -> None:
-        self.source, self.target = MemoryCluster("a"), MemoryCluster("b")
-        self.host = Host()
-        self.hosts = [self.host]
-
-    def another(self, sockets=None) -> Host:
-        self.hosts.append(Host(sockets))
-        return self.hosts[-1]
-
-    def connect(self, properties, _):
-        return self.source if properties["bootstrap.servers"] == "a:1" else self.target
-
-    def copy(self, epoch: int = 0, host: Host | None = None, **more):
-        return (host or self.host).copy(a_spec(epoch, **more), self.connect)
-
-    def feed(self, *values: bytes, partition: TopicPartition = HERE) -> None:
-        for value in values:
-            self.source.logs[partition].append(a_batch(0, [value]))
-
-    def tell(self, record) -> None:
-        log = self.target.logs[TopicPartition(status_topic("A"), 0)]
-        log.append(bytes(encode([plain_record(0, record.key(), record.value())])))
-
-    def anchors(self) -> list[Anchor]:
-        log = self.target.logs[TopicPartition(anchors_topic("A"), 0)]
-        return [parse(*each) for each in log.records()]
-
-    def copied(self, partition: TopicPartition = HERE) -> list[bytes]:
-        return self.target.logs[partition].values()
-
-    def starts(self) -> int:
-        """Return how often a producer epoch was asked for."""
-        return sum(each[0] == "init" for each in self.target.events)
+def published(clusters: TwoClusters, record) -> None:
+    """Write a record to the status topic of the target."""
+    log = clusters.target.logs[TopicPartition(status_topic("A"), 0)]
+    log.append(bytes(encode([plain_record(0, record.key(), record.value())])))
 
 
 @pytest.fixture
 def pair():
-    made = Pair()
+    made = TwoClusters(epoch_s=0.15, grace_s=SOON_S)
     yield made
-    for host in made.hosts:
-        host.close()
+    made.close()
 
 
 def eventually(holds) -> None:
@@ -120,12 +68,12 @@ def test_a_unit_that_nobody_comes_for_ends_cleanly_and_its_figures_are_kept(pair
 
 
 def test_after_the_drivers_last_word_a_unit_ends_before_it_reports(pair):
-    spec = a_spec(3, epoch_s=60)
+    spec = a_spec(3, epoch_s=60, grace_s=SOON_S)
     reports = []
     task = threading.Thread(target=lambda: reports.append(pair.host.copy(spec, pair.connect)))
     task.start()
     eventually(lambda: pair.starts() == 1)
-    pair.tell(Control("A->B", 1, 3, last=True))
+    published(pair, Control("A->B", 1, 3, last=True))
     task.join(SOON_S)
     assert [each.in_grace for each in reports] == [0]
     assert pair.anchors()[-1].clean
@@ -133,7 +81,7 @@ def test_after_the_drivers_last_word_a_unit_ends_before_it_reports(pair):
 
 def test_the_drivers_last_word_ends_a_unit_between_epochs_too(pair):
     assert pair.copy(3).in_grace == 1
-    pair.tell(Control("A->B", 1, 3, last=True))
+    published(pair, Control("A->B", 1, 3, last=True))
     eventually(lambda: pair.anchors()[-1].clean)
     pair.feed(b"after")
     time.sleep(0.1)
@@ -142,7 +90,7 @@ def test_the_drivers_last_word_ends_a_unit_between_epochs_too(pair):
 
 def test_the_end_of_an_epoch_alone_ends_no_unit(pair):
     pair.copy(3)
-    pair.tell(Control("A->B", 1, 3))
+    published(pair, Control("A->B", 1, 3))
     pair.feed(b"on")
     eventually(lambda: pair.copied() == [b"on"])
     assert not any(each.clean for each in pair.anchors())
@@ -167,7 +115,7 @@ def test_invariant_e_another_plan_begins_with_a_clean_end(pair, change):
 
 def test_a_newer_driver_ends_a_unit_between_epochs(pair):
     pair.copy(0)
-    pair.tell(FlowStatus("A->B", generation=2, host="elsewhere", pid=7))
+    published(pair, FlowStatus("A->B", generation=2, host="elsewhere", pid=7))
     eventually(lambda: not pair.host.holds("A->B", 0))
     assert not pair.anchors()[-1].clean
 

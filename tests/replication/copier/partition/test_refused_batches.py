@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_network import Log
 from support.partition_copies import LARGE, a_partition, a_start, fetch
+from support.produce_requests import Wire
 from support.record_batches import a_batch
-from test_appending import Wire
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.broker_errors import Recovery

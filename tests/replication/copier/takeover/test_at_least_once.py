@@ -8,7 +8,7 @@ import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start
 from support.record_batches import a_batch
-from test_host import HERE, Pair, ungranted
+from support.two_clusters import HERE, TwoClusters, ungranted
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.at_least_once import ends_of
@@ -21,11 +21,11 @@ WAYS = {"refused": {}, "asked for": {"delivery": Mode.AT_LEAST_ONCE}}
 
 @pytest.fixture
 def pair():
-    two = Pair()
+    two = TwoClusters()
     two.granting = two.target.init_producer_id
     two.target.init_producer_id = ungranted
     yield two
-    two.host.close()
+    two.close()
 
 
 def appended(pair) -> list[tuple[int, int]]:
