@@ -1,0 +1,17 @@
+"""The Spark side: an application a target cluster, a streaming query a flow, a task a unit.
+
+``memo``: Remember the last answer of a pure function: what is looked at again and again rarely
+    changes
+``replicate``: The driver of one Spark application: ``python -m spark_jobs.replicate --config F
+    --target B``
+``watch``: Keep a driver running: ``python -m spark_jobs.watch`` with the arguments of the driver
+``driver``: The driver's loop: leases, streaming queries, background tasks, states of flows.
+``metrics``: Metrics of a driver: collected when Prometheus asks, served over HTTP.
+``planning``: What a flow copies now: topics found, names checked, delivery modes, what all units
+    have in common.
+``process``: The process of a driver: its JVM, Spark session, files, identity, and the watchdog of
+    its loop.
+``source``: Spark's streaming source ``isthmus``: a micro-batch is an epoch, a task is a unit.
+
+May import: ``replication``. Nothing else imports pyspark.
+"""

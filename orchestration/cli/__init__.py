@@ -1,0 +1,11 @@
+"""The command ``isthmus``: a module a verb, imported when the verb is called.
+
+``main``: The command ``isthmus``: its verbs, and how an error of one of them is reported
+``configuration``: Verbs that explain a file and what it would change.
+``flows``: Verbs about running flows.
+``local``: Verbs that start and stop things on this machine.
+``positions``: Verbs about offsets, groups and the takeover from MirrorMaker 2.
+``screen``: What all verbs print with: console, tables, stages, errors, and a quiet end of pipes.
+
+May import: all other rooms of ``orchestration`` but ``orchestration.dagster``.
+"""

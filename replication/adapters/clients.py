@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class KafkaClients:
-    """Implements ``ports.Clients``."""
+    """Implements ``client.admin.Clients``."""
 
     def __init__(self) -> None:
         self._admins: dict[Properties, PlannedCluster] = {}

@@ -81,9 +81,7 @@ def load_policy(written: str, folder: str, settings: Mapping[str, str]) -> Namin
     """
     found = _find(written, folder)
     if not (isinstance(found, type) and issubclass(found, NamingPolicy)):
-        raise ConfigError(
-            f"{written} does not extend replication.naming.custom_policy.NamingPolicy"
-        )
+        raise ConfigError(f"{written} does not extend replication.naming.NamingPolicy")
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
         raise ConfigError(f"{written} does not implement {', '.join(missing)}")
     try:

@@ -27,7 +27,7 @@ Action = TopicAction | AclAction
 
 
 class TopicWriter(Protocol):
-    """The part of ``ports.Cluster`` that changes things."""
+    """The part of ``client.admin.Cluster`` that changes things."""
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]

@@ -30,7 +30,7 @@ _BEGIN, _END = anchors_topic("\0").split("\0")
 
 
 class TargetReads(Protocol):
-    """What is needed of ``ports.Records``."""
+    """What is needed of ``client.admin.Records``."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
 

@@ -1,20 +1,26 @@
-"""What Isthmus stores on the target cluster, as JSON records in compacted topics.
+"""Records of Isthmus' own topics on the target cluster.
 
-========================================  =====================================================
-topic (one partition each, compacted)     holds
-========================================  =====================================================
-``isthmus-anchors.<source>.internal``     an :class:`Anchor` a source partition, by its appender,
-                                          a :class:`Claim` of whoever may append to it, and a
-                                          :class:`Loss` for what was not copied
-``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
-``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
-``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
-                                          :class:`NewName` and :class:`Fencing`
-========================================  =====================================================
+As JSON; pure: bytes in, values out, and back.
+
+``anchors``: Records of the copy itself: where it stands, who may append, what was lost, whose
+    records
+``flow_status``: Records of whole flows: health, what people want, what was done besides copying
+``record``: What all records of the state have in common: a kind, a key, a version
+``topics``: Names of the topics in which Isthmus keeps its state
+
+Topics, one partition each, compacted:
+
+- ``isthmus-anchors.<source>.internal``: an :class:`Anchor` a source partition, by its appender; a
+  :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied
+- ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
+- ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
+- ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
+  :class:`Decision`, :class:`AppliedConfigs`, :class:`AppliedAcls`, :class:`NewName` and
+  :class:`Fencing`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
-Pure: bytes in, values out, and back.
+
+May import: ``model`` and ``errors``.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _NO_LOSS = {
     PartitionState.PAUSED,
     PartitionState.TARGET_FOREIGN,
 }
-_DETAIL = {"flow": 0, "topic": 2, "partition": 3}  # how many of catalogue.DETAIL are told
+_DETAIL = {"flow": 0, "topic": 2, "partition": 3}  # how many of metric_catalogue.DETAIL are told
 
 
 class Sample(NamedTuple):

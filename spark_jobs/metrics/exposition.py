@@ -35,7 +35,7 @@ log = structlog.get_logger()
 class Exposition:
     """The endpoint of one driver. ``gather`` looks at all flows; it is called in other threads.
 
-    ``driver`` are the values of ``catalogue.DRIVER``'s labels, ``jvm`` is the pid of Spark's JVM.
+    ``driver`` are the values of ``metric_catalogue.DRIVER``'s labels, ``jvm`` is the pid of Spark's JVM.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ _AGAIN_S = 30.0  # between two looks while a topic is refused, or somebody canno
 
 
 class AnnouncedName(Protocol):
-    """What is needed of ``ports.Records``."""
+    """What is needed of ``client.admin.Records``."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
     def write(self, topic: str, *records: Stored) -> None: ...

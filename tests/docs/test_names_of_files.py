@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("replication", "spark_jobs", "orchestration", "bench", "chaos", "tests")
+PRODUCT = ("replication", "spark_jobs", "orchestration")
+PACKAGES = (*PRODUCT, "bench", "chaos", "tests")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
@@ -126,7 +127,7 @@ def missing(path: Path) -> list[str]:
     quoted = [word for span in QUOTED[path.suffix].findall(text) for word in span.split()]
     names = [word.partition("(")[0].strip(".,;") for word in quoted]
     names += [f"{module}.{name}" for module, name in IMPORT.findall(text)]
-    modules = {n for n in names if DOTTED.fullmatch(n) and not n.endswith((".py", ".md"))}
+    modules = {n for n in names if DOTTED.fullmatch(n) and not n.endswith((".py", ".md", ".lock"))}
     return sorted(
         {n for n in modules if names_a_module(n, path) and not exists(n)}
         | {n for n in FILE.findall(text) if n.lstrip("./") not in file_suffixes()}
@@ -200,3 +201,21 @@ def test_a_name_that_leads_nowhere_is_found(tmp_path, text, gone):
     page = tmp_path / "page.md"
     page.write_text(text)
     assert missing(page) == gone
+
+
+ROOMS = [
+    path for path in SOURCES if path.name == "__init__.py" and dotted(path).startswith(PRODUCT)
+]
+
+
+@pytest.mark.parametrize("door", ROOMS, ids=dotted)
+def test_a_front_door_lists_each_file_of_its_room_and_says_what_it_may_import(door):
+    files = {path.stem for path in door.parent.glob("*.py")} - {"__init__"}
+    rooms = {path.parent.name for path in door.parent.glob("*/__init__.py")}
+    assert files | rooms == set(listed(door)), "run over the docstring of the room"
+    assert "May import" in our_text(door)
+
+
+@pytest.mark.parametrize("door", ROOMS, ids=dotted)
+def test_a_room_holds_about_a_dozen_files(door):
+    assert len([path for path in door.parent.glob("*.py") if path.stem != "__init__"]) <= 14

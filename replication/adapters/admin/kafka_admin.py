@@ -53,7 +53,7 @@ _ABSENT = frozenset(
 
 
 class KafkaAdmin:
-    """Implements ``ports.Cluster``. ``client`` holds librdkafka's settings.
+    """Implements ``client.admin.Cluster``. ``client`` holds librdkafka's settings.
 
     Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
     ClusterRejected, which name the cluster's address.

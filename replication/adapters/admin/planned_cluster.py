@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PlannedCluster(KafkaAdmin):
-    """Implements ``ports.Cluster``; ``properties`` are Java client properties."""
+    """Implements ``client.admin.Cluster``; ``properties`` are Java client properties."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         super().__init__(to_librdkafka(properties))

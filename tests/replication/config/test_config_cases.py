@@ -643,7 +643,7 @@ def test_bl_033_internal_topics_have_a_separator(tmp_path, lines, separator):
 
 
 OWN = """
-from replication.naming.custom_policy import NamingPolicy
+from replication.naming import NamingPolicy
 
 class Upper(NamingPolicy):
     def configure(self, settings):

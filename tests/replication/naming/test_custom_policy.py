@@ -133,7 +133,7 @@ def test_a_policy_that_misbehaves_is_named_with_the_call(policy, message):
 
 
 GOOD = """
-from replication.naming.custom_policy import NamingPolicy
+from replication.naming import NamingPolicy
 
 class Mine(NamingPolicy):
     def configure(self, settings):
@@ -173,7 +173,7 @@ def test_a_class_beside_the_configuration_file_is_found(folder):
     ("written", "message"),
     [
         ("python:{}:Half", "does not implement topic_source, upstream_topic"),
-        ("python:{}:Other", "does not extend replication.naming.custom_policy.NamingPolicy"),
+        ("python:{}:Other", "does not extend replication.naming.NamingPolicy"),
         ("python:{}:Absent", "AttributeError: module .* has no attribute 'Absent'"),
         ("python:{}:Mine", "cannot be instantiated: KeyError: 'end'"),
         ("python:no.such.module:Mine", "ModuleNotFoundError: No module named 'no'"),

@@ -96,7 +96,7 @@ def test_a_source_is_written_to_only_if_the_file_asks_for_it():
 
 
 OWN = """
-from replication.naming.custom_policy import NamingPolicy
+from replication.naming import NamingPolicy
 
 class Pulses(NamingPolicy):
     def format_remote_topic(self, source_cluster, topic):
