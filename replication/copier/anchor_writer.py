@@ -39,20 +39,22 @@ class AnchorWriter:
     takeover: Takeover
     producers: Producers
     sender: Sender
-    news: set[PartitionCopy] = field(default_factory=set)  # lanes whose anchors may be out of date
+    anchor_changes: set[PartitionCopy] = field(
+        default_factory=set
+    )  # lanes whose anchors may be out of date
     _written: dict[PartitionCopy, Anchor] = field(default_factory=dict)
 
     def keep(self, partitions: Collection[PartitionCopy]) -> None:
         """Write the anchors of ``partitions`` too from now on."""
         for partition in partitions:
-            partition.news = self.news
-            self.news.add(partition)
+            partition.anchor_changes = self.anchor_changes
+            self.anchor_changes.add(partition)
 
     def forget(self, partitions: Collection[PartitionCopy]) -> None:
         """Write nothing more of ``partitions``."""
         for partition in partitions:
-            partition.news = set()
-            self.news.discard(partition)
+            partition.anchor_changes = set()
+            self.anchor_changes.discard(partition)
             self._written.pop(partition, None)
 
     def wrote(self, anchors: Mapping[PartitionCopy, Anchor]) -> None:
@@ -64,10 +66,10 @@ class AnchorWriter:
         turn = self.takeover.turn
         while True:
             self.sender.acked = 0
-            self.sender.much.clear()
+            self.sender.anchors_due.clear()
             try:
                 async with turn:
-                    await self._write(list(self.news))
+                    await self._write(list(self.anchor_changes))
             except Fenced:  # by a sister unit that took over what was ours before, or by a driver
                 async with turn:
                     await self.producers.renew()
@@ -80,8 +82,8 @@ class AnchorWriter:
         """
         due = time.monotonic() + self.every_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.sender.much.wait(), self.every_s)
-        if len(self.news) > _FEW:
+            await asyncio.wait_for(self.sender.anchors_due.wait(), self.every_s)
+        if len(self.anchor_changes) > _FEW:
             await asyncio.sleep(due - time.monotonic())
 
     async def _write(self, looked: Collection[PartitionCopy], *, clean: bool = False) -> None:
@@ -92,7 +94,7 @@ class AnchorWriter:
         """
         now = int(time.time() * 1000)
         looked = [each for each in looked if not each.in_doubt]
-        self.news.difference_update(looked)
+        self.anchor_changes.difference_update(looked)
         anchors = {
             partition: partition.offset_points.note(partition.anchor(now, clean=clean))
             for partition in looked
@@ -106,12 +108,12 @@ class AnchorWriter:
             await self._write_points(looked)
             await self.takeover.anchors.append(list(moved.values()))
         except BaseException as problem:
-            self.news.update(looked)
+            self.anchor_changes.update(looked)
             if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
                 raise
         else:
             self._written.update(moved)
-            self.news.update(
+            self.anchor_changes.update(
                 partition for partition in looked if partition.is_behind
             )  # its age counts on
 

@@ -34,11 +34,11 @@ class DeadLetters:
 
 def dead_letter(record: Record, partition: PartitionCopy, reason: str) -> Record:
     """Return the dead letter of ``record``, the first one on the lane's wire."""
-    told = [
+    headers = [
         ("isthmus.flow", partition.flow.encode()),
         ("isthmus.topic", partition.source.topic.encode()),
         ("isthmus.partition", b"%d" % partition.source.partition),
         ("isthmus.offset", b"%d" % partition.queue.in_flight[0].before),
         ("isthmus.reason", reason.encode()),
     ]
-    return replace(record, rest=with_headers(record.rest, told))
+    return replace(record, rest=with_headers(record.rest, headers))

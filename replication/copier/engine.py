@@ -41,7 +41,7 @@ class Engine:
     anchor_writer: AnchorWriter
     foreign_writers: ForeignWriters
     transactions: Transactions | None  # None: records are appended outside transactions
-    changing: Replan
+    replan: Replan
 
     @classmethod
     def of(
@@ -57,9 +57,9 @@ class Engine:
         joins = JoinRequests() if spec.is_transactional else None
         sender = Sender(target, recoveries, gaps, joins)
         producers = Producers(spec, connections, partitions, me, sender)
-        readers = FetcherManager(spec, connections, sender, producers, recoveries)
-        decide = ErrorPolicy(spec, takeover.anchors, _dead_letters(spec, connections))
-        upkeep = PartitionUpkeep(connections, producers, sender, readers, decide, recoveries)
+        fetchers = FetcherManager(spec, connections, sender, producers, recoveries)
+        error_policy = ErrorPolicy(spec, takeover.anchors, _dead_letters(spec, connections))
+        upkeep = PartitionUpkeep(connections, producers, sender, fetchers, error_policy, recoveries)
         points = StateLog(target, offsets_topic(spec.source_alias))
         anchor_writer = AnchorWriter(spec.anchor_every_s, points, takeover, producers, sender)
         anchor_writer.keep(partitions)

@@ -76,14 +76,14 @@ class EpochTimer:
             try:
                 if log.position < 0:
                     await log.start_near_end(_STATUS_TAIL)
-                came = await log.wait_for_more(_CONTROL_WAIT_MS)
+                records = await log.wait_for_more(_CONTROL_WAIT_MS)
             except ClusterUnavailable:
                 await asyncio.sleep(_RETRY_S)
                 continue
-            for each in came:
-                self.hear(each)
+            for each in records:
+                self.on_record(each)
 
-    def hear(self, record: Stored) -> None:
+    def on_record(self, record: Stored) -> None:
         """Take in one record of the status topic."""
         spec = self.spec
         match record:

@@ -14,7 +14,7 @@ from replication.copier.partition.refused_batches import (
     drop_refused,
     go_back,
     jump,
-    without_refused,
+    position_after_refused,
 )
 from replication.model import OffsetRange, PartitionState
 from replication.settings.state_policies import STOP, choose
@@ -65,7 +65,7 @@ class ErrorPolicy:
         The anchor is past it before anything else is appended: a later takeover counts records
         that are on the target, and this one is not (C).
         """
-        to, lost = without_refused(partition), partition.counters.lost + _count(error)
+        to, lost = position_after_refused(partition), partition.counters.lost + _count(error)
         await self.dead_letters.send(partition, error.reason)
         now = int(time.time() * 1000)
         anchor = replace(partition.anchor(now), source=to.source, target=to.target, lost=lost)

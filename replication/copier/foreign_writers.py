@@ -44,20 +44,20 @@ class AppendGaps:
 
     expected: bool = False
     starts: dict[PartitionCopy, int] = field(default_factory=dict)  # target offset of the gap
-    _looked: dict[PartitionCopy, float] = field(default_factory=dict)
+    _checked_at: dict[PartitionCopy, float] = field(default_factory=dict)
 
     def note(self, partition: PartitionCopy, start: int) -> None:
         """Have somebody look at target offset ``start``, unless that was done lately."""
         if self.expected:
             return
-        looked = self._looked.get(partition)
-        if looked is None or time.monotonic() - looked >= _AGAIN_S:
+        checked_at = self._checked_at.get(partition)
+        if checked_at is None or time.monotonic() - checked_at >= _AGAIN_S:
             self.starts.setdefault(partition, start)
 
-    def looked_at(self, partition: PartitionCopy) -> None:
+    def checked(self, partition: PartitionCopy) -> None:
         """Note that somebody has looked at the lane's gap."""
         del self.starts[partition]
-        self._looked[partition] = time.monotonic()
+        self._checked_at[partition] = time.monotonic()
 
 
 @dataclass(slots=True)
@@ -77,17 +77,17 @@ class ForeignWriters:
             with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
                 while self.gaps.starts:
                     partition, start = next(iter(self.gaps.starts.items()))
-                    await self._look(partition, start)
-                    self.gaps.looked_at(partition)
+                    await self._check(partition, start)
+                    self.gaps.checked(partition)
 
-    async def _look(self, partition: PartitionCopy, begin: int) -> None:
+    async def _check(self, partition: PartitionCopy, begin: int) -> None:
         found = await self._producers(partition, begin)
         await self.registry.look_up(found)
         own = partition.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
         ours = {*self.registry.origins.entries, own}
         foreign_writers = {who: offset for who, offset in found.items() if who not in ours}
         if foreign_writers:
-            self._tell(partition, foreign_writers)
+            self._report(partition, foreign_writers)
 
     async def _producers(self, partition: PartitionCopy, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
@@ -101,7 +101,7 @@ class ForeignWriters:
                 found.setdefault(batch.producer_id, batch.base)
         return found
 
-    def _tell(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
+    def _report(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
         who, offset = next(iter(foreign_writers.items()))
         name = "a producer without a producer id" if who < 0 else f"producer id {who}"
         reason = f"foreign {name} writes to the target topic: offset {offset}"

@@ -51,10 +51,10 @@ class Host:
     _pool: ConnectionPool = field(default_factory=ConnectionPool)
     _unit_groups: dict[tuple[str, int], UnitGroups] = field(default_factory=dict)
     _closing: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)  # doors
-    _unheard: dict[tuple[str, int], UnitCounters] = field(
+    _unreported: dict[tuple[str, int], UnitCounters] = field(
         default_factory=dict
     )  # of those that ended
-    _cpu_told: float = field(default_factory=time.process_time)
+    _cpu_reported: float = field(default_factory=time.process_time)
 
     def copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
         """Run one unit for one epoch; problems of the unit end up in the report's outcome.
@@ -117,17 +117,19 @@ class Host:
             del self._unit_groups[key]
         if (close := self._closing.pop(key, None)) is not None:
             close()
-        self._unheard[key] = self._unheard.get(key, UnitCounters()).plus(unit_groups.news())
+        self._unreported[key] = self._unreported.get(key, UnitCounters()).plus(
+            unit_groups.new_counts()
+        )
 
     def _report(self, unit_groups: UnitGroups, spec: UnitSpec, started_ms: int) -> UnitReport:
-        done = unit_groups.news().plus(self._unheard.pop(_key(spec), UnitCounters()))
-        cpu, self._cpu_told = self._cpu_told, time.process_time()
+        done = unit_groups.new_counts().plus(self._unreported.pop(_key(spec), UnitCounters()))
+        cpu, self._cpu_reported = self._cpu_reported, time.process_time()
         return UnitReport(
             unit=spec.unit,
             epoch=spec.epoch,
             records=done.records,
             bytes=done.bytes,
-            cpu_s=self._cpu_told - cpu,
+            cpu_s=self._cpu_reported - cpu,
             started_ms=started_ms,
             ended_ms=int(time.time() * 1000),
             takeovers=done.takeovers,

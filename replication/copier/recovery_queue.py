@@ -20,7 +20,7 @@ class RecoveryQueue:
 
     def add(self, partition: PartitionCopy) -> None:
         """Ask for the recovery of a partition of which no answer is due."""
-        if not partition.leaves:
+        if not partition.leaving:
             self.partitions.add(partition)
             self.added.set()
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class PlanChange:
     """What another plan means for lanes that are copied."""
 
-    leave: tuple[PartitionCopy, ...]
-    come: tuple[PartitionPlan, ...]
+    removed: tuple[PartitionCopy, ...]
+    added: tuple[PartitionPlan, ...]
 
 
 def change_of(partitions: Sequence[PartitionCopy], plans: Sequence[PartitionPlan]) -> PlanChange:
@@ -63,9 +63,9 @@ class Replan:
     upkeep: PartitionUpkeep
     anchor_writer: AnchorWriter
 
-    async def let_go(self, partitions: Sequence[PartitionCopy]) -> None:
+    async def remove(self, partitions: Sequence[PartitionCopy]) -> None:
         """Copy ``partitions`` no more, and say so in their anchors."""
-        self.upkeep.let_go(partitions)
+        self.upkeep.remove(partitions)
         await self.anchor_writer.drain(
             partitions
         )  # before what waits is dropped, for it may be on the wire

@@ -89,14 +89,14 @@ async def take_partitions(
     await connections.takeover.register(entry_of(spec, connections, me))
     partitions = list(await asyncio.gather(*map(placing.place, spec.partitions)))
     settle_isolation(partitions, spec.copying.isolation)
-    _give_passages(partitions, connections, spec)
+    _set_paths(partitions, connections, spec)
     await connections.takeover.anchors.append(placing.losses)
     counted = await connections.takeover.take([each for each in partitions if each.topic_id], me)
     await _begin_again(placing.restarts, connections)
     return partitions, counted
 
 
-def _give_passages(
+def _set_paths(
     partitions: Iterable[PartitionCopy], connections: Connections, spec: UnitSpec
 ) -> None:
     """Let each lane copy by the rule in its claim."""
@@ -129,7 +129,7 @@ async def _begin_again(restarts: Mapping[PartitionCopy, int], connections: Conne
     """
     for partition, begin in restarts.items():
         target = max(partition.counted, partition.acked.target if partition.acked else 0)
-        partition.moved_to(Position(begin, target))
+        partition.set_position(Position(begin, target))
         partition.position, partition.skip = begin, 0
     now = int(time.time() * 1000)
     anchors = [each.offset_points.note(each.anchor(now)) for each in restarts]

@@ -47,8 +47,8 @@ class Unit:
     _spec: UnitSpec = field(init=False)  # as it can be done
     _taken_over: int = 0  # at the start
     _engine: Engine | None = None  # while it copies, and afterwards for its figures
-    _told: UnitCounters = field(default_factory=UnitCounters)
-    _unheard: UnitCounters = field(default_factory=UnitCounters)  # of lanes that were replaced
+    _reported: UnitCounters = field(default_factory=UnitCounters)
+    _unreported: UnitCounters = field(default_factory=UnitCounters)  # of lanes that were replaced
     _change: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Unit:
             return False
         self.epoch_timer.begin(spec)
         change = change_of(self.partitions, spec.partitions)
-        if change.leave or change.come:
+        if change.removed or change.added:
             self._change = asyncio.create_task(self._follow(change))
             (problem,) = await asyncio.gather(self._change, return_exceptions=True)
             if isinstance(problem, ReplicationError | asyncio.CancelledError):
@@ -115,19 +115,19 @@ class Unit:
         """Let lanes go and others come. Where that fails the unit is as a new start may find it."""
         if self._engine is None:
             return
-        changing = self._engine.changing
+        replan = self._engine.replan
         async with self.connections.takeover.turn:
-            await changing.let_go(change.leave)
-            self._replace_partitions([each for each in self.partitions if not each.leaves])
-            come = await changing.take(self._spec, change.come) if change.come else []
-            self._replace_partitions([*self.partitions, *come])
-            await changing.begin(come)
+            await replan.remove(change.removed)
+            self._replace_partitions([each for each in self.partitions if not each.leaving])
+            added = await replan.take(self._spec, change.added) if change.added else []
+            self._replace_partitions([*self.partitions, *added])
+            await replan.begin(added)
 
     def _replace_partitions(self, partitions: list[PartitionCopy]) -> None:
         """Look after other lanes; those that come bring figures of a former life with them."""
-        self._unheard = self.news()
+        self._unreported = self.new_counts()
         self.partitions[:] = partitions
-        self._told = self._figures()
+        self._reported = self._figures()
 
     async def _begin_before(self, watching: asyncio.Task[None]) -> ProducerIdentity:
         """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
@@ -152,7 +152,7 @@ class Unit:
         )
 
     async def _copy(self, me: ProducerIdentity, watching: asyncio.Task[None]) -> None:
-        self._told = self._figures()._replace(takeovers=0)
+        self._reported = self._figures()._replace(takeovers=0)
         self._spec = self._as_taken(me)
         engine = self._engine = Engine.of(self._spec, self.connections, self.partitions, me)
         work = [*engine.work(), self.epoch_timer.ended.wait()]
@@ -186,18 +186,20 @@ class Unit:
                 await asyncio.sleep(pause)
         return await start(self.given, self.connections)
 
-    def news(self) -> UnitCounters:
+    def new_counts(self) -> UnitCounters:
         """Return what was done since this was last asked, and what was counted, once."""
-        done, told, unheard = self._figures(), self._told, self._unheard
-        self._told, self._unheard = done, UnitCounters()
-        new = (now - before for now, before in zip(done, told, strict=True))
-        return unheard.plus(UnitCounters(*new))
+        done, reported, unreported = self._figures(), self._reported, self._unreported
+        self._reported, self._unreported = done, UnitCounters()
+        new = (now - before for now, before in zip(done, reported, strict=True))
+        return unreported.plus(UnitCounters(*new))
 
     @property
     def not_running(self) -> int:
         if not self.partitions:  # the unit as a whole could not begin
             return len(self.given.partitions)
-        return sum(each.shown[0] is not PartitionState.RUNNING for each in self.partitions)
+        return sum(
+            each.state_and_reason[0] is not PartitionState.RUNNING for each in self.partitions
+        )
 
     @property
     def at_least_once(self) -> int:

@@ -112,11 +112,11 @@ class UnitGroups:
         bad = dict.fromkeys(each.outcome for each in self._groups if each.outcome != "clean")
         return "; ".join(bad) if bad else "clean"
 
-    def news(self) -> UnitCounters:
+    def new_counts(self) -> UnitCounters:
         """Return what was done since this was last asked."""
         total = UnitCounters()
         for each in self._groups:
-            total = total.plus(each.unit.news()) if each.unit is not None else total
+            total = total.plus(each.unit.new_counts()) if each.unit is not None else total
         return total
 
     @property

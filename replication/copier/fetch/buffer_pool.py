@@ -71,17 +71,17 @@ class BufferPool:
                 return
 
 
-class FramesAndBytes(NamedTuple):
+class BuffersAndBytes(NamedTuple):
     """How many buffers a unit has, and how many bytes a Fetch may ask for."""
 
     buffers: int
     bytes: int
 
 
-def buffers_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
+def buffers_for(buffer_bytes: int, brokers: int) -> BuffersAndBytes:
     """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
 
     Two a broker at least: one under way while the other is being appended.
     """
     count = max(4, 2 * brokers + 1)
-    return FramesAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))
+    return BuffersAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
 
-HELD_S = 5.0  # transactions of applications are shorter
+STALLED_AFTER_S = 5.0  # transactions of applications are shorter
 _LOCATE_S = 5.0
 
 
@@ -47,7 +47,7 @@ class StalledLso:
 
     _since: dict[PartitionCopy, tuple[int, float]] = field(default_factory=dict)
 
-    def heard(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
+    def on_response(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
         """Take in an answer to a reader of committed records; say so when it is held for long."""
         if not found.stable < found.high_watermark or partition.position < found.stable:
             self._since.pop(partition, None)
@@ -57,7 +57,7 @@ class StalledLso:
         if offset != found.stable:
             self._since[partition] = found.stable, now
             partition.stalled_lso = ""
-        elif now - since >= HELD_S:
+        elif now - since >= STALLED_AFTER_S:
             behind = found.high_watermark - found.stable
             partition.stalled_lso = (
                 f"blocked by an open transaction at offset {found.stable} of the source; "
@@ -95,22 +95,22 @@ class FetchResponse:
         Returns how many bytes were queued, and whether the position is not in the source's log:
         then ``locate`` finds out what is.
         """
-        goes_elsewhere = self._goes_elsewhere(partition, found)
+        moves = self._moves_to_other_broker(partition, found)
         if found.error:
             is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
-            if not goes_elsewhere and not is_outside:
+            if not moves and not is_outside:
                 self.record_error(partition, fetch_error(found.error))
             return 0, is_outside
-        if goes_elsewhere:
+        if moves:
             return 0, False
         if found.diverging is not None:
-            self._diverges(partition, *found.diverging)
+            self._on_divergence(partition, *found.diverging)
             return 0, False
         return self._queue(partition, found, buffer), False
 
     def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> int:
         partition.source_end = found.stable if self.shared.committed else found.high_watermark
-        partition.news.add(partition)
+        partition.anchor_changes.add(partition)
         try:
             return take(partition, found, buffer, int(time.time() * 1000))
         except CorruptBatch as error:
@@ -120,18 +120,22 @@ class FetchResponse:
             return 0
         finally:
             if self.shared.committed:
-                self.shared.stalled_lso.heard(partition, found, time.monotonic())
-            self.shared.throttle.heard(partition)
+                self.shared.stalled_lso.on_response(partition, found, time.monotonic())
+            self.shared.throttle.on_response(partition)
             if partition.acked is not None and partition.acked.source >= partition.source_end:
                 partition.counters.caught_up_ms = int(time.time() * 1000)
                 partition.stuck = None  # nothing is left that could be missing or refused
 
-    def _goes_elsewhere(self, partition: PartitionCopy, found: Fetched) -> bool:
+    def _moves_to_other_broker(self, partition: PartitionCopy, found: Fetched) -> bool:
         """Follow a leader's hint at a replica near us; leave one that has not what we want."""
-        if found.error in LEADER_MOVED and found.leader and self._follows(partition, found.leader):
+        if (
+            found.error in LEADER_MOVED
+            and found.leader
+            and self._moves_to_leader(partition, found.leader)
+        ):
             return True
         replicas, now = self.shared.replicas, time.monotonic()
-        if not self._leads(partition) and (found.error or found.diverging):
+        if not self._is_leader(partition) and (found.error or found.diverging):
             replicas.give_up(partition.source, now)
         elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
             replicas.prefer(partition.source, found.preferred_replica, now)
@@ -140,27 +144,27 @@ class FetchResponse:
         self.shared.on_moved(partition)
         return True
 
-    def _follows(self, partition: PartitionCopy, leader: Leader) -> bool:
+    def _moves_to_leader(self, partition: PartitionCopy, leader: Leader) -> bool:
         """Read on at once from the leader that the former one names, if its address is known."""
         if leader.node == self.node or not self.shared.network.learn(partition.source, leader):
             return False
         self.shared.on_moved(partition)
         return True
 
-    def _leads(self, partition: PartitionCopy) -> bool:
+    def _is_leader(self, partition: PartitionCopy) -> bool:
         return self.shared.replicas.of(partition.source, time.monotonic()) != self.node
 
-    def _diverges(self, partition: PartitionCopy, epoch: int, end: int) -> None:
+    def _on_divergence(self, partition: PartitionCopy, epoch: int, end: int) -> None:
         """Note that the source has not the batch that we took last, or not from that leader."""
         if end < partition.position:
             self.record_error(partition, diverged(partition.position, end))
         else:  # what came after our position is gone; nothing that was copied is
-            partition.go_on_at(partition.position, epoch)
+            partition.resume_at(partition.position, epoch)
 
-    def all_wait(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
+    def back_off_all(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
         """Hold ``partitions`` back: the broker did not answer. A replica near us is left for good."""
         for partition in partitions:
-            if not self._leads(partition):
+            if not self._is_leader(partition):
                 self.shared.replicas.give_up(partition.source, time.monotonic())
                 self.shared.on_moved(partition)
             elif partition.fetches:
@@ -187,5 +191,5 @@ async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
             Recovery.RETRY, str(problem) or "the source does not return its offset range"
         )
     if start <= partition.position <= end:  # then what it could not find is our leader epoch
-        partition.go_on_at(partition.position)
+        partition.resume_at(partition.position)
     return out_of_range(partition.position, start, end)

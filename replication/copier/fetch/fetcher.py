@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from replication.client.fetch_values import FetchBuffer, Fetched
     from replication.copier.fetch.fetch_request import FetchRequest
     from replication.copier.fetch.fetch_response import FetcherContext
-    from replication.copier.partition.intake import News
+    from replication.copier.partition.intake import FetchedPartition
     from replication.copier.partition.partition_copy import PartitionCopy
 
 _SMALL_FETCH = 64 << 10  # below this the source is not behind
-_REST_S = 0.001  # in which records gather; the event loop's clock is no finer
+_PAUSE_S = 0.001  # in which records gather; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
@@ -57,7 +57,7 @@ class Fetcher:
     shared: FetcherContext
     options: FetchOptions
     _buffer: FetchBuffer | None = None
-    _begun: float = 0.0
+    _began_at: float = 0.0
     _stopped: asyncio.Future[_Stop] = field(init=False)
     _pause: asyncio.TimerHandle | None = None
     _rate_limit: FetchRateLimit = field(default_factory=FetchRateLimit)
@@ -75,7 +75,7 @@ class Fetcher:
                 if self._buffer is None:
                     self._buffer = await self.shared.buffers.take()
                 if self._begin(self._buffer):
-                    await self._go_on()
+                    await self._handle_stop()
                 else:
                     await asyncio.sleep(_NOTHING_TO_FETCH_S)
         finally:
@@ -84,13 +84,13 @@ class Fetcher:
             if self._buffer is not None:  # an answer may still be on its way into it
                 self.shared.buffers.replace(self._buffer)
 
-    async def _go_on(self) -> None:
+    async def _handle_stop(self) -> None:
         """Do what takes a while, until no answer is due."""
         while (stop := await self._stopped).answer is not None:
             buffer, found = stop.answer
-            news = await self._prepared(found)
+            awaited = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
-            self._take_all(found, news, buffer)
+            self._take_all(found, awaited, buffer)
         where = await locate(self.shared.network, stop.outside)
         for partition, error in zip(stop.outside, where, strict=True):
             self._response.record_error(partition, error)
@@ -98,7 +98,7 @@ class Fetcher:
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
             self.fetch_request.session.restart()
-            self._response.all_wait(list(self.fetch_request.partitions), str(stop.problem))
+            self._response.back_off_all(list(self.fetch_request.partitions), str(stop.problem))
             await asyncio.sleep(_BACK_OFF_S)
         elif stop.problem is not None:
             raise stop.problem
@@ -106,12 +106,12 @@ class Fetcher:
     def _begin(self, buffer: FetchBuffer) -> bool:
         """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
         now, throttle = time.monotonic(), self.shared.throttle
-        if throttle.pause_s(now, self._begun, first=self.first) > 0:
+        if throttle.pause_s(now, self._began_at, first=self.first) > 0:
             return False
-        entries = self.fetch_request.tell()
+        entries = self.fetch_request.next_entries()
         if entries is None:
             return False
-        self._begun = now
+        self._began_at = now
         options = throttle.shared(self.options, first=self.first)
         if (rack := self.shared.replicas.rack_at(now)) != options.rack:
             options = replace(options, rack=rack)
@@ -133,26 +133,26 @@ class Fetcher:
             stopped.set_result(_Stop(problem=problem))
             return
         try:
-            news = self._news(found)
-            if self.shared.producers.ready(news):
-                self._take_all(found, news, buffer)
+            awaited = self._awaited(found)
+            if self.shared.producers.ready(awaited):
+                self._take_all(found, awaited, buffer)
             else:
                 stopped.set_result(_Stop((buffer, found)))
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
-            _tell(stopped, error)
+            _fail(stopped, error)
 
-    async def _prepared(self, found: Sequence[Fetched]) -> list[News]:
+    async def _prepared(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
         """Find out what has to be known; return what was asked for and is still wanted.
 
         A lane that only now wants its part was not asked for: its part comes again (P1).
         """
-        news = self._news(found)
-        await self.shared.producers.prepare(news)
-        asked = {partition for partition, _ in news}
-        return [(partition, each) for partition, each in self._news(found) if partition in asked]
+        awaited = self._awaited(found)
+        await self.shared.producers.prepare(awaited)
+        asked = {partition for partition, _ in awaited}
+        return [(partition, each) for partition, each in self._awaited(found) if partition in asked]
 
     def _take_all(
-        self, found: Sequence[Fetched], news: Sequence[News], buffer: FetchBuffer
+        self, found: Sequence[Fetched], awaited: Sequence[FetchedPartition], buffer: FetchBuffer
     ) -> None:
         """Take in what was fetched, send it on, and begin the next Fetch.
 
@@ -161,50 +161,50 @@ class Fetcher:
         now = time.monotonic()
         self.shared.throttle.spend(sum(len(each.records) for each in found), now)
         size, queued, outside = 0, [], []
-        for partition, each in news:
+        for partition, each in awaited:
             taken, is_outside = self._response.take(partition, each, buffer)
             size += taken
             if each.records:
                 queued.append(partition)
-                self.fetch_request.served(partition)
+                self.fetch_request.move_last(partition)
             if is_outside and partition in self.fetch_request.partitions:
                 outside.append(partition)
         self._buffer = None
         try:
             if size >= _SMALL_FETCH and not outside:
-                under_way = self._follow()
+                under_way = self._begin_next()
                 self.shared.sender.offer_all(queued)
             else:
                 self.shared.sender.offer_all(queued)
-                under_way = not outside and (self._rests(size, now) or self._follow())
+                under_way = not outside and (self._pauses(size, now) or self._begin_next())
         finally:
             buffer.release()
         if not under_way:
             self._stopped.set_result(_Stop(outside=outside))
 
-    def _rests(self, size: int, now: float) -> bool:
+    def _pauses(self, size: int, now: float) -> bool:
         """Say whether the next Fetch is to begin a little later, and see to it."""
-        if not size or not self._rate_limit.rests(now):
+        if not size or not self._rate_limit.must_pause(now):
             return False
         loop = asyncio.get_running_loop()
-        self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
+        self._pause = loop.call_later(_PAUSE_S, self._on_pause_over, self._stopped)
         return True
 
-    def _rested(self, stopped: asyncio.Future[_Stop]) -> None:
+    def _on_pause_over(self, stopped: asyncio.Future[_Stop]) -> None:
         if stopped.done():
             return
         try:
-            if not self._follow():
+            if not self._begin_next():
                 stopped.set_result(_Stop())
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
-            _tell(stopped, error)
+            _fail(stopped, error)
 
-    def _follow(self) -> bool:
+    def _begin_next(self) -> bool:
         """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
         self._buffer = self.shared.buffers.try_take()
         return self._buffer is not None and self._begin(self._buffer)
 
-    def _news(self, found: Sequence[Fetched]) -> list[News]:
+    def _awaited(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
         return [
             (partition, each)
             for each in found
@@ -212,8 +212,8 @@ class Fetcher:
         ]
 
 
-def _tell(stopped: asyncio.Future[_Stop], error: Exception) -> None:
+def _fail(stopped: asyncio.Future[_Stop], error: Exception) -> None:
     """Have ``run`` raise ``error``; the event loop would only log it."""
-    if stopped.done():  # it has other news for ``run`` already
+    if stopped.done():  # it has other awaited for ``run`` already
         raise error
     stopped.set_exception(error)

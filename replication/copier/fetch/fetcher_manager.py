@@ -39,34 +39,34 @@ class FetcherKey(NamedTuple):
 
 
 class _RunningFetcher(NamedTuple):
-    fetching: Fetcher
+    fetcher: Fetcher
     task: asyncio.Task[None]
 
 
 @dataclass(slots=True)
 class FetcherManager:
-    """Has a fetcher at each place that lanes are read from, and no other one."""
+    """Has a fetcher for each key that lanes are read from, and no other one."""
 
     spec: UnitSpec
     connections: Connections
     sender: Sender
     producers: Producers
     recoveries: RecoveryQueue
-    _pace: Throttle = field(init=False)
+    _throttle: Throttle = field(init=False)
     _shared: FetcherContext = field(init=False)
-    _wishes: dict[FetcherKey, FetchRequest] = field(default_factory=dict)
-    _readers: dict[FetcherKey, _RunningFetcher] = field(default_factory=dict)
-    _places: dict[PartitionCopy, FetcherKey] = field(default_factory=dict)
+    _requests: dict[FetcherKey, FetchRequest] = field(default_factory=dict)
+    _fetchers: dict[FetcherKey, _RunningFetcher] = field(default_factory=dict)
+    _keys: dict[PartitionCopy, FetcherKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         connections = self.connections
         connections.replicas.rack = self.spec.copying.client_rack
-        self._pace = Throttle(self.spec.copying.bytes_per_second)
+        self._throttle = Throttle(self.spec.copying.bytes_per_second)
         self._shared = FetcherContext(
             connections.source,
             self._committed,
             BufferPool(),
-            self._pace,
+            self._throttle,
             connections.replicas,
             self.sender,
             self.producers,
@@ -79,26 +79,26 @@ class FetcherManager:
         if leader is None:
             return
         replica = self.connections.replicas.of(partition.source, time.monotonic())
-        place = FetcherKey(leader.node if replica is None else replica, partition.plan.first)
-        former = self._places.get(partition)
-        if former == place:
+        key = FetcherKey(leader.node if replica is None else replica, partition.plan.first)
+        former = self._keys.get(partition)
+        if former == key:
             return
         if former is not None:
-            self._wishes[former].leave(partition)
-        self._places[partition] = place
-        if place not in self._wishes:
-            session = self.connections.sessions.setdefault(place, FetchSession())
-            self._wishes[place] = FetchRequest(session, self._leader_epoch)
-        self._wishes[place].join(partition)
+            self._requests[former].leave(partition)
+        self._keys[partition] = key
+        if key not in self._requests:
+            session = self.connections.sessions.setdefault(key, FetchSession())
+            self._requests[key] = FetchRequest(session, self._leader_epoch)
+        self._requests[key].join(partition)
         if partition.plan.first and former is None:
-            self._pace.behind.add(partition)  # until its first answer says how far it is
+            self._throttle.behind.add(partition)  # until its first answer says how far it is
 
     def leave(self, partition: PartitionCopy) -> None:
         """Read the lane no more."""
-        place = self._places.pop(partition, None)
-        if place is not None:
-            self._wishes[place].leave(partition)
-            self._pace.behind.discard(partition)
+        key = self._keys.pop(partition, None)
+        if key is not None:
+            self._requests[key].leave(partition)
+            self._throttle.behind.discard(partition)
 
     def _leader_epoch(self, partition: PartitionCopy) -> int:
         """Return the one that we know of: a stale leader, or a newer one, then says so."""
@@ -107,35 +107,35 @@ class FetcherManager:
 
     def start(self) -> None:
         """Start the fetchers that lack, end those without lanes, share the memory among them."""
-        for place in [place for place, each in self._wishes.items() if not each.partitions]:
-            del self._wishes[place]
-            if (idle := self._readers.pop(place, None)) is not None:
+        for key in [key for key, each in self._requests.items() if not each.partitions]:
+            del self._requests[key]
+            if (idle := self._fetchers.pop(key, None)) is not None:
                 idle.task.cancel()
-        count, most = buffers_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
+        count, most = buffers_for(self.spec.copying.buffer_bytes, max(1, len(self._requests)))
         self._shared.buffers.resize(count, most)
-        for place, fetch_request in self._wishes.items():
-            if place not in self._readers:
-                fetching = Fetcher(*place, fetch_request, self._shared, FetchOptions())
-                task = asyncio.create_task(fetching.run())
+        for key, fetch_request in self._requests.items():
+            if key not in self._fetchers:
+                fetcher = Fetcher(*key, fetch_request, self._shared, FetchOptions())
+                task = asyncio.create_task(fetcher.run())
                 task.add_done_callback(self._on_ended)
-                self._readers[place] = _RunningFetcher(fetching, task)
-            options = self._options(place, fetch_request.session, most)
-            self._readers[place].fetching.options = options
+                self._fetchers[key] = _RunningFetcher(fetcher, task)
+            options = self._options(key, fetch_request.session, most)
+            self._fetchers[key].fetcher.options = options
 
     @property
     def _committed(self) -> bool:
         """Whether records of transactions that are not committed stay behind."""
         return self.spec.copying.isolation == "read_committed"
 
-    def _options(self, place: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
+    def _options(self, key: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
             isolation=int(self._committed),
             session=session,
-            line=place.line,
+            line=key.line,
         )
-        return self._pace.limited(options)
+        return self._throttle.limited(options)
 
     def _on_moved(self, partition: PartitionCopy) -> None:
         self.read(partition)
@@ -147,10 +147,10 @@ class FetcherManager:
 
     async def stop(self) -> None:
         """Stop all fetching, and close the connections on which an answer is still awaited."""
-        tasks = [each.task for each in self._readers.values()]
+        tasks = [each.task for each in self._fetchers.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for line in {place.line for place in self._readers}:
+        for line in {key.line for key in self._fetchers}:
             self.connections.source.drop(line)
-        self._readers.clear()
+        self._fetchers.clear()

@@ -53,7 +53,7 @@ class Throttle:
         """Say whether ordinary lanes have to leave the way to a priority lane that can go on."""
         return bool(self.behind) and any(each.fetches for each in self.behind)
 
-    def heard(self, partition: PartitionCopy) -> None:
+    def on_response(self, partition: PartitionCopy) -> None:
         """Note how far a lane has got."""
         if partition.plan.first and partition.position < partition.source_end:
             self.behind.add(partition)
@@ -92,7 +92,7 @@ class FetchRateLimit:
 
     _paid_until: float = 0.0
 
-    def rests(self, now: float) -> bool:
+    def must_pause(self, now: float) -> bool:
         """Note a small answer at ``now``, in seconds; say whether to rest after it."""
         self._paid_until = max(self._paid_until, now - _SAVED_S) + _ANSWER_EVERY_S
         return self._paid_until > now

@@ -23,7 +23,7 @@ class CopyCounters:
     last_timestamp: int = 0  # ms, of the latest record that was copied
     caught_up_ms: int = 0  # when nothing was left to copy, the last time
 
-    def go_on_from(self, anchor: Anchor) -> None:
+    def resume_from(self, anchor: Anchor) -> None:
         """Count on from what ``anchor`` reports."""
         self.records, self.bytes, self.lost = anchor.records, anchor.bytes, anchor.lost
         self.delays = CopyLatency.of(anchor.timed, anchor.age_ms, anchor.latency_ms)

@@ -23,9 +23,11 @@ class FetchState:
     So a round of work costs what has news, however many partitions there are.
     """
 
-    asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
-    news: set[Any] = field(default_factory=set)  # these may need a new anchor
-    leaves: bool = False  # another plan has no place for it: what is on the wire is its last
+    fetch_changes: set[Any] = field(
+        default_factory=set
+    )  # the fetcher looks at these before it asks again
+    anchor_changes: set[Any] = field(default_factory=set)  # these may need a new anchor
+    leaving: bool = False  # another plan has no place for it: what is on the wire is its last
     _position: int = 0
     _fetched_to: int = 0  # offset
     _fetched_epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before that
@@ -34,8 +36,8 @@ class FetchState:
     _retry_at: float | None = None
 
     def touch(self) -> None:
-        self.asks.add(self)
-        self.news.add(self)
+        self.fetch_changes.add(self)
+        self.anchor_changes.add(self)
 
     @property
     def position(self) -> int:
@@ -58,7 +60,7 @@ class FetchState:
         """The end of what was fetched."""
         return OffsetAndEpoch(self._fetched_to, self._fetched_epoch)
 
-    def go_on_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
+    def resume_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
         """Fetch from ``offset`` on; the batch before it is of the source's leader ``epoch``."""
         self._position = self._fetched_to = offset
         self._fetched_epoch = epoch
@@ -97,7 +99,7 @@ class FetchState:
     def fetches(self) -> bool:
         return (
             self._state is PartitionState.RUNNING
-            and not self.leaves
+            and not self.leaving
             and self._error is None
             and self._retry_at is None
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.provenance.origins import ReplicationPath
 
-    News = tuple[
+    FetchedPartition = tuple[
         PartitionCopy, Fetched
     ]  # what a broker answered for a partition that still wants it
 
@@ -40,14 +40,14 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
                 f"reading {partition.source} at offset {batch.base}: a batch up to {batch.last} "
                 f"in a log that ends at {fetched.high_watermark}"
             )
-        via = _via(partition, batch) if aborted.keeps(batch) and batch.count else None
-        if via and partition.queue.writer.producer_for(via) is None:
+        path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
+        if path and partition.queue.writer.producer_for(path) is None:
             break  # it is fetched again when there is one
         at, before, epoch = partition.position, partition.last_epoch, batch.leader_epoch
-        producer_batch = None if via is None else _piece(partition, batch, buffer, via)
-        partition.go_on_at(batch.last + 1, epoch)
+        producer_batch = None if path is None else _producer_batch(partition, batch, buffer, path)
+        partition.resume_at(batch.last + 1, epoch)
         if producer_batch is None:
-            pass_over(partition)
+            advance_past(partition)
         else:
             producer_batch.epoch_before = before if producer_batch.before == at else NO_LEADER_EPOCH
             producer_batch.epoch_after = epoch
@@ -57,7 +57,7 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
     return queued
 
 
-def pass_over(partition: PartitionCopy) -> None:
+def advance_past(partition: PartitionCopy) -> None:
     """Note that what was fetched last needs no append: markers, aborted, already there."""
     if partition.skip:
         return  # the anchor stays until counting has been used up
@@ -66,18 +66,18 @@ def pass_over(partition: PartitionCopy) -> None:
         last.after, last.epoch_after = partition.position, partition.last_epoch
     elif partition.acked is not None:
         partition.done = partition.fetched_to
-        partition.moved_to(
+        partition.set_position(
             Position(partition.position, max(partition.acked.target, partition.counted))
         )
 
 
-def _via(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
+def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
     """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
     return LOCAL_ORIGIN if partition.path_of is None else partition.path_of(batch.producer_id)
 
 
-def _piece(
-    partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, via: ReplicationPath
+def _producer_batch(
+    partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, path: ReplicationPath
 ) -> ProducerBatch | None:
     """Return what is left of ``batch`` after the position and the records to skip."""
     whole = batch.base >= partition.position and partition.recast is None
@@ -88,7 +88,7 @@ def _piece(
     if whole and not partition.skip and batch.passes_as_bytes:
         buffer.hold()
         whole_range = range(batch.base, after)
-        return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, via=via)
+        return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, path=path)
     rest = reshape(
         batch,
         start=partition.position,
@@ -101,4 +101,4 @@ def _piece(
         return None
     buffer.hold()  # not for its memory: so that read-ahead stays bounded
     view = memoryview(rest.batch)
-    return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, via=via)
+    return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, path=path)

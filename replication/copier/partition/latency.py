@@ -33,7 +33,7 @@ class LatencyGauge:
         self.total += self.last * records
         self._longest = max(self._longest, self.last)
 
-    def told(self, now_ms: int) -> tuple[int, int, int]:
+    def for_anchor(self, now_ms: int) -> tuple[int, int, int]:
         """Return the last one, the longest of late and the total, as an anchor has them."""
         self._turn(now_ms)
         return self.last, max(self._longest, self._longest_before), self.total

@@ -92,7 +92,7 @@ class PartitionCopy(FetchState):
         return bool(queue.waiting) and self.fetches and queue.may_send
 
     @property
-    def shown(self) -> tuple[PartitionState, str]:
+    def state_and_reason(self) -> tuple[PartitionState, str]:
         """State and reason for people: trying again once an epoch is not yet RUNNING."""
         if self.stuck is not None and self.state is PartitionState.RUNNING:
             return self.stuck
@@ -111,19 +111,19 @@ class PartitionCopy(FetchState):
         done = self.queue.acked(producer_batch, base)
         for each in done:
             self.counters.add(each)
-            each.let_go()
+            each.release_buffer()
         if done:
             last = done[-1]
             self.done = OffsetAndEpoch(last.after, last.epoch_after)
-            self.moved_to(Position(last.after, (last.base or 0) + last.count))
+            self.set_position(Position(last.after, (last.base or 0) + last.count))
 
-    def moved_to(self, to: Position) -> None:
+    def set_position(self, to: Position) -> None:
         """Take an exact position. What was counted is behind it, and whatever was stuck as well.
 
         Not sooner: an anchor that still asks for counting would count the same records again.
         """
         self.acked, self.exact, self.stuck = to, True, None
-        self.news.add(self)
+        self.anchor_changes.add(self)
         self.counters.records += self.found.records
         self.counters.bytes += self.found.bytes
         self.found = NO_RECORDS
@@ -140,7 +140,7 @@ class PartitionCopy(FetchState):
         """
         self.error, self.retry_at = None, until
         if (first := self.queue.back_off()) is not None:
-            self.go_on_at(first.before, first.epoch_before)
+            self.resume_at(first.before, first.epoch_before)
 
     def forget(self) -> None:
         """Drop what is queued and on the wire. Only when no answer is due."""
@@ -163,7 +163,7 @@ class PartitionCopy(FetchState):
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor to write now; a lane that was not taken over keeps its position."""
         base, counters = self.claimed, self.counters
-        state, reason = self.shown
+        state, reason = self.state_and_reason
         if self.acked is None:
             return replace(base, state=state, reason=reason, at_ms=now_ms)
         return Anchor(
@@ -194,6 +194,6 @@ class PartitionCopy(FetchState):
             run=self.offset_points.newest,
             since=base.since,
             timed=counters.delays.records,
-            age_ms=counters.delays.age.told(now_ms),
-            latency_ms=counters.delays.latency.told(now_ms),
+            age_ms=counters.delays.age.for_anchor(now_ms),
+            latency_ms=counters.delays.latency.for_anchor(now_ms),
         )

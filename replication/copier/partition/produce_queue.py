@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.provenance.origins import ReplicationPath
 
-MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
+MAX_IN_FLIGHT = 5  # batches; the broker remembers as many sequences of a producer
 
 
 @dataclass(slots=True, eq=False)
@@ -30,9 +30,9 @@ class ProduceQueue:
     has_unknown_appends: bool = False  # something was dropped that may have landed
 
     @property
-    def next_via(self) -> ReplicationPath:
+    def next_path(self) -> ReplicationPath:
         """The way that the first batch that waits came by; only where one waits."""
-        return self.waiting[0].via
+        return self.waiting[0].path
 
     @property
     def may_send(self) -> bool:
@@ -43,9 +43,9 @@ class ProduceQueue:
         another producer of ours is to append waits until all before it is acked: else order would
         not hold, and what is counted after a crash would not be a beginning of the source (C).
         """
-        if self.waiting[0].via != self.writer.via:
+        if self.waiting[0].path != self.writer.path:
             return not self.in_flight
-        return len(self.in_flight) < (MOST_ON_THE_WIRE if self.writer.proven else 1)
+        return len(self.in_flight) < (MAX_IN_FLIGHT if self.writer.proven else 1)
 
     @property
     def last(self) -> ProducerBatch | None:
@@ -69,8 +69,8 @@ class ProduceQueue:
         if self.largest is None:
             merge_small(self.waiting, self.source)
         producer_batch = self.waiting.popleft()
-        if producer_batch.via != self.writer.via:
-            self.writer.switch(producer_batch.via)
+        if producer_batch.path != self.writer.path:
+            self.writer.switch(producer_batch.path)
         if not producer_batch.stamped:
             if self.largest is not None:
                 producer_batch = first_part(producer_batch, self.largest, self.waiting, self.source)
@@ -101,7 +101,7 @@ class ProduceQueue:
         first = None
         while self.waiting and not self.waiting[-1].stamped and not self.waiting[-1].split:
             first = self.waiting.pop()
-            first.let_go()
+            first.release_buffer()
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
         for producer_batch in self.waiting:
@@ -121,6 +121,6 @@ class ProduceQueue:
         """Drop what waits and what is on the wire. Only when no answer is due."""
         self.has_unknown_appends = not self.settled
         for producer_batch in (*self.in_flight, *self.waiting):
-            producer_batch.let_go()
+            producer_batch.release_buffer()
         self.in_flight.clear()
         self.waiting.clear()

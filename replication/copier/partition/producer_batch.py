@@ -42,7 +42,7 @@ class ProducerBatch:
     rejected: bool = False  # the target said no: it surely did not land
     epoch_before: int = NO_LEADER_EPOCH  # of the source's batch before ``before``
     epoch_after: int = NO_LEADER_EPOCH  # and of the one before ``after``
-    via: ReplicationPath = LOCAL_ORIGIN  # it is appended by the producer of these records
+    path: ReplicationPath = LOCAL_ORIGIN  # it is appended by the producer of these records
     base: int | None = None  # target offset of its first record, once acked
     fetched_ms: int = 0  # when the source sent it, by our clock
 
@@ -55,7 +55,7 @@ class ProducerBatch:
         """The source offset from which it is fetched again."""
         return self.offsets[0]
 
-    def let_go(self) -> None:
+    def release_buffer(self) -> None:
         """Give the frame back; the bytes are not needed any more."""
         if self.buffer is not None:
             self.buffer.release()
@@ -65,7 +65,7 @@ class ProducerBatch:
         """Move the bytes out of the frame, so that a long retry does not hold it."""
         if self.buffer is not None:
             self.batch = memoryview(bytearray(self.batch))
-            self.let_go()
+            self.release_buffer()
 
 
 def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
@@ -75,10 +75,10 @@ def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
     """
     if len(waiting) < 2:
         return
-    small, via = list(takewhile(_is_small, waiting)), waiting[0].via
+    small, path = list(takewhile(_is_small, waiting)), waiting[0].path
     codecs = [producer_batch.batch[_CODEC_AT] & CODEC_MASK for producer_batch in small]
-    alike = zip(codecs, (producer_batch.via for producer_batch in small), strict=True)
-    small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], via)), None)]
+    alike = zip(codecs, (producer_batch.path for producer_batch in small), strict=True)
+    small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], path)), None)]
     small = small[:_MOST_MERGED]
     if len(small) < 2:
         return
@@ -96,12 +96,12 @@ def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
         merged=True,
         epoch_before=small[0].epoch_before,
         epoch_after=small[-1].epoch_after,
-        via=via,
+        path=path,
         fetched_ms=small[-1].fetched_ms,
     )
     small.pop().buffer = None
     for producer_batch in (waiting.popleft() for _ in batches):
-        producer_batch.let_go()
+        producer_batch.release_buffer()
     waiting.appendleft(merged)
 
 
@@ -123,10 +123,10 @@ def halves(
     half, buffer = len(producer_batch.offsets) // 2, producer_batch.buffer
     producer_batch.buffer = None  # the second half holds it, so that read-ahead stays bounded
     first, second = producer_batch.offsets[:half], producer_batch.offsets[half:]
-    sooner = ProducerBatch(
+    first_half = ProducerBatch(
         memoryview(one), second[0], producer_batch.timestamp, None, first, split=True
     )
-    later = ProducerBatch(
+    second_half = ProducerBatch(
         memoryview(other),
         producer_batch.after,
         producer_batch.timestamp,
@@ -134,11 +134,13 @@ def halves(
         second,
         split=True,
     )
-    sooner.epoch_before = producer_batch.epoch_before
-    sooner.epoch_after = later.epoch_before = later.epoch_after = producer_batch.epoch_after
-    sooner.via = later.via = producer_batch.via
-    sooner.fetched_ms = later.fetched_ms = producer_batch.fetched_ms
-    return sooner, later
+    first_half.epoch_before = producer_batch.epoch_before
+    first_half.epoch_after = second_half.epoch_before = second_half.epoch_after = (
+        producer_batch.epoch_after
+    )
+    first_half.path = second_half.path = producer_batch.path
+    first_half.fetched_ms = second_half.fetched_ms = producer_batch.fetched_ms
+    return first_half, second_half
 
 
 def _is_small(producer_batch: ProducerBatch) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
 
 
-class _Stamp(NamedTuple):
+class _IdleProducer(NamedTuple):
     """Where a producer that rests stands in the target partition."""
 
     producer: ProducerIdAndEpoch
@@ -31,30 +31,30 @@ class ProducerState:
     producer: ProducerIdAndEpoch = NO_PRODUCER
     sequence: int = 0  # of the next record
     proven: bool = False  # the target has acked an append of this producer epoch
-    via: ReplicationPath = LOCAL_ORIGIN  # of what ``producer`` appends
-    _resting: dict[ReplicationPath, _Stamp] = field(default_factory=dict)
+    path: ReplicationPath = LOCAL_ORIGIN  # of what ``producer`` appends
+    _idle: dict[ReplicationPath, _IdleProducer] = field(default_factory=dict)
 
     def begin(self, producer: ProducerIdAndEpoch) -> None:
         """Append as ``producer`` what was born at the source, and as nobody else."""
-        self.via = LOCAL_ORIGIN
-        self._resting.clear()
+        self.path = LOCAL_ORIGIN
+        self._idle.clear()
         self.renew(producer)
 
     def renew(self, producer: ProducerIdAndEpoch) -> None:
         """Go on as ``producer``: sequences begin anew with every epoch."""
         self.producer, self.sequence, self.proven = producer, 0, False
 
-    def producer_for(self, via: ReplicationPath) -> ProducerIdAndEpoch | None:
-        """Return the producer that appends what came by ``via``; None: there is none yet."""
-        if via == self.via:
+    def producer_for(self, path: ReplicationPath) -> ProducerIdAndEpoch | None:
+        """Return the producer that appends what came by ``path``; None: there is none yet."""
+        if path == self.path:
             return self.producer
-        stamp = self._resting.get(via)
+        stamp = self._idle.get(path)
         return None if stamp is None else stamp.producer
 
-    def admit(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
-        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
-        if via != self.via:
-            self._resting[via] = _Stamp(producer, 0)
+    def admit(self, path: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
+        """Let ``producer`` append what came by ``path``: the anchor that names it is acked."""
+        if path != self.path:
+            self._idle[path] = _IdleProducer(producer, 0)
 
     def stamp(self, producer_batch: ProducerBatch, bits: int) -> None:
         """Make ``producer_batch`` the next append of the one who may append it; unnumbered without an id."""
@@ -63,9 +63,9 @@ class ProducerState:
         self.sequence = next_sequence(self.sequence, producer_batch.count)
         producer_batch.stamped = True
 
-    def switch(self, via: ReplicationPath) -> None:
-        """Append as the producer for ``via`` from now on; nothing is on the wire."""
-        self._resting[self.via] = _Stamp(self.producer, self.sequence)
-        self.via = via
-        self.producer, self.sequence = self._resting.pop(via)
+    def switch(self, path: ReplicationPath) -> None:
+        """Append as the producer for ``path`` from now on; nothing is on the wire."""
+        self._idle[self.path] = _IdleProducer(self.producer, self.sequence)
+        self.path = path
+        self.producer, self.sequence = self._idle.pop(path)
         self.proven = False  # it may have rested for so long that the broker has forgotten it

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.copier.partition.intake import pass_over
+from replication.copier.partition.intake import advance_past
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 
@@ -36,7 +36,7 @@ def split_refused(partition: PartitionCopy) -> bool:
     return True
 
 
-def without_refused(partition: PartitionCopy) -> Position:
+def position_after_refused(partition: PartitionCopy) -> Position:
     """Return the position behind the refused record in front; nothing is changed."""
     at = partition.acked or Position(0, 0)
     return Position(partition.queue.in_flight[0].after, max(at.target, partition.counted))
@@ -44,10 +44,10 @@ def without_refused(partition: PartitionCopy) -> Position:
 
 def drop_refused(partition: PartitionCopy) -> None:
     """Leave the refused record in front out; what follows is sent next."""
-    to = without_refused(partition)
+    to = position_after_refused(partition)
     partition.queue.take_back()
-    partition.queue.waiting.popleft().let_go()
-    partition.moved_to(to)
+    partition.queue.waiting.popleft().release_buffer()
+    partition.set_position(to)
 
 
 def jump(partition: PartitionCopy, to: int) -> None:
@@ -58,7 +58,7 @@ def jump(partition: PartitionCopy, to: int) -> None:
     """
     partition.skip = max(0, partition.skip - (to - partition.position))
     partition.position = to
-    pass_over(partition)
+    advance_past(partition)
 
 
 def go_back(partition: PartitionCopy, to: int) -> None:
@@ -66,4 +66,4 @@ def go_back(partition: PartitionCopy, to: int) -> None:
     at = partition.acked or Position(0, 0)
     partition.forget()
     partition.position, partition.skip = min(to, at.source), 0
-    partition.moved_to(Position(min(to, at.source), max(at.target, partition.counted)))
+    partition.set_position(Position(min(to, at.source), max(at.target, partition.counted)))

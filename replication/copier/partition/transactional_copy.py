@@ -56,12 +56,12 @@ class TransactionalCopy(PartitionCopy):
     def sends(self) -> bool:
         waiting = self.queue.waiting
         again = self.committed is not None and bool(waiting) and waiting[0].stamped
-        return (self.sending or again) and not self.turns and super().sends
+        return (self.sending or again) and not self.needs_other_producer and super().sends
 
     @property
-    def turns(self) -> bool:
+    def needs_other_producer(self) -> bool:
         """Whether what it sends next is another producer's, so part of another transaction."""
-        return bool(self.queue.waiting) and self.queue.next_via != self.queue.writer.via
+        return bool(self.queue.waiting) and self.queue.next_path != self.queue.writer.path
 
     @property
     def in_doubt(self) -> bool:
@@ -75,10 +75,10 @@ class TransactionalCopy(PartitionCopy):
         """
         return not self.queue.answers_due and self.queue.all_known
 
-    def join(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
-        """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
-        if via != self.queue.writer.via:
-            self.queue.writer.switch(via)
+    def join(self, path: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
+        """Take part in the open transaction of ``producer``, which appends what came by ``path``."""
+        if path != self.queue.writer.path:
+            self.queue.writer.switch(path)
         if self.queue.writer.producer != producer:
             self.queue.writer.renew(producer)
         self.committed = CommittedPosition(
@@ -108,7 +108,7 @@ class TransactionalCopy(PartitionCopy):
     def confirm(self) -> None:
         """Note that the commit's marker stands in the partition."""
         self.unconfirmed = False
-        self.news.add(self)
+        self.anchor_changes.add(self)
 
     def record_error(self, error: PartitionError) -> None:
         super().record_error(error)
@@ -134,7 +134,7 @@ class TransactionalCopy(PartitionCopy):
         self.committed = before
         self.forget()
         self.queue.has_unknown_appends = self.unconfirmed = False
-        self.news.add(self)
+        self.anchor_changes.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor of what is committed."""
@@ -151,8 +151,8 @@ class TransactionalCopy(PartitionCopy):
             bytes=was.bytes,
             source_epoch=leader_epoch_at(was.done, self.committed.acked.source),
             timed=was.delays.records,
-            age_ms=was.delays.age.told(now_ms),
-            latency_ms=was.delays.latency.told(now_ms),
+            age_ms=was.delays.age.for_anchor(now_ms),
+            latency_ms=was.delays.latency.for_anchor(now_ms),
         )
 
     def anchor_to_commit(self, now_ms: int) -> Anchor:
@@ -173,5 +173,5 @@ class JoinRequests:
             return
         if partition.committed is None:
             self.asking[partition] = None
-        if partition.committed is None or partition.turns:
+        if partition.committed is None or partition.needs_other_producer:
             self.added.set()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from replication.client.producer_identity import ProducerIdentity
-    from replication.copier.partition.intake import News
+    from replication.copier.partition.intake import FetchedPartition
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.sender import Sender
     from replication.copier.spec import UnitSpec
@@ -60,39 +60,39 @@ class Producers:
         await takeover.anchors.own(self.me.producer)
 
     async def producer(
-        self, via: ReplicationPath, partitions: Iterable[PartitionCopy]
+        self, path: ReplicationPath, partitions: Iterable[PartitionCopy]
     ) -> ProducerIdentity:
-        """Return the present producer for ``via``; ``partitions`` have it, claimed, afterwards.
+        """Return the present producer for ``path``; ``partitions`` have it, claimed, afterwards.
 
         It is registered before (F). The caller has the turn of the takeover.
         """
-        if via == LOCAL_ORIGIN:
+        if path == LOCAL_ORIGIN:
             return self.me
         takeover = self.connections.takeover
-        if via not in self._forwarders:
-            found = await forwarder(self.spec, self.connections, via)
-            await takeover.register(entry_of(self.spec, self.connections, found, via))
-            self._forwarders[via] = found
-        producer = self._forwarders[via]
+        if path not in self._forwarders:
+            found = await forwarder(self.spec, self.connections, path)
+            await takeover.register(entry_of(self.spec, self.connections, found, path))
+            self._forwarders[path] = found
+        producer = self._forwarders[path]
         new = [
-            each for each in partitions if each.queue.writer.producer_for(via) != producer.producer
+            each for each in partitions if each.queue.writer.producer_for(path) != producer.producer
         ]
         for partition in new:
             partition.name_appender(producer.transactional_id, producer.producer_id)
         now = int(time.time() * 1000)
         await takeover.anchors.append([each.anchor(now) for each in new])
         for partition in new:
-            partition.queue.writer.admit(via, producer.producer)
+            partition.queue.writer.admit(path, producer.producer)
         return producer
 
-    def ready(self, news: Sequence[News]) -> bool:
+    def ready(self, news: Sequence[FetchedPartition]) -> bool:
         """Say whether all that was fetched can be taken in as it is."""
         ids = _ids(news)
         return not ids or not (
             self._unknown(ids) or any(_lacking(partition, some) for partition, some in ids.items())
         )
 
-    async def prepare(self, news: Sequence[News]) -> None:
+    async def prepare(self, news: Sequence[FetchedPartition]) -> None:
         """Learn what the batches are. It takes a while: lanes may have moved afterwards.
 
         A lane for which that cannot be done has trouble then.
@@ -117,14 +117,14 @@ class Producers:
     async def _admit_all(self, ids: Mapping[PartitionCopy, set[int]]) -> None:
         lacking: dict[ReplicationPath, list[PartitionCopy]] = defaultdict(list)
         for partition, some in ids.items():
-            for via in _lacking(partition, some):
-                lacking[via].append(partition)
-        for via, partitions in lacking.items():
+            for path in _lacking(partition, some):
+                lacking[path].append(partition)
+        for path, partitions in lacking.items():
             async with self.connections.takeover.turn:
-                await self.producer(via, [each for each in partitions if each.fetches])
+                await self.producer(path, [each for each in partitions if each.fetches])
 
 
-def _ids(news: Sequence[News]) -> dict[PartitionCopy, set[int]]:
+def _ids(news: Sequence[FetchedPartition]) -> dict[PartitionCopy, set[int]]:
     """Return whose batches were fetched for each lane that asks for that."""
     return {
         partition: producer_ids(each.records)
@@ -139,4 +139,4 @@ def _lacking(partition: PartitionCopy, ids: Iterable[int]) -> set[ReplicationPat
     if path_of is None:
         return set()
     found = {path_of(each) for each in ids}
-    return {via for via in found if via and partition.queue.writer.producer_for(via) is None}
+    return {path for path in found if path and partition.queue.writer.producer_for(path) is None}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MOST_OPEN = 5  # requests a broker
 _MOST_BYTES = 16 << 20  # of one request
-_MUCH = 32 << 20  # bytes; a takeover reads what was appended after the anchors
+_ANCHORS_DUE_BYTES = 32 << 20  # bytes; a takeover reads what was appended after the anchors
 _BACK_OFF_S = 0.1
 _BACK_OFF_MOST_S = 2.0
 
@@ -51,7 +51,9 @@ class Sender:
     transactional_id: str = ""  # everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
     acked: int = 0  # bytes since ``much`` was cleared
-    much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
+    anchors_due: asyncio.Event = field(
+        default_factory=asyncio.Event
+    )  # so much that anchors lag behind
     lead: dict[PartitionCopy, int] = field(default_factory=dict)
     stopped: bool = False  # what is on the wire is answered, nothing more is sent
     _ready: dict[int, dict[PartitionCopy, None]] = field(default_factory=lambda: defaultdict(dict))
@@ -143,19 +145,21 @@ class Sender:
             self.gaps.note(partition, expected)
         self.acked += len(producer_batch.batch)
         partition.counters.delays.note(producer_batch, int(time.time() * 1000))
-        if self.acked >= _MUCH:
-            self.much.set()
+        if self.acked >= _ANCHORS_DUE_BYTES:
+            self.anchors_due.set()
         partition.appended(producer_batch, base)
         partition.reason = ""
 
     def _refused(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
         error = append_error(ack.error, ack.message)
-        held_up = partition.error is not None and partition.queue.in_flight[0] is not producer_batch
-        says_no = error.recovery in {Recovery.SPLIT, Recovery.DECIDE}
-        producer_batch.rejected = says_no or (
-            held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        follows_failed = (
+            partition.error is not None and partition.queue.in_flight[0] is not producer_batch
         )
-        if held_up and producer_batch.rejected:
+        is_rejection = error.recovery in {Recovery.SPLIT, Recovery.DECIDE}
+        producer_batch.rejected = is_rejection or (
+            follows_failed and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        )
+        if follows_failed and producer_batch.rejected:
             return  # the batch before it is dealt with first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
             partition.queue.largest = len(producer_batch.batch) - 1

@@ -63,15 +63,15 @@ class Transactions:
     joins: JoinRequests
     on_written: Callable[[Mapping[PartitionCopy, Anchor]], None]  # anchors that were committed
     _members: dict[TransactionalCopy, None] = field(default_factory=dict)
-    _decided: Outcome | None = None
-    _confirming: TransactionOutcome = field(init=False)
+    _unconfirmed: Outcome | None = None
+    _outcome: TransactionOutcome = field(init=False)
     _producer: ProducerIdentity | None = None  # whose transaction it is
-    _via: ReplicationPath = LOCAL_ORIGIN  # the way that its records came by
+    _path: ReplicationPath = LOCAL_ORIGIN  # the way that its records came by
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._confirming = TransactionOutcome(self.takeover.target)
+        self._outcome = TransactionOutcome(self.takeover.target)
 
     async def run(self) -> None:
         """Copy in transactions until ``end``. Raises FlowTaken when another driver is at work."""
@@ -79,7 +79,7 @@ class Transactions:
             while not self._closing:
                 await self.joins.added.wait()
                 self.joins.added.clear()
-                while (self.joins.asking or self._decided) and not self._closing:
+                while (self.joins.asking or self._unconfirmed) and not self._closing:
                     async with self.takeover.turn:
                         await self._transact()
         finally:
@@ -117,14 +117,16 @@ class Transactions:
                 await asyncio.wait_for(self.joins.added.wait(), left)
             self.joins.added.clear()
             await self._join()
-            if any(e.failed for e in self._members) or all(e.turns for e in self._members):
+            if any(e.failed for e in self._members) or all(
+                e.needs_other_producer for e in self._members
+            ):
                 return
 
     async def _join(self) -> None:
-        partition_copies = self._who_may_join()
+        partition_copies = self._next_members()
         if not partition_copies:
             return
-        who = self._producer = await self.producers.producer(self._via, partition_copies)
+        who = self._producer = await self.producers.producer(self._path, partition_copies)
         anchors = self.takeover.anchors.partition
         partitions = [anchors, *(each.target for each in partition_copies)]
         refused = await self.takeover.target.add_to_transaction(
@@ -135,7 +137,7 @@ class Transactions:
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
         for partition in partition_copies:
             if not refused:
-                partition.join(self._via, who.producer)
+                partition.join(self._path, who.producer)
                 self._members[partition] = None
             elif (error := join_error(refused.get(partition.target, 0))) is not None:
                 partition.record_error(error)
@@ -143,13 +145,13 @@ class Transactions:
             self.sender.offer(partition)  # one that was left out for another's sake asks again
         self.sender.pump()
 
-    def _who_may_join(self) -> list[TransactionalCopy]:
+    def _next_members(self) -> list[TransactionalCopy]:
         """Return who asks and has records of the transaction's way; others wait for another one."""
         asking = [each for each in self.joins.asking if each.fetches and each.queue.waiting]
         if asking and not self._members:
-            self._via = asking[0].queue.next_via
-        partitions = [each for each in asking if each.queue.next_via == self._via]
-        self.joins.asking = {each: None for each in asking if each.queue.next_via != self._via}
+            self._path = asking[0].queue.next_path
+        partitions = [each for each in asking if each.queue.next_path == self._path]
+        self.joins.asking = {each: None for each in asking if each.queue.next_path != self._path}
         return partitions
 
     async def _drain(self) -> None:
@@ -185,7 +187,7 @@ class Transactions:
         spans[log.partition] = await log.append(list(anchors.values()), who)
         await self.takeover.target.end_transaction(who.transactional_id, who.producer, commit=True)
         before = {each: was for each in self._members if (was := each.committed) is not None}
-        self._decided = Outcome(who.producer, before, spans, anchors)
+        self._unconfirmed = Outcome(who.producer, before, spans, anchors)
         for partition in self._members:
             partition.commit()
         self._members.clear()
@@ -194,7 +196,7 @@ class Transactions:
     async def _require_whole(self, producer: ProducerIdAndEpoch) -> None:
         """Raise _Aborted when what came between our appends is an abort of what was before it."""
         gaps = {each.target: gap for each in self._members if (gap := between(each.spans))}
-        if gaps and (found := await self._confirming.aborted(producer, gaps)):
+        if gaps and (found := await self._outcome.aborted(producer, gaps)):
             raise _Aborted(f"{min(found)}: {_ABORTED}")
 
     async def _confirm(self) -> None:
@@ -202,10 +204,10 @@ class Transactions:
 
         The anchors say so at once. Where those were aborted they are written again.
         """
-        if (decided := self._decided) is None:
+        if (decided := self._unconfirmed) is None:
             return
         log, now = self.takeover.anchors, int(time.time() * 1000)
-        aborted = await self._confirming.aborted(decided.producer, decided.connections)
+        aborted = await self._outcome.aborted(decided.producer, decided.connections)
         again = dict(decided.anchors) if log.partition in aborted else {}
         for partition, before in decided.before.items():
             if partition.target not in aborted:
@@ -215,7 +217,7 @@ class Transactions:
                 partition.reason = _ABORTED
                 again[partition] = partition.offset_points.note(partition.anchor(now))
         await log.append(list(again.values()))
-        self._decided = None
+        self._unconfirmed = None
         self.on_written({**decided.anchors, **again})
 
     async def _abort(self, reason: str) -> None:
@@ -231,7 +233,7 @@ class Transactions:
         while True:
             try:
                 await self.producers.renew()
-                await self.producers.producer(self._via, ())
+                await self.producers.producer(self._path, ())
                 break
             except (ClusterRejected, ClusterUnavailable):
                 await asyncio.sleep(_RENEW_PAUSE_S)

@@ -249,7 +249,7 @@ def test_topics_stay_side_by_side_whichever_partition_is_first():
         fetch_request = FetchRequest(FetchSession(), lambda _: -1)
         for partition in partitions[turn:] + partitions[:turn]:
             fetch_request.join(partition)
-        topics = [each.topic_id[:1] for each in fetch_request.tell()]
+        topics = [each.topic_id[:1] for each in fetch_request.next_entries()]
         assert topics in ([b"a", b"a", b"b", b"b"], [b"b", b"b", b"a", b"a"])
         assert topics[0] == partitions[turn].topic_id[:1]
 
@@ -309,7 +309,7 @@ def test_the_broker_always_knows_exactly_what_is_wanted(acts):
                 partition.position += 1
             case "fail":
                 fetch_request.session.restart()
-            case "tell" if (entries := fetch_request.tell()) is not None:
+            case "tell" if (entries := fetch_request.next_entries()) is not None:
                 told = {} if fetch_request.session.fresh else told
                 told |= {entry[:2]: entry.offset for entry in entries}
                 told = {k: v for k, v in told.items() if k not in fetch_request.session.forgotten}
@@ -511,11 +511,11 @@ def test_a_partition_that_left_and_came_back_as_another_partition_is_fetched():
         )
         for partition in (former, other):
             fetch_request.join(partition)
-        fetch_request.tell()
+        fetch_request.next_entries()
         fetch_request.session.answered(7)
         fetch_request.leave(former)
         fetch_request.join(new)
-        fetch_request.tell()
+        fetch_request.next_entries()
         assert fetch_request._by_key[new.key] is new
 
 

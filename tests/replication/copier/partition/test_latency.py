@@ -22,7 +22,7 @@ def told(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
     delay = LatencyGauge()
     for delay_ms, records, now_ms in notes:
         delay.note(delay_ms, records, BEGIN + now_ms)
-    return delay.told(BEGIN + at)
+    return delay.for_anchor(BEGIN + at)
 
 
 @pytest.mark.parametrize(

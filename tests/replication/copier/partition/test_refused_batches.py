@@ -104,7 +104,7 @@ def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     take(partition, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), FetchBuffer())
     go_back(partition, 1)
     assert (partition.position, partition.acked, list(partition.queue.waiting)) == (0, (0, 0), [])
-    partition.moved_to(partition.acked._replace(source=7, target=9))
+    partition.set_position(partition.acked._replace(source=7, target=9))
     partition.position = 7
     go_back(partition, 5)
     assert (partition.position, partition.acked) == (5, (5, 9))

@@ -56,7 +56,7 @@ def test_records_of_another_way_wait_for_another_transaction():
     partition = a_transactional_partition(LOCAL, PASSES, PASSES, LOCAL)
     partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
     assert send(partition) == [OURS]
-    assert partition.turns
+    assert partition.needs_other_producer
     assert partition.drained
     partition.commit()
     assert send(partition) == []

@@ -105,7 +105,7 @@ def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(s
     theirs = partition.queue.writer.producer_for(FROM_C)[0]
     assert [number for _, number in appenders] == [theirs, partition.queue.writer.producer[0]]
     assert registered == [partition.queue.writer.producer[0], theirs]
-    assert [each.via for each in partition.queue.waiting] == [(), FROM_C]
+    assert [each.path for each in partition.queue.waiting] == [(), FROM_C]
 
 
 def test_a_unit_without_any_producer_id_passes_on_unnumbered():

@@ -13,7 +13,7 @@ from support.partition_copies import a_partition, a_start, fill
 from replication.client.network import Ack
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
-from replication.copier.partition.produce_queue import MOST_ON_THE_WIRE
+from replication.copier.partition.produce_queue import MAX_IN_FLIGHT
 from replication.copier.produce.sender import Sender
 from replication.copier.recovery_queue import RecoveryQueue
 from replication.errors import ClusterUnavailable
@@ -80,7 +80,7 @@ def sequence(batch: bytes) -> int:
 
 def test_five_requests_are_open_at_most_and_an_answer_makes_room():
     wire = Wire(fill(a_partition(a_start()), 9))
-    assert len(wire.open) == MOST_ON_THE_WIRE == 5
+    assert len(wire.open) == MAX_IN_FLIGHT == 5
     wire.answer(0)
     assert len(wire.open) == 5
     assert [sequence(each) for each in wire.batches()] == [1, 2, 3, 4, 5]
