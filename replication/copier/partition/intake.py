@@ -1,4 +1,4 @@
-"""Take in what the source answered: what is to be copied becomes pieces that wait. No I/O."""
+"""Turn fetched batches into batches to produce; skip aborted and already copied records."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     FetchedPartition = tuple[
         PartitionCopy, Fetched
-    ]  # what a broker answered for a partition that still wants it
+    ]  # fetched data of a partition that is still fetched from this position
 
 
 def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms: int = 0) -> int:
-    """Queue what the source answered; return how many bytes were queued.
+    """Queue the fetched batches of ``partition``; return how many bytes were queued.
 
-    Raises CorruptBatch; what came before the damage is queued.
+    Raises CorruptBatch; the batches before the corrupt one are queued.
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
@@ -33,8 +33,8 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
         if batch.last < partition.position:
             aborted.keeps(batch)
             continue
-        # No checksum covers offsets. What follows without a gap may have come after the high
-        # watermark was noted; a jump beyond it is damage.
+        # No checksum covers offsets. A batch that follows without a gap may have been appended
+        # after the response's high watermark; a jump beyond it is corruption.
         if partition.position < batch.base and batch.last >= fetched.high_watermark:
             raise CorruptBatch(
                 f"reading {partition.source} at offset {batch.base}: a batch up to {batch.last} "
@@ -42,7 +42,7 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             )
         path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
         if path and partition.queue.writer.producer_for(path) is None:
-            break  # it is fetched again when there is one
+            break  # fetched again once that producer exists
         at, before, epoch = partition.position, partition.last_epoch, batch.leader_epoch
         producer_batch = None if path is None else _producer_batch(partition, batch, buffer, path)
         partition.resume_at(batch.last + 1, epoch)
@@ -58,9 +58,9 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
 
 
 def advance_past(partition: PartitionCopy) -> None:
-    """Note that what was fetched last needs no append: markers, aborted, already there."""
+    """Advance past offsets that need no append: markers, aborted and already copied records."""
     if partition.skip:
-        return  # the anchor stays until counting has been used up
+        return  # the anchor stays until all counted records are skipped
     last = partition.queue.last
     if last is not None:
         last.after, last.epoch_after = partition.position, partition.last_epoch
@@ -72,14 +72,14 @@ def advance_past(partition: PartitionCopy) -> None:
 
 
 def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
-    """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
+    """Return the replication path of a batch; None: it is a copy and must not be copied back."""
     return LOCAL_ORIGIN if partition.path_of is None else partition.path_of(batch.producer_id)
 
 
 def _producer_batch(
     partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, path: ReplicationPath
 ) -> ProducerBatch | None:
-    """Return what is left of ``batch`` after the position and the records to skip."""
+    """Return the part of ``batch`` behind the position and the records to skip, None if empty."""
     whole = batch.base >= partition.position and partition.recast is None
     if whole and 0 < batch.count <= partition.skip:
         partition.skip -= batch.count
@@ -99,6 +99,6 @@ def _producer_batch(
     partition.skip -= rest.skipped
     if rest.batch is None:
         return None
-    buffer.hold()  # not for its memory: so that read-ahead stays bounded
+    buffer.hold()  # its memory is not used: holding it keeps read-ahead bounded
     view = memoryview(rest.batch)
     return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, path=path)
