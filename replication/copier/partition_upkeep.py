@@ -57,7 +57,7 @@ class PartitionUpkeep:
         """Fetch and send nothing more of ``partitions``; what is on the wire is answered."""
         for partition in partitions:
             partition.leaving = True
-            self.fetchers.leave(partition)
+            self.fetchers.unassign(partition)
             self.sender.lead.pop(partition, None)
             self.recoveries.discard(partition)
         self.fetchers.start()
@@ -144,7 +144,7 @@ class PartitionUpkeep:
                 self.sender.lead[partition] = target.node
                 self.sender.offer(partition)
             if source is not None:
-                self.fetchers.read(partition)
+                self.fetchers.assign(partition)
             if source is None or target is None:
                 end = "source" if source is None else "target"
                 partition.record_error(

@@ -1,7 +1,7 @@
-"""What an answer of a source broker says of each lane, and what fetchers of a unit share.
+"""Handle a Fetch response per partition: queue batches, errors, leader changes, divergence.
 
-Some answers do not say enough: a refused position is looked for in the source's log, and a readable
-end that stands still shows that a transaction at the source stays open.
+Some responses need more: after OFFSET_OUT_OF_RANGE the source's log offsets are requested, and a
+last stable offset that does not advance shows an open transaction at the source.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _LOCATE_S = 5.0
 
 @dataclass(slots=True)
 class StalledLso:
-    """Remembers since when each lane's last stable offset has been what it is."""
+    """Tracks since when each partition's last stable offset has not advanced."""
 
     _since: dict[PartitionCopy, tuple[int, float]] = field(default_factory=dict)
 
     def on_response(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
-        """Take in an answer to a reader of committed records; say so when it is held for long."""
+        """Check a read_committed response; set ``stalled_lso`` if a transaction blocks it."""
         if not found.stable < found.high_watermark or partition.position < found.stable:
             self._since.pop(partition, None)
             partition.stalled_lso = ""
@@ -70,19 +70,19 @@ class FetcherContext:
     """What all fetchers of a unit share."""
 
     network: Network
-    committed: bool  # the source is asked for committed records only
+    committed: bool  # isolation level read_committed
     buffers: BufferPool
     throttle: Throttle
     replicas: Replicas
     sender: Sender
     producers: Producers
-    on_moved: Callable[[PartitionCopy], None]  # a lane is to be read from another broker
+    on_moved: Callable[[PartitionCopy], None]  # the partition is to be fetched from another broker
     stalled_lso: StalledLso = field(default_factory=StalledLso)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResponse:
-    """Takes in what broker ``node`` answers."""
+    """Handles the Fetch responses of broker ``node``."""
 
     node: int
     shared: FetcherContext
@@ -90,10 +90,10 @@ class FetchResponse:
     def take(
         self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
     ) -> tuple[int, bool]:
-        """Queue what is to be copied, or note what is wrong.
+        """Queue the fetched batches, or record the error.
 
-        Returns how many bytes were queued, and whether the position is not in the source's log:
-        then ``locate`` finds out what is.
+        Returns how many bytes were queued, and whether the position is outside the source's log:
+        then ``locate`` finds the error.
         """
         moves = self._moves_to_other_broker(partition, found)
         if found.error:
@@ -115,7 +115,7 @@ class FetchResponse:
             return take(partition, found, buffer, int(time.time() * 1000))
         except CorruptBatch as error:
             if partition.queue.waiting:
-                return 0  # what came before the damage is sent first; then it is met again
+                return 0  # batches before the corrupt one are sent first; then it is fetched again
             self.record_error(partition, PartitionError(Recovery.RETRY, str(error)))
             return 0
         finally:
@@ -124,10 +124,10 @@ class FetchResponse:
             self.shared.throttle.on_response(partition)
             if partition.acked is not None and partition.acked.source >= partition.source_end:
                 partition.counters.caught_up_ms = int(time.time() * 1000)
-                partition.stuck = None  # nothing is left that could be missing or refused
+                partition.stuck = None  # all is copied: nothing is missing or rejected
 
     def _moves_to_other_broker(self, partition: PartitionCopy, found: Fetched) -> bool:
-        """Follow a leader's hint at a replica near us; leave one that has not what we want."""
+        """Move to the replica or leader that the broker names; give up a replica that fails."""
         if (
             found.error in LEADER_MOVED
             and found.leader
@@ -145,7 +145,7 @@ class FetchResponse:
         return True
 
     def _moves_to_leader(self, partition: PartitionCopy, leader: Leader) -> bool:
-        """Read on at once from the leader that the former one names, if its address is known."""
+        """Move at once to the leader that the response names, if its address is known."""
         if leader.node == self.node or not self.shared.network.learn(partition.source, leader):
             return False
         self.shared.on_moved(partition)
@@ -155,14 +155,14 @@ class FetchResponse:
         return self.shared.replicas.of(partition.source, time.monotonic()) != self.node
 
     def _on_divergence(self, partition: PartitionCopy, epoch: int, end: int) -> None:
-        """Note that the source has not the batch that we took last, or not from that leader."""
+        """Handle a diverging epoch: the source's log lacks our last batch, or has another epoch."""
         if end < partition.position:
             self.record_error(partition, diverged(partition.position, end))
-        else:  # what came after our position is gone; nothing that was copied is
+        else:  # only offsets behind our position are gone; nothing that was copied is
             partition.resume_at(partition.position, epoch)
 
     def back_off_all(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
-        """Hold ``partitions`` back: the broker did not answer. A replica near us is left for good."""
+        """Back off ``partitions``: the broker did not answer. A follower is not used again."""
         for partition in partitions:
             if not self._is_leader(partition):
                 self.shared.replicas.give_up(partition.source, time.monotonic())
@@ -171,13 +171,13 @@ class FetchResponse:
                 self.record_error(partition, PartitionError(Recovery.RETRY, reason))
 
     def record_error(self, partition: PartitionCopy, error: PartitionError) -> None:
-        """Note trouble of a lane; it is dealt with when no answer is due."""
+        """Record an error of a partition; it is handled once no response is outstanding."""
         partition.record_error(error)
         self.shared.sender.dispatch(partition)
 
 
 async def locate(source: Network, partitions: Iterable[PartitionCopy]) -> list[PartitionError]:
-    """Return what to make of each lane's position."""
+    """Return the error of each partition whose position is out of range."""
     return await asyncio.gather(*(_located(source, each) for each in partitions))
 
 
@@ -190,6 +190,6 @@ async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
         return PartitionError(
             Recovery.RETRY, str(problem) or "the source does not return its offset range"
         )
-    if start <= partition.position <= end:  # then what it could not find is our leader epoch
+    if start <= partition.position <= end:  # then the source does not know our leader epoch
         partition.resume_at(partition.position)
     return out_of_range(partition.position, start, end)

@@ -1,7 +1,7 @@
-"""Fetch from one source broker, into reused buffers, and hand batches to their lanes.
+"""The fetch loop of one source broker, which hands fetched batches to their partitions.
 
-The next Fetch is on its way before the batches of the last one are sent, as long as a buffer is
-free. A buffer is free again when all its batches are acked, so read-ahead is bounded in bytes.
+The next Fetch is sent before the batches of the last one are produced, if a buffer is free. A
+buffer is free again when all its batches are acknowledged, so read-ahead is bounded in bytes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from replication.copier.partition.intake import FetchedPartition
     from replication.copier.partition.partition_copy import PartitionCopy
 
-_SMALL_FETCH = 64 << 10  # below this the source is not behind
-_PAUSE_S = 0.001  # in which records gather; the event loop's clock is no finer
+_SMALL_FETCH = 64 << 10  # bytes; a smaller response means that we caught up
+_PAUSE_S = 0.001  # lets records accumulate; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
 
 class _Stop(NamedTuple):
-    """Why the fetching stopped. All empty: no answer is due."""
+    """Why the loop stopped. All empty: no response is outstanding."""
 
     answer: tuple[FetchBuffer, Sequence[Fetched]] | None = (
         None  # to be made ready; it lies in the frame
@@ -45,10 +45,10 @@ class _Stop(NamedTuple):
 
 @dataclass(slots=True)
 class Fetcher:
-    """Reading from one source broker: of priority topics (``first``) or of the others.
+    """Fetches from one source broker: priority topics (``first``) or the others.
 
-    An ordinary answer is taken in, sent on and followed by the next Fetch in the turn of the event
-    loop that it came in. What has to wait for something stops that; then ``run`` goes on.
+    A callback handles an ordinary response, sends its batches and begins the next Fetch. When it
+    has to wait for something it sets ``_stopped``, and ``run`` continues.
     """
 
     node: int
@@ -67,7 +67,7 @@ class Fetcher:
         self._response = FetchResponse(self.node, self.shared)
 
     async def run(self) -> None:
-        """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
+        """Fetch until cancelled, in a new session: the broker's state of a former one is unknown."""
         self.fetch_request.session.restart()
         try:
             while True:
@@ -81,16 +81,16 @@ class Fetcher:
         finally:
             if self._pause is not None:
                 self._pause.cancel()
-            if self._buffer is not None:  # an answer may still be on its way into it
+            if self._buffer is not None:  # a response may still be written into it
                 self.shared.buffers.replace(self._buffer)
 
     async def _handle_stop(self) -> None:
-        """Do what takes a while, until no answer is due."""
+        """Await what a response needs, until no response is outstanding."""
         while (stop := await self._stopped).answer is not None:
             buffer, found = stop.answer
-            awaited = await self._prepared(found)
+            fetched = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
-            self._take_all(found, awaited, buffer)
+            self._take_all(found, fetched, buffer)
         where = await locate(self.shared.network, stop.outside)
         for partition, error in zip(stop.outside, where, strict=True):
             self._response.record_error(partition, error)
@@ -104,7 +104,7 @@ class Fetcher:
             raise stop.problem
 
     def _begin(self, buffer: FetchBuffer) -> bool:
-        """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
+        """Send the next Fetch, unless no partition fetches now or the throttle forbids it."""
         now, throttle = time.monotonic(), self.shared.throttle
         if throttle.pause_s(now, self._began_at, first=self.first) > 0:
             return False
@@ -126,42 +126,46 @@ class Fetcher:
         found: Sequence[Fetched] | None,
         problem: Exception | None,
     ) -> None:
-        """Take an answer in at once, if nothing has to be found out before."""
+        """Handle a response at once, unless a producer id has to be looked up before."""
         if stopped.done():
-            return  # nobody waits for it any more
+            return  # the loop was cancelled
         if found is None:
             stopped.set_result(_Stop(problem=problem))
             return
         try:
-            awaited = self._awaited(found)
-            if self.shared.producers.ready(awaited):
-                self._take_all(found, awaited, buffer)
+            fetched = self._by_partition(found)
+            if self.shared.producers.ready(fetched):
+                self._take_all(found, fetched, buffer)
             else:
                 stopped.set_result(_Stop((buffer, found)))
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
             _fail(stopped, error)
 
     async def _prepared(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
-        """Find out what has to be known; return what was asked for and is still wanted.
+        """Look up producer ids; return the partitions that were prepared and still fetch.
 
-        A lane that only now wants its part was not asked for: its part comes again (P1).
+        A partition that fetches again only now was not prepared: its data is fetched again (P1).
         """
-        awaited = self._awaited(found)
-        await self.shared.producers.prepare(awaited)
-        asked = {partition for partition, _ in awaited}
-        return [(partition, each) for partition, each in self._awaited(found) if partition in asked]
+        fetched = self._by_partition(found)
+        await self.shared.producers.prepare(fetched)
+        prepared = {partition for partition, _ in fetched}
+        return [
+            (partition, each)
+            for partition, each in self._by_partition(found)
+            if partition in prepared
+        ]
 
     def _take_all(
-        self, found: Sequence[Fetched], awaited: Sequence[FetchedPartition], buffer: FetchBuffer
+        self, found: Sequence[Fetched], fetched: Sequence[FetchedPartition], buffer: FetchBuffer
     ) -> None:
-        """Take in what was fetched, send it on, and begin the next Fetch.
+        """Queue the fetched batches, send them, and begin the next Fetch.
 
-        What is large is sent after that, so that the source's broker works meanwhile.
+        Large responses are sent after that, so that the source's broker works meanwhile.
         """
         now = time.monotonic()
         self.shared.throttle.spend(sum(len(each.records) for each in found), now)
         size, queued, outside = 0, [], []
-        for partition, each in awaited:
+        for partition, each in fetched:
             taken, is_outside = self._response.take(partition, each, buffer)
             size += taken
             if each.records:
@@ -172,18 +176,18 @@ class Fetcher:
         self._buffer = None
         try:
             if size >= _SMALL_FETCH and not outside:
-                under_way = self._begin_next()
+                has_begun = self._begin_next()
                 self.shared.sender.offer_all(queued)
             else:
                 self.shared.sender.offer_all(queued)
-                under_way = not outside and (self._pauses(size, now) or self._begin_next())
+                has_begun = not outside and (self._pauses(size, now) or self._begin_next())
         finally:
             buffer.release()
-        if not under_way:
+        if not has_begun:
             self._stopped.set_result(_Stop(outside=outside))
 
     def _pauses(self, size: int, now: float) -> bool:
-        """Say whether the next Fetch is to begin a little later, and see to it."""
+        """Schedule the next Fetch after a pause if there were many small responses."""
         if not size or not self._rate_limit.must_pause(now):
             return False
         loop = asyncio.get_running_loop()
@@ -200,11 +204,11 @@ class Fetcher:
             _fail(stopped, error)
 
     def _begin_next(self) -> bool:
-        """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
+        """Begin the next Fetch into another buffer; False: ``run`` has to wait first."""
         self._buffer = self.shared.buffers.try_take()
         return self._buffer is not None and self._begin(self._buffer)
 
-    def _awaited(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
+    def _by_partition(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
         return [
             (partition, each)
             for each in found
@@ -213,7 +217,7 @@ class Fetcher:
 
 
 def _fail(stopped: asyncio.Future[_Stop], error: Exception) -> None:
-    """Have ``run`` raise ``error``; the event loop would only log it."""
-    if stopped.done():  # it has other awaited for ``run`` already
+    """Make ``run`` raise ``error``; the event loop would only log it."""
+    if stopped.done():  # another outcome is set for ``run`` already
         raise error
     stopped.set_exception(error)

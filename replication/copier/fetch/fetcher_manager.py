@@ -1,4 +1,4 @@
-"""The fetchers of a unit: which lane is read from which source broker."""
+"""Assign partitions to fetchers: one fetcher per source broker, another for priority topics."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
 
-_MOST_FETCHED = 4 << 20  # of one partition in one answer
+_MOST_FETCHED = 4 << 20  # bytes of one partition in one response
 
 
 class FetcherKey(NamedTuple):
-    """Where a lane is read: priority topics have a connection of their own to each broker."""
+    """A fetcher's broker; priority topics have a connection of their own to each broker."""
 
     node: int
     first: bool
 
     @property
     def line(self) -> str:
-        """Name of its connection: what is read first must not wait behind a long poll."""
+        """Name of its connection: priority topics must not wait behind a long poll."""
         return "fetch first" if self.first else "fetch"
 
 
@@ -45,7 +45,7 @@ class _RunningFetcher(NamedTuple):
 
 @dataclass(slots=True)
 class FetcherManager:
-    """Has a fetcher for each key that lanes are read from, and no other one."""
+    """Runs one fetcher for each key that partitions are fetched from."""
 
     spec: UnitSpec
     connections: Connections
@@ -73,8 +73,8 @@ class FetcherManager:
             self._on_moved,
         )
 
-    def read(self, partition: PartitionCopy) -> None:
-        """Let the right fetcher have the lane: of its leader, or of a replica near us."""
+    def assign(self, partition: PartitionCopy) -> None:
+        """Assign the partition to the fetcher of its leader, or of its preferred replica."""
         leader = self.connections.source.leader(partition.source)
         if leader is None:
             return
@@ -91,22 +91,22 @@ class FetcherManager:
             self._requests[key] = FetchRequest(session, self._leader_epoch)
         self._requests[key].join(partition)
         if partition.plan.first and former is None:
-            self._throttle.behind.add(partition)  # until its first answer says how far it is
+            self._throttle.behind.add(partition)  # until its first response shows its lag
 
-    def leave(self, partition: PartitionCopy) -> None:
-        """Read the lane no more."""
+    def unassign(self, partition: PartitionCopy) -> None:
+        """Stop fetching the partition."""
         key = self._keys.pop(partition, None)
         if key is not None:
             self._requests[key].leave(partition)
             self._throttle.behind.discard(partition)
 
     def _leader_epoch(self, partition: PartitionCopy) -> int:
-        """Return the one that we know of: a stale leader, or a newer one, then says so."""
+        """Return the leader epoch in our metadata: a broker with another one rejects the Fetch."""
         leader = self.connections.source.leader(partition.source)
         return NO_LEADER_EPOCH if leader is None else leader.epoch
 
     def start(self) -> None:
-        """Start the fetchers that lack, end those without lanes, share the memory among them."""
+        """Start missing fetchers, cancel those without partitions, divide the buffer memory."""
         for key in [key for key, each in self._requests.items() if not each.partitions]:
             del self._requests[key]
             if (idle := self._fetchers.pop(key, None)) is not None:
@@ -124,7 +124,7 @@ class FetcherManager:
 
     @property
     def _committed(self) -> bool:
-        """Whether records of transactions that are not committed stay behind."""
+        """Whether the isolation level is read_committed."""
         return self.spec.copying.isolation == "read_committed"
 
     def _options(self, key: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
@@ -138,7 +138,7 @@ class FetcherManager:
         return self._throttle.limited(options)
 
     def _on_moved(self, partition: PartitionCopy) -> None:
-        self.read(partition)
+        self.assign(partition)
         asyncio.get_running_loop().call_soon(self.start)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
@@ -146,7 +146,7 @@ class FetcherManager:
             self.recoveries.fail(failure)
 
     async def stop(self) -> None:
-        """Stop all fetching, and close the connections on which an answer is still awaited."""
+        """Stop all fetching, and close the connections on which a response is outstanding."""
         tasks = [each.task for each in self._fetchers.values()]
         for task in tasks:
             task.cancel()

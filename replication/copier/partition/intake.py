@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.provenance.origins import ReplicationPath
 
-    FetchedPartition = tuple[
-        PartitionCopy, Fetched
-    ]  # fetched data of a partition that is still fetched from this position
+    # What a partition got from a Fetch that still asked for its present position.
+    FetchedPartition = tuple[PartitionCopy, Fetched]
 
 
 def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms: int = 0) -> int:

@@ -48,23 +48,16 @@ class PartitionCopy(FetchState):
     counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position; False: counted records must be added
-    path_of: Callable[[int], ReplicationPath | None] | None = (
-        None  # by producer id; None: all is copied
-    )
+    # Replication path by producer id; None: all records are copied.
+    path_of: Callable[[int], ReplicationPath | None] | None = None
     look_up: Callable[[set[int]], Awaitable[None]] | None = None  # loads what ``path_of`` needs
-    recast: OriginHeaders | None = (
-        None  # rewrites records to add headers; None: records stay as they are
-    )
+    recast: OriginHeaders | None = None  # headers to add to records; None: none
     reason: str = ""
     stalled_lso: str = ""  # reason when an open transaction blocks the source's last stable offset
     remark: str = ""  # shown to operators while RUNNING without a reason
-    stuck: tuple[PartitionState, str] | None = (
-        None  # halt in the last anchor, until it is known to be over
-    )
+    stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
     source_end: int = 0  # log end (or last stable offset) in the last Fetch response
-    done: OffsetAndEpoch = field(
-        default=OffsetAndEpoch(0)
-    )  # like ``fetched_to``, of what is acknowledged
+    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
     offset_points: OffsetPoints = field(init=False)  # for offset translation

@@ -5,7 +5,7 @@ This module implements these invariants of the append engine:
 C  Position after a takeover = anchor + count: the target has *n* records of our producer ids
    between the anchor and our fence marker, so the first *n* deliverable records of the source from
    the anchor on are copied already. Other writers in the same partition do not matter.
-D  An anchor may lag, never lead. So an anchor from a late writer is correct; counting only takes longer.
+D  An anchor may lag, never lead. An anchor from a late writer is correct; counting takes longer.
 
 An anchor also lists who may append. Before its first append to a partition an appender writes a
 *claim*: the previous anchor with itself added to ``appenders``. All claims of a flow go to one
