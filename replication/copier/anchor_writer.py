@@ -130,7 +130,7 @@ class AnchorWriter:
         """Wait for the answers that are due, but not for ever."""
         deadline = time.monotonic() + _DRAIN_S
         while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.queue.answers_due for each in partitions) and time.monotonic() < deadline
+            any(each.queue.responses_due for each in partitions) and time.monotonic() < deadline
         ):
             await asyncio.sleep(_LOOK_S)
 

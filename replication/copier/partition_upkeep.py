@@ -157,7 +157,7 @@ class PartitionUpkeep:
         self.fetchers.start()
 
     def _on_recreated(self, partition: PartitionCopy) -> None:
-        if partition.queue.answers_due == 0 and partition.state is PartitionState.RUNNING:
+        if partition.queue.responses_due == 0 and partition.state is PartitionState.RUNNING:
             partition.halt(
                 PartitionState.SOURCE_RECREATED, "the source topic was deleted and recreated"
             )

@@ -69,7 +69,7 @@ class Replan:
         await self.anchor_writer.drain(
             partitions
         )  # before what waits is dropped, for it may be on the wire
-        if any(each.queue.answers_due for each in partitions):
+        if any(each.queue.responses_due for each in partitions):
             # What is on the wire lies in buffers that others would fill: all begin anew instead.
             raise ClusterUnavailable("the target does not answer requests in flight")
         for partition in partitions:

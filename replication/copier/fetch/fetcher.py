@@ -36,9 +36,7 @@ _BACK_OFF_S = 0.5
 class _Stop(NamedTuple):
     """Why the loop stopped. All empty: no response is outstanding."""
 
-    answer: tuple[FetchBuffer, Sequence[Fetched]] | None = (
-        None  # to be made ready; it lies in the frame
-    )
+    response: tuple[FetchBuffer, Sequence[Fetched]] | None = None  # producer ids are looked up
     outside: Sequence[PartitionCopy] = ()  # their positions are not in the source's log
     problem: Exception | None = None
 
@@ -67,7 +65,7 @@ class Fetcher:
         self._response = FetchResponse(self.node, self.shared)
 
     async def run(self) -> None:
-        """Fetch until cancelled, in a new session: the broker's state of a former one is unknown."""
+        """Fetch until cancelled, in a new session: the state of a former one is unknown."""
         self.fetch_request.session.restart()
         try:
             while True:
@@ -87,7 +85,7 @@ class Fetcher:
     async def _handle_stop(self) -> None:
         """Await what a response needs, until no response is outstanding."""
         while (stop := await self._stopped).answer is not None:
-            buffer, found = stop.answer
+            buffer, found = stop.response
             fetched = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
             self._take_all(found, fetched, buffer)
@@ -115,11 +113,11 @@ class Fetcher:
         options = throttle.shared(self.options, first=self.first)
         if (rack := self.shared.replicas.rack_at(now)) != options.rack:
             options = replace(options, rack=rack)
-        answer = partial(self._answered, self._stopped, buffer)
-        self.shared.network.begin_fetch(self.node, entries, options, buffer, answer)
+        on_response = partial(self._on_response, self._stopped, buffer)
+        self.shared.network.begin_fetch(self.node, entries, options, buffer, on_response)
         return True
 
-    def _answered(
+    def _on_response(
         self,
         stopped: asyncio.Future[_Stop],
         buffer: FetchBuffer,

@@ -28,7 +28,7 @@ class ProduceQueue:
     )
     waiting: deque[ProducerBatch] = field(default_factory=deque)  # fetched, or to be sent again
     in_flight: deque[ProducerBatch] = field(default_factory=deque)  # sent; oldest first
-    answers_due: int = 0  # produce requests without a response
+    responses_due: int = 0  # produce requests without a response
     has_unknown_appends: bool = False  # a dropped batch may have been appended
 
     @property
@@ -80,7 +80,7 @@ class ProduceQueue:
             self.writer.stamp(producer_batch, self.bits)
         producer_batch.rejected = False
         self.in_flight.append(producer_batch)
-        self.answers_due += 1
+        self.responses_due += 1
         return producer_batch
 
     def acked(self, producer_batch: ProducerBatch, base: int) -> list[ProducerBatch]:

@@ -74,7 +74,7 @@ class TransactionalCopy(PartitionCopy):
         A rejected batch is not: what was acknowledged before it is committed, then the error policy
         is applied.
         """
-        return not self.queue.answers_due and self.queue.all_known
+        return not self.queue.responses_due and self.queue.all_known
 
     def join(self, path: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
         """Join the open transaction of ``producer``, which appends records of ``path``."""

@@ -95,13 +95,13 @@ def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: b
             take(partition, fetch(log, aborted, partition.position, 3), FetchBuffer())
         if act in {"append", "all"} and partition.sends:
             producer_batch = partition.queue.next_batch()
-            partition.queue.answers_due -= 1
+            partition.queue.responses_due -= 1
             partition.appended(
                 producer_batch, target.append(producer_batch.batch, producer_batch.count)
             )
         if act == "unanswered" and partition.sends:
             producer_batch = partition.queue.next_batch()
-            partition.queue.answers_due -= 1
+            partition.queue.responses_due -= 1
             if data.draw(st.booleans()):
                 target.append(producer_batch.batch, producer_batch.count)
             return data.draw(st.sampled_from([anchor, partition.anchor(0)]))  # and the unit dies
@@ -184,7 +184,7 @@ def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
     partition.queue.writer.proven = True
     sent = [partition.queue.next_batch() for _ in range(3)]
     before = [bytes(each.batch) for each in sent]
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.back_off(0.0)
     assert partition.position == 6
     assert not partition.anchor(0, clean=True).clean
@@ -197,7 +197,7 @@ def test_a_partition_that_dropped_what_may_have_landed_does_not_end_cleanly():
     partition = a_running_partition()
     partition.exact = True
     partition.queue.next_batch()
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.halt(PartitionState.LOST_RANGE, "gone")
     assert not partition.anchor(0, clean=True).clean
 
@@ -206,7 +206,7 @@ def test_a_partition_whose_append_was_refused_ends_cleanly():
     partition = a_running_partition()
     partition.exact = True
     partition.queue.next_batch().rejected = True
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.halt(PartitionState.REFUSED, "too large")
     assert partition.anchor(0, clean=True).clean
 

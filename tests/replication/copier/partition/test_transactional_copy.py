@@ -47,7 +47,7 @@ def send(partition: TransactionalCopy) -> list[int]:
     while partition.sends:
         producer_batch = partition.queue.next_batch()
         sent.append(partition.queue.writer.producer[0])
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
         partition.appended(producer_batch, partition.acked.target)
     return sent
 
@@ -96,7 +96,7 @@ def test_delays_count_once_their_records_are_committed():
     partition = a_transactional_partition(LOCAL)
     partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
     producer_batch = partition.queue.next_batch()
-    partition.queue.answers_due -= 1
+    partition.queue.responses_due -= 1
     partition.counters.delays.note(producer_batch, producer_batch.timestamp + 40)
     partition.appended(producer_batch, 0)
     assert partition.anchor(50).timed == 0, "on its own"

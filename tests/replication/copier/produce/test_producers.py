@@ -119,7 +119,7 @@ def test_a_unit_without_any_producer_id_passes_on_unnumbered():
         producer_batch = partition.queue.next_batch()
         (batch,) = walk(producer_batch.batch)
         sent.append((batch.producer_id, batch.sequence))
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
         partition.appended(producer_batch, offset)
     assert sent == [(-1, -1), (-1, -1)]
     assert partition.acked.source == 2

@@ -202,7 +202,7 @@ def test_nothing_is_sent_after_it_was_stopped():
     wire.sender.stopped = True
     while wire.open:
         wire.answer(0)
-    assert partition.queue.answers_due == 0
+    assert partition.queue.responses_due == 0
     assert len(partition.queue.waiting) == 4
 
 

@@ -17,7 +17,7 @@ from replication.copier.produce import transaction_outcome
 from replication.copier.produce.transaction_outcome import (
     AppendedRange,
     TransactionOutcome,
-    between,
+    gap_between,
 )
 from replication.model import OffsetRange, ProducerIdAndEpoch, TopicPartition
 from replication.provenance.origins import LOCAL_ORIGIN
@@ -114,7 +114,7 @@ def test_between_our_appends_no_marker_needs_to_be():
     ],
 )
 def test_what_came_between_our_appends_is_the_rest_of_the_stretch(spans, gap):
-    assert between([OffsetRange(*each) for each in spans]) == gap
+    assert gap_between([OffsetRange(*each) for each in spans]) == gap
 
 
 def test_a_partition_goes_back_to_before_a_transaction_that_was_aborted_behind_its_back():
@@ -125,7 +125,7 @@ def test_a_partition_goes_back_to_before_a_transaction_that_was_aborted_behind_i
     fill(partition, 3)
     for base in (0, 1):
         partition.appended(partition.queue.next_batch(), base)
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
     assert (partition.acked, partition.counters.records, partition.spans) == (
         Position(2, 2),
         2,
