@@ -84,7 +84,7 @@ class Fetcher:
 
     async def _handle_stop(self) -> None:
         """Await what a response needs, until no response is outstanding."""
-        while (stop := await self._stopped).answer is not None:
+        while (stop := await self._stopped).response is not None:
             buffer, found = stop.response
             fetched = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
