@@ -1,4 +1,4 @@
-"""Keep lanes on the right brokers, and help those in trouble while the others go on."""
+"""Follow partition leaders, and recover failed partitions while the others continue."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from replication.copier.recovery_queue import RecoveryQueue
     from replication.copier.takeover.connections import Connections
 
-_PAUSE_S = 0.1  # between looks at lanes that are held back
+_PAUSE_S = 0.1  # between two rounds of recovery
 
 
 @dataclass(slots=True)
 class PartitionUpkeep:
-    """Leaders, fetchers and remedies of one unit."""
+    """Assigns leaders and fetchers, and runs the recoveries of one unit."""
 
     connections: Connections
     producers: Producers
@@ -40,7 +40,7 @@ class PartitionUpkeep:
     takeovers: int = 0
 
     async def run(self) -> None:
-        """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
+        """Recover partitions until cancelled. Raises FlowTaken when another driver took over."""
         await self.arrange(self.producers.partitions)
         recoveries = self.recoveries
         while True:
@@ -54,7 +54,7 @@ class PartitionUpkeep:
                 await asyncio.sleep(_PAUSE_S)
 
     def remove(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Fetch and send nothing more of ``partitions``; what is on the wire is answered."""
+        """Fetch and send nothing more of ``partitions``; responses are still handled."""
         for partition in partitions:
             partition.leaving = True
             self.fetchers.unassign(partition)
@@ -67,10 +67,10 @@ class PartitionUpkeep:
         await self.fetchers.stop()
 
     async def _recover(self) -> None:
-        """Ask for leaders, then apply each troubled lane's remedy."""
+        """Refresh the leaders, then run the recovery of each failed partition."""
         await self._refresh(self.recoveries.partitions)
         await self.arrange(list(self.recoveries.partitions))
-        # First those that only had to wait: a transaction that needs them holds the turn meanwhile.
+        # Backed-off ones first: a transaction that needs them holds the lock meanwhile.
         self._resume()
         if self._with_recovery(Recovery.DECIDE):
             async with self.connections.takeover.turn:
@@ -117,7 +117,7 @@ class PartitionUpkeep:
         self.sender.pump()
 
     async def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
-        """Fence and count: what happened to the last appends is not known."""
+        """Fence and count: the outcome of the last appends is unknown."""
         if not partitions:
             return
         async with self.connections.takeover.turn:
@@ -131,7 +131,7 @@ class PartitionUpkeep:
             self.recoveries.discard(partition)
 
     async def arrange(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Give each lane its leaders, and the fetcher of the broker to read from."""
+        """Assign each partition its target leader and its fetcher."""
         for partition in partitions:
             current = self.connections.source.topic_id(partition.source.topic)
             if partition.topic_id and current not in {None, partition.topic_id}:
