@@ -1,4 +1,4 @@
-"""What becomes of a lane that needs an answer."""
+"""The error policy: halt a partition, or skip offsets and record the loss."""
 
 from __future__ import annotations
 

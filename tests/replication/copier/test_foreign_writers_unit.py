@@ -1,4 +1,4 @@
-"""Gaps between our appends: which of them are looked at, and how often."""
+"""Gaps between our appends: which are checked for foreign producers, and how often."""
 
 from __future__ import annotations
 

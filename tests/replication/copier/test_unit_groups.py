@@ -1,4 +1,4 @@
-"""A unit that copies on from one epoch to the next, between clusters in memory."""
+"""A unit that continues from one epoch to the next, between clusters in memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Pair:
         for value in values:
             self.source.logs[partition].append(a_batch(0, [value]))
 
-    def tell(self, record) -> None:
+    def write_status(self, record) -> None:
         log = self.target.logs[TopicPartition(status_topic("A"), 0)]
         log.append(bytes(encode([plain_record(0, record.key(), record.value())])))
 
@@ -72,7 +72,7 @@ class Pair:
         return self.target.logs[partition].values()
 
     def starts(self) -> int:
-        """Return how often a producer epoch was asked for."""
+        """Return how often a producer epoch was requested."""
         return sum(each[0] == "init" for each in self.target.events)
 
 
@@ -125,7 +125,7 @@ def test_after_the_drivers_last_word_a_unit_ends_before_it_reports(pair):
     task = threading.Thread(target=lambda: reports.append(pair.host.copy(spec, pair.connect)))
     task.start()
     eventually(lambda: pair.starts() == 1)
-    pair.tell(Control("A->B", 1, 3, last=True))
+    pair.write_status(Control("A->B", 1, 3, last=True))
     task.join(SOON_S)
     assert [each.in_grace for each in reports] == [0]
     assert pair.anchors()[-1].clean
@@ -133,7 +133,7 @@ def test_after_the_drivers_last_word_a_unit_ends_before_it_reports(pair):
 
 def test_the_drivers_last_word_ends_a_unit_between_epochs_too(pair):
     assert pair.copy(3).in_grace == 1
-    pair.tell(Control("A->B", 1, 3, last=True))
+    pair.write_status(Control("A->B", 1, 3, last=True))
     eventually(lambda: pair.anchors()[-1].clean)
     pair.feed(b"after")
     time.sleep(0.1)
@@ -142,7 +142,7 @@ def test_the_drivers_last_word_ends_a_unit_between_epochs_too(pair):
 
 def test_the_end_of_an_epoch_alone_ends_no_unit(pair):
     pair.copy(3)
-    pair.tell(Control("A->B", 1, 3))
+    pair.write_status(Control("A->B", 1, 3))
     pair.feed(b"on")
     eventually(lambda: pair.copied() == [b"on"])
     assert not any(each.clean for each in pair.anchors())
@@ -167,7 +167,7 @@ def test_invariant_e_another_plan_begins_with_a_clean_end(pair, change):
 
 def test_a_newer_driver_ends_a_unit_between_epochs(pair):
     pair.copy(0)
-    pair.tell(FlowStatus("A->B", generation=2, host="elsewhere", pid=7))
+    pair.write_status(FlowStatus("A->B", generation=2, host="elsewhere", pid=7))
     eventually(lambda: not pair.host.holds("A->B", 0))
     assert not pair.anchors()[-1].clean
 

@@ -1,4 +1,4 @@
-"""The byte budget of a unit, who waits for whom, how fast small answers follow each other.
+"""The byte rate of a unit, priority topics, and the rate of small responses.
 
 No clock: moments are given.
 """

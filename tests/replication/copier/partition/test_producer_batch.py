@@ -1,4 +1,4 @@
-"""Small batches that queue up become one: content, order and offsets stay."""
+"""Small queued batches are merged: content, order and offsets are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ smalls = st.lists(
 
 
 def a_queue(kinds) -> tuple[PartitionCopy, list[tuple[int, int]]]:
-    """Return a lane with batches of (codec, bytes a record), and what each covers."""
+    """Return a partition with batches of (codec, bytes a record), and their offsets."""
     log, spans = b"", []
     for offset, (codec, size) in enumerate(kinds):
         # kafka-python leaves uncompressed what does not get smaller

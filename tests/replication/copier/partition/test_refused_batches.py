@@ -1,4 +1,4 @@
-"""What a target refuses for one of its records is split until only that record is left."""
+"""A batch that the target rejects is split until only the rejected record is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from support.memory_network import Log
 from support.partition_copies import LARGE, a_partition, a_start, fetch
 from support.record_batches import a_batch
-from test_appending import Wire
 
 from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.broker_errors import Recovery
@@ -15,6 +14,7 @@ from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back, jump
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
+from tests.replication.copier.produce.test_sender import Wire
 
 TOO_LARGE, INVALID = 10, 87
 

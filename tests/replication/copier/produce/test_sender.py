@@ -1,4 +1,4 @@
-"""Sending and answers: what is on the wire, what is sent again, in which order."""
+"""Produce requests and responses: what is in flight, what is resent, in which order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUT_OF_ORDER, TOO_LARGE, FENCED, TIMED_OUT = 45, 10, 47, 7
 
 
 class NotedQueue(RecoveryQueue):
-    """Notes each time that a lane asks for recovery."""
+    """Notes each time that a partition requests recovery."""
 
     def __init__(self, noted: list) -> None:
         super().__init__()
@@ -35,12 +35,12 @@ class NotedQueue(RecoveryQueue):
 
 
 class Wire:
-    """Takes Produce requests and answers them when the test says so."""
+    """Takes Produce requests and responds when the test does."""
 
     def __init__(self, *partitions, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
-        self.troubled: list = []
-        self.sender = Sender(self, NotedQueue(self.troubled), AppendGaps())
+        self.to_recover: list = []
+        self.sender = Sender(self, NotedQueue(self.to_recover), AppendGaps())
         for partition in partitions:
             partition.queue.writer.proven = proven
             self.sender.lead[partition] = 0
@@ -53,9 +53,12 @@ class Wire:
     def answer(self, *codes: int, base: int = 0) -> list:
         """Answer the oldest request; the last code is that of all further batches."""
         _, batches, answer = self.open.pop(0)
-        told = [*codes, *[codes[-1]] * len(batches)]
+        codes_of_batches = [*codes, *[codes[-1]] * len(batches)]
         answer(
-            [Ack(t, p, code, base, "") for (t, p, _), code in zip(batches, told, strict=False)],
+            [
+                Ack(t, p, code, base, "")
+                for (t, p, _), code in zip(batches, codes_of_batches, strict=False)
+            ],
             None,
         )
         return batches
@@ -110,9 +113,9 @@ def test_what_was_not_answered_is_sent_again_same_bytes_same_sequence_same_order
     wire = Wire(partition)
     before = wire.batches()
     for _ in range(3):
-        assert not wire.troubled  # no help while an answer may still come
+        assert not wire.to_recover  # no recovery while a response is outstanding
         wire.fail()
-    assert wire.troubled == [partition]
+    assert wire.to_recover == [partition]
     assert not wire.open
     wire.resume(partition)
     assert wire.batches() == before
@@ -140,7 +143,7 @@ def test_out_of_order_with_nothing_failed_before_it_asks_for_counting():
     wire.answer(OUT_OF_ORDER)
     wire.answer(OUT_OF_ORDER)
     assert partition.error.recovery is Recovery.TAKE_OVER
-    assert wire.troubled == [partition]
+    assert wire.to_recover == [partition]
 
 
 @pytest.mark.parametrize("codes", [(TIMED_OUT, FENCED), (FENCED, TIMED_OUT)])
@@ -157,7 +160,7 @@ def test_a_refused_partition_is_to_be_halted_and_the_others_go_on():
     wire = Wire(bad, good)
     wire.answer(TOO_LARGE, 0)
     assert (bad.error.recovery, bad.error.state) == (Recovery.DECIDE, PartitionState.REFUSED)
-    assert wire.troubled == [bad]
+    assert wire.to_recover == [bad]
     assert good.error is None
     for base in range(1, 7):
         wire.answer(0, base=base)

@@ -1,4 +1,4 @@
-"""How a transaction of ours ended in each partition, told by the target's log."""
+"""The outcome of a transaction in each partition, as the target's log shows it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_marker_that_is_on_its_way_is_waited_for():
 
 
 def test_of_a_topic_that_is_gone_nothing_is_waited_for(monkeypatch):
-    monkeypatch.setattr(transaction_outcome, "_PATIENCE_S", 3600.0)
+    monkeypatch.setattr(transaction_outcome, "_TIMEOUT_S", 3600.0)
     cluster = a_target(t0=[(US, None)])
     cluster.hidden = {"t"}
     assert aborted(cluster, t0=AppendedRange(1)) == set()

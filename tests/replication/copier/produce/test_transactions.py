@@ -1,4 +1,4 @@
-"""Records and their anchors in one transaction: what is committed, and what somebody aborts."""
+"""Records and anchors in one transaction: commits, and aborts by another client."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unread(monkeypatch) -> None:
 
 
 class Stage:
-    """Two lanes with three records each, and a target on which somebody may abort."""
+    """Two partitions with three records each, and a target on which another client may abort."""
 
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
