@@ -93,7 +93,9 @@ class ForeignWriters:
     async def _producers(self, partition: PartitionCopy, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
-        answer = await Reading(self.target, partition.target, "strangers").fetch(begin, options)
+        answer = await Reading(self.target, partition.target, "foreign writers").fetch(
+            begin, options
+        )
         found: dict[int, int] = {}
         if answer is None:
             return found

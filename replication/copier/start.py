@@ -107,8 +107,10 @@ def _set_paths(
         by_id = rule is not None and rule.by == BY_ID
         partition.path_of = partial(path_of, rule=rule) if rule is not None and by_id else None
         partition.look_up = partial(connections.registry.look_up, needed=spec.source_has_copies)
-        shown = None if by_id else rule
-        partition.recast = OriginHeaders(partition.source, shown, stamp) if shown or stamp else None
+        header_rule = None if by_id else rule
+        partition.recast = (
+            OriginHeaders(partition.source, header_rule, stamp) if header_rule or stamp else None
+        )
 
 
 def _copied_before(spec: UnitSpec, connections: Connections) -> bool:
