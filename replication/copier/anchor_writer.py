@@ -1,4 +1,4 @@
-"""Keep the anchors of a unit's lanes up to date, and write the last ones at a clean end."""
+"""Write the anchors of a unit's partitions each second, and the last ones at a clean end."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from replication.copier.takeover.takeover import Takeover
     from replication.state import Anchor
 
-_DRAIN_S = 5.0  # how long a clean end waits for the last answers
-_LAST_WORD_S = 5.0  # and how long it tries to say so
+_DRAIN_S = 5.0  # how long a clean end waits for the last responses
+_LAST_ANCHORS_S = 5.0  # and how long it tries to write the anchors
 _LOOK_S = 0.005
-_FEW = 100  # lanes
+_FEW = 100  # partitions
 
 
 @dataclass(slots=True)
 class AnchorWriter:
     """Writes anchors every ``every_s`` seconds, or when a takeover would have much to count.
 
-    ``points`` is the log of offset points, from which offsets are translated.
+    ``points`` is the log of offset points, for offset translation.
     """
 
     every_s: float
@@ -39,36 +39,36 @@ class AnchorWriter:
     takeover: Takeover
     producers: Producers
     sender: Sender
-    news: set[PartitionCopy] = field(default_factory=set)  # lanes whose anchors may be out of date
+    anchor_changes: set[PartitionCopy] = field(default_factory=set)  # anchors may be outdated
     _written: dict[PartitionCopy, Anchor] = field(default_factory=dict)
 
-    def keep(self, partitions: Collection[PartitionCopy]) -> None:
+    def add(self, partitions: Collection[PartitionCopy]) -> None:
         """Write the anchors of ``partitions`` too from now on."""
         for partition in partitions:
-            partition.news = self.news
-            self.news.add(partition)
+            partition.anchor_changes = self.anchor_changes
+            self.anchor_changes.add(partition)
 
-    def forget(self, partitions: Collection[PartitionCopy]) -> None:
-        """Write nothing more of ``partitions``."""
+    def remove(self, partitions: Collection[PartitionCopy]) -> None:
+        """Write no more anchors of ``partitions``."""
         for partition in partitions:
-            partition.news = set()
-            self.news.discard(partition)
+            partition.anchor_changes = set()
+            self.anchor_changes.discard(partition)
             self._written.pop(partition, None)
 
     def wrote(self, anchors: Mapping[PartitionCopy, Anchor]) -> None:
-        """Note anchors that somebody else has written."""
+        """Record anchors that were written in a transaction."""
         self._written.update(anchors)
 
     async def run(self) -> None:
-        """Write anchors of lanes that moved, about every second (D)."""
+        """Write the anchors of changed partitions, about every second (D)."""
         turn = self.takeover.turn
         while True:
             self.sender.acked = 0
-            self.sender.much.clear()
+            self.sender.anchors_due.clear()
             try:
                 async with turn:
-                    await self._write(list(self.news))
-            except Fenced:  # by a sister unit that took over what was ours before, or by a driver
+                    await self._write(list(self.anchor_changes))
+            except Fenced:  # by a unit of this flow that took partitions over, or by a newer driver
                 async with turn:
                     await self.producers.renew()
             await self._pause()
@@ -76,26 +76,26 @@ class AnchorWriter:
     async def _pause(self) -> None:
         """Wait until anchors are due: in a second, or when a takeover would have much to count.
 
-        Not sooner when there are many of them, for then it is little of each partition.
+        Not sooner with many changed partitions: then there is little to count in each.
         """
         due = time.monotonic() + self.every_s
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.sender.much.wait(), self.every_s)
-        if len(self.news) > _FEW:
+            await asyncio.wait_for(self.sender.anchors_due.wait(), self.every_s)
+        if len(self.anchor_changes) > _FEW:
             await asyncio.sleep(due - time.monotonic())
 
-    async def _write(self, looked: Collection[PartitionCopy], *, clean: bool = False) -> None:
-        """Write what is new of ``looked``.
+    async def _write(self, partitions: Collection[PartitionCopy], *, clean: bool = False) -> None:
+        """Write the anchors of ``partitions`` that differ from the last written ones.
 
-        Not of lanes whose last transaction may be committed or not: what we know of them may be
-        older than that. They are taken over before they go on.
+        Partitions whose last transaction has an unknown outcome are left out: our position may be
+        older than the committed one. They are taken over before they continue.
         """
         now = int(time.time() * 1000)
-        looked = [each for each in looked if not each.in_doubt]
-        self.news.difference_update(looked)
+        partitions = [each for each in partitions if not each.in_doubt]
+        self.anchor_changes.difference_update(partitions)
         anchors = {
             partition: partition.offset_points.note(partition.anchor(now, clean=clean))
-            for partition in looked
+            for partition in partitions
         }
         moved = {
             partition: anchor
@@ -103,20 +103,20 @@ class AnchorWriter:
             if _without_time(anchor) != _without_time(self._written.get(partition))
         }
         try:
-            await self._write_points(looked)
+            await self._write_points(partitions)
             await self.takeover.anchors.append(list(moved.values()))
         except BaseException as problem:
-            self.news.update(looked)
-            if not isinstance(problem, ClusterUnavailable):  # the next second is soon enough
+            self.anchor_changes.update(partitions)
+            if not isinstance(problem, ClusterUnavailable):  # it is tried again in a second
                 raise
         else:
             self._written.update(moved)
-            self.news.update(
-                partition for partition in looked if partition.is_behind
-            )  # its age counts on
+            self.anchor_changes.update(
+                partition for partition in partitions if partition.is_behind
+            )  # its lag in ms grows
 
     async def _write_points(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Write where offsets leave the straight, before anchors that count on it."""
+        """Write pending offset points, before the anchors that rely on them."""
         all_offset_points = [
             each.offset_points for each in partitions if each.offset_points.pending
         ]
@@ -125,22 +125,22 @@ class AnchorWriter:
             each.pending.clear()
 
     async def drain(self, partitions: Collection[PartitionCopy]) -> None:
-        """Wait for the answers that are due, but not for ever."""
+        """Wait for outstanding responses, up to a limit."""
         deadline = time.monotonic() + _DRAIN_S
-        while (  # noqa: ASYNC110 -- answers come to many lanes, by callback
-            any(each.queue.answers_due for each in partitions) and time.monotonic() < deadline
+        while (  # noqa: ASYNC110 -- responses of many partitions come by callback
+            any(each.queue.responses_due for each in partitions) and time.monotonic() < deadline
         ):
             await asyncio.sleep(_LOOK_S)
 
     async def end_cleanly(self, partitions: Collection[PartitionCopy]) -> None:
-        """Wait for the last answers and say in the anchors that nobody appends any more (G).
+        """Wait for the last responses and write clean anchors: nobody appends any more (G).
 
-        A target that does not take that word in time is left alone: the next owner counts.
-        Raises FlowTaken when it turns out that another driver is at work.
+        If the target does not acknowledge them in time, the next owner counts. Raises FlowTaken
+        when another driver has taken the flow over.
         """
         await self.drain(partitions)
         with contextlib.suppress(TimeoutError, ClusterUnavailable, ClusterRejected):
-            async with asyncio.timeout(_LAST_WORD_S):
+            async with asyncio.timeout(_LAST_ANCHORS_S):
                 try:
                     await self._write(partitions, clean=True)
                 except Fenced:
@@ -149,7 +149,7 @@ class AnchorWriter:
 
 
 def _without_time(anchor: Anchor | None) -> object:
-    """Return what of an anchor is news: not the clock."""
+    """Return the fields of an anchor that make it worth writing: not the times."""
     if anchor is None:
         return None
     return (

@@ -1,7 +1,7 @@
-"""Dead letters: refused records that are skipped, kept on the target for people to look at.
+"""Write skipped records that the target rejected to a dead-letter topic on the target.
 
-A letter is the record as it was, key, value, headers and timestamp, with headers in front that say
-where it came from and why it was refused. A crash between letter and anchor writes it twice.
+A dead letter is the original record, key, value, headers and timestamp, with headers in front that
+name its source and the reason. A crash between dead letter and anchor writes it twice.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class DeadLetters:
-    """The dead-letter topic of a flow's source; ``log`` None: the flow keeps no letters."""
+    """The dead-letter topic of a flow's source; ``log`` None: the flow keeps no dead letters."""
 
     log: StateLog | None = None
 
     async def send(self, partition: PartitionCopy, reason: str) -> None:
-        """Write the refused record in front of ``partition``. Raises as StateLog.append_batch."""
+        """Write the rejected record at the front. Raises as StateLog.append_batch."""
         if self.log is None:
             return
         producer_batch = partition.queue.in_flight[0]
@@ -33,12 +33,12 @@ class DeadLetters:
 
 
 def dead_letter(record: Record, partition: PartitionCopy, reason: str) -> Record:
-    """Return the dead letter of ``record``, the first one on the lane's wire."""
-    told = [
+    """Return the dead letter of ``record``, the partition's first record in flight."""
+    headers = [
         ("isthmus.flow", partition.flow.encode()),
         ("isthmus.topic", partition.source.topic.encode()),
         ("isthmus.partition", b"%d" % partition.source.partition),
         ("isthmus.offset", b"%d" % partition.queue.in_flight[0].before),
         ("isthmus.reason", reason.encode()),
     ]
-    return replace(record, rest=with_headers(record.rest, told))
+    return replace(record, rest=with_headers(record.rest, headers))

@@ -1,9 +1,9 @@
-"""How long a unit copies: an epoch, and then a little longer, until the next one comes for it.
+"""Time a unit's epoch and the grace period after it, until the next epoch begins.
 
-H  Between two epochs a unit is still an appender: its claims stand, and no anchor says that it has
-   ended. So nothing has to be written at a boundary, and nothing needs to be believed there:
-   whoever gets the unit in another process fences and counts as after a crash (B, C), and whoever
-   was fenced ends. A clean end (G) is made once, when nobody has come for the unit in time.
+H  Between two epochs a unit is still an appender: its claims stand, and no anchor is clean. So
+   nothing is written or trusted at a boundary: another process that gets the unit fences and counts
+   as after a crash (B, C), and a fenced unit ends. The unit ends cleanly (G) once, if no epoch
+   begins within the grace period.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.state import Stored
 
-_STATUS_TAIL = 200  # records of the status topic that are looked at when a unit begins
-_CONTROL_WAIT_MS = 2000  # what comes is heard at once; the driver beats every second anyway
+_STATUS_TAIL = 200  # last records of the status topic that are read at the start
+_CONTROL_WAIT_MS = 2000  # a long poll; the driver writes its status every second anyway
 _RETRY_S = 0.5
 
 
 @dataclass(slots=True)
 class EpochTimer:
-    """The epoch of one unit, and what comes after it."""
+    """The epoch of one unit and the grace period after it."""
 
-    spec: UnitSpec  # of the epoch that runs, or ran last
-    over: asyncio.Event = field(default_factory=asyncio.Event)  # the epoch is
-    ended: asyncio.Event = field(default_factory=asyncio.Event)  # the unit is to end as well
+    spec: UnitSpec  # of the current or last epoch
+    over: asyncio.Event = field(default_factory=asyncio.Event)  # the epoch has ended
+    ended: asyncio.Event = field(default_factory=asyncio.Event)  # the unit has to end too
     _timer: asyncio.TimerHandle | None = None
 
     def begin(self, spec: UnitSpec) -> None:
-        """Begin an epoch: the first one, or another one of a unit that has not ended."""
+        """Begin the first epoch, or the next one of a unit that has not ended."""
         self.spec = spec
         self.over.clear()
         self._after(spec.epoch_s, self.end_epoch)
@@ -60,7 +60,7 @@ class EpochTimer:
         self.ended.set()
 
     def close(self) -> None:
-        """Let no time end anything any more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -70,21 +70,21 @@ class EpochTimer:
         self._timer = asyncio.get_running_loop().call_later(seconds, do)
 
     async def watch(self, target: Network) -> None:
-        """Hear what the driver says, until cancelled. Raises FlowTaken when it is another one."""
+        """Read the status topic until cancelled. Raises FlowTaken when a newer driver took over."""
         log = StateLog(target, status_topic(self.spec.source_alias))
         while True:
             try:
                 if log.position < 0:
                     await log.start_near_end(_STATUS_TAIL)
-                came = await log.wait_for_more(_CONTROL_WAIT_MS)
+                records = await log.wait_for_more(_CONTROL_WAIT_MS)
             except ClusterUnavailable:
                 await asyncio.sleep(_RETRY_S)
                 continue
-            for each in came:
-                self.hear(each)
+            for record in records:
+                self.on_record(record)
 
-    def hear(self, record: Stored) -> None:
-        """Take in one record of the status topic."""
+    def on_record(self, record: Stored) -> None:
+        """Handle one record of the status topic."""
         spec = self.spec
         match record:
             case FlowStatus(flow=spec.flow) if record.generation > spec.generation:

@@ -1,6 +1,6 @@
-"""What becomes of a lane that needs an answer: it is parked, or goes on and the loss is written.
+"""Apply the on.* policies to a failed partition: halt it, or skip offsets and record the loss.
 
-Nothing is passed over in silence: the loss stands on the target before the position moves.
+No silent data loss: the loss is written to the target before the position moves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from replication.copier.partition.refused_batches import (
     drop_refused,
     go_back,
     jump,
-    without_refused,
+    position_after_refused,
 )
 from replication.model import OffsetRange, PartitionState
 from replication.settings.state_policies import STOP, choose
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ErrorPolicy:
-    """Applies the flow's policies, and what a person decided, to the lanes of a unit."""
+    """Applies the flow's policies and operators' decisions to the partitions of a unit."""
 
     spec: UnitSpec
     anchors: StateLog
     dead_letters: DeadLetters
 
     async def decide(self, partition: PartitionCopy, error: PartitionError) -> None:
-        """Park ``partition`` or let it go on. Only when no answer is due.
+        """Halt ``partition`` or let it continue. Only when no response is outstanding.
 
-        Where it is not known of every append how it ended, counting comes first: the lane asks for
-        that, and will meet the same event again. Raises ClusterUnavailable or ClusterRejected, and
-        then nothing has changed.
+        If the outcome of an append is unknown, a takeover counts first, and the same error occurs
+        again. Raises ClusterUnavailable or ClusterRejected, and then nothing has changed.
         """
         position = partition.acked.source if partition.acked else None
         choice = choose(error.state, position, self.spec.policies, partition.plan.decision)
@@ -60,12 +59,12 @@ class ErrorPolicy:
         partition.error = None
 
     async def _skip(self, partition: PartitionCopy, error: PartitionError) -> None:
-        """Leave a refused record out.
+        """Skip a rejected record.
 
         The anchor is past it before anything else is appended: a later takeover counts records
         that are on the target, and this one is not (C).
         """
-        to, lost = without_refused(partition), partition.counters.lost + _count(error)
+        to, lost = position_after_refused(partition), partition.counters.lost + _count(error)
         await self.dead_letters.send(partition, error.reason)
         now = int(time.time() * 1000)
         anchor = replace(partition.anchor(now), source=to.source, target=to.target, lost=lost)
@@ -75,7 +74,7 @@ class ErrorPolicy:
 
 
 def loss_of(partition: PartitionCopy, error: PartitionError) -> Loss:
-    """Return the record of what ``error`` takes from the copy."""
+    """Return the record of the offsets that the copy lacks because of ``error``."""
     first, after = error.lost or OffsetRange(0, 0)
     return Loss(
         partition.flow,

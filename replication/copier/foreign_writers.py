@@ -1,8 +1,8 @@
-"""Who else appends to our target partitions: other flows of ours may, anybody else is named.
+"""Detect producers other than Isthmus that write to our target partitions.
 
-An append that lands further on than where our last one ended shows that somebody came between. The
-batches there tell the producer id, and the registry tells whether it is one of Isthmus' (F): so
-merging is no stranger. A partition is looked at now and then, not at every gap.
+A gap between two of our appends shows that another producer wrote there. The batches in it have
+its producer id, and the registry has all ids of Isthmus (F): so other flows that merge into the
+partition are not foreign. A partition is checked from time to time, not at every gap.
 """
 
 from __future__ import annotations
@@ -30,69 +30,72 @@ if TYPE_CHECKING:
     from replication.provenance.producer_registry import SourceRegistry
 
 _EVERY_S = 1.0
-_AGAIN_S = 30.0  # between two looks at a partition
-_MOST_READ = 256 << 10  # bytes of one look
+_AGAIN_S = 30.0  # between two checks of a partition
+_MOST_READ = 256 << 10  # bytes of one check
 
 
 @dataclass(slots=True)
 class AppendGaps:
-    """Where an append landed further on than our last one ended: somebody came between.
+    """Gaps between two of our appends, in which another producer wrote.
 
-    ``expected``: another flow reads the target beside us, so records that are born there are no
-    surprise.
+    ``expected``: another flow reads the target, so records that originate there are expected.
     """
 
     expected: bool = False
     starts: dict[PartitionCopy, int] = field(default_factory=dict)  # target offset of the gap
-    _looked: dict[PartitionCopy, float] = field(default_factory=dict)
+    _checked_at: dict[PartitionCopy, float] = field(default_factory=dict)
 
     def note(self, partition: PartitionCopy, start: int) -> None:
-        """Have somebody look at target offset ``start``, unless that was done lately."""
+        """Request a check of target offset ``start``, unless the partition was checked lately."""
         if self.expected:
             return
-        looked = self._looked.get(partition)
-        if looked is None or time.monotonic() - looked >= _AGAIN_S:
+        checked_at = self._checked_at.get(partition)
+        if checked_at is None or time.monotonic() - checked_at >= _AGAIN_S:
             self.starts.setdefault(partition, start)
 
-    def looked_at(self, partition: PartitionCopy) -> None:
-        """Note that somebody has looked at the lane's gap."""
+    def checked(self, partition: PartitionCopy) -> None:
+        """Record that the partition's gap was checked."""
         del self.starts[partition]
-        self._looked[partition] = time.monotonic()
+        self._checked_at[partition] = time.monotonic()
 
 
 @dataclass(slots=True)
 class ForeignWriters:
-    """Looks for foreign records in the gaps between a unit's appends."""
+    """Searches the gaps between a unit's appends for foreign producers."""
 
     spec: UnitSpec
     target: Network
     registry: SourceRegistry  # of the target
     gaps: AppendGaps
-    dispatch: Callable[[PartitionCopy], None]  # a lane has trouble
+    dispatch: Callable[[PartitionCopy], None]  # handles a partition with an error
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check gaps until cancelled."""
         while True:
             await asyncio.sleep(_EVERY_S)
-            with contextlib.suppress(ClusterUnavailable, ClusterRejected):  # the next second, then
+            with contextlib.suppress(
+                ClusterUnavailable, ClusterRejected
+            ):  # it is tried again in a second
                 while self.gaps.starts:
                     partition, start = next(iter(self.gaps.starts.items()))
-                    await self._look(partition, start)
-                    self.gaps.looked_at(partition)
+                    await self._check(partition, start)
+                    self.gaps.checked(partition)
 
-    async def _look(self, partition: PartitionCopy, begin: int) -> None:
+    async def _check(self, partition: PartitionCopy, begin: int) -> None:
         found = await self._producers(partition, begin)
         await self.registry.look_up(found)
         own = partition.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
         ours = {*self.registry.origins.entries, own}
         foreign_writers = {who: offset for who, offset in found.items() if who not in ours}
         if foreign_writers:
-            self._tell(partition, foreign_writers)
+            self._report(partition, foreign_writers)
 
     async def _producers(self, partition: PartitionCopy, begin: int) -> dict[int, int]:
         """Return each producer id with records from ``begin`` on, and the offset of its first."""
         options = FetchOptions(max_wait_ms=0, max_bytes=_MOST_READ, partition_bytes=_MOST_READ)
-        answer = await Reading(self.target, partition.target, "strangers").fetch(begin, options)
+        answer = await Reading(self.target, partition.target, "foreign writers").fetch(
+            begin, options
+        )
         found: dict[int, int] = {}
         if answer is None:
             return found
@@ -101,7 +104,7 @@ class ForeignWriters:
                 found.setdefault(batch.producer_id, batch.base)
         return found
 
-    def _tell(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
+    def _report(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
         who, offset = next(iter(foreign_writers.items()))
         name = "a producer without a producer id" if who < 0 else f"producer id {who}"
         reason = f"foreign {name} writes to the target topic: offset {offset}"

@@ -1,6 +1,6 @@
-"""What a process keeps from one epoch to the next: its units, their event loop and connections.
+"""Keep a process's units, event loop and connections from one epoch to the next.
 
-The loop has a thread of its own, so that units copy on while nobody waits for them.
+The loop has its own thread, so that units keep copying between two epochs.
 """
 
 from __future__ import annotations
@@ -23,43 +23,41 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connect
 
-    Attend = Callable[[UnitSpec, int], Awaitable[UnitReport | None]]
+    ServeEpoch = Callable[[UnitSpec, int], Awaitable[UnitReport | None]]
 
-_LONGEST_EPOCH_S = 45.0  # Spark ends workers after a minute in which no task began
+_LONGEST_EPOCH_S = 45.0  # Spark ends idle Python workers after a minute
 
 
 class UnitSockets(Protocol):
-    """How other processes of this machine find the one that copies a unit."""
+    """How processes of one machine find the process that copies a unit."""
 
-    async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
-        """Let others ask for the unit's next epoch; return how to close, None: cannot be."""
+    async def open(self, spec: UnitSpec, serve: ServeEpoch) -> Callable[[], None] | None:
+        """Accept requests for the unit's next epoch; return a close function, None: failed."""
 
     def request_epoch(self, spec: UnitSpec, here: int) -> UnitReport | None:
-        """Have the process that copies the unit copy this epoch; wait for its report.
+        """Request this epoch from the process that copies the unit; wait for its report.
 
-        ``here`` says how many units this process copies. None: nobody does it for us.
+        ``here`` is the number of units that this process copies. None: no process accepted.
         """
 
 
 @dataclass(slots=True)
 class Host:
-    """One a process: a Spark worker runs unit after unit, not always the same one."""
+    """The copier's runtime, one per process: a Spark worker runs epochs of several units."""
 
     sockets: UnitSockets | None = None
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _thread: threading.Thread | None = None
     _pool: ConnectionPool = field(default_factory=ConnectionPool)
     _unit_groups: dict[tuple[str, int], UnitGroups] = field(default_factory=dict)
-    _closing: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)  # doors
-    _unheard: dict[tuple[str, int], UnitCounters] = field(
-        default_factory=dict
-    )  # of those that ended
-    _cpu_told: float = field(default_factory=time.process_time)
+    _closing: dict[tuple[str, int], Callable[[], None]] = field(default_factory=dict)  # sockets
+    _unreported: dict[tuple[str, int], UnitCounters] = field(default_factory=dict)  # of ended units
+    _cpu_reported: float = field(default_factory=time.process_time)
 
     def copy(self, spec: UnitSpec, connect: Connect) -> UnitReport:
-        """Run one unit for one epoch; problems of the unit end up in the report's outcome.
+        """Run one unit for one epoch; errors of the unit become the report's outcome.
 
-        A unit that is copied already, here or behind a door, goes on where it is.
+        A unit that is copied already, in this process or another one, continues there.
         """
         if self.sockets is not None and spec.grace_s > 0 and not self.holds(*_key(spec)):
             report = self.sockets.request_epoch(spec, len(self._unit_groups))
@@ -86,8 +84,8 @@ class Host:
     async def _begin(self, spec: UnitSpec, connect: Connect) -> UnitGroups:
         key = _key(spec)
         if self.sockets is not None and spec.grace_s > 0:
-            close = await self.sockets.open(spec, lambda spec, n: self._attend(spec, n, connect))
-            if close is None:  # then the next epoch could not find it
+            close = await self.sockets.open(spec, lambda spec, n: self._serve(spec, n, connect))
+            if close is None:  # another process could not find the unit, so it ends with the epoch
                 spec = replace(spec, grace_s=0.0)
             else:
                 self._closing[key] = close
@@ -95,39 +93,41 @@ class Host:
         unit_groups.begin(self._pool, connect)
         return unit_groups
 
-    async def _attend(self, spec: UnitSpec, there: int, connect: Connect) -> UnitReport | None:
-        """Copy an epoch of a unit that is here for a process that copies ``there`` units.
+    async def _serve(self, spec: UnitSpec, there: int, connect: Connect) -> UnitReport | None:
+        """Copy an epoch of a unit of this process for a process that copies ``there`` units.
 
-        None: the unit has ended here, cleanly, and is to be begun there. So it is where this
-        process has much more to do, or would be taken for one that Spark has no use for.
+        None: the unit has ended here, cleanly, and must begin there. So it does if this process
+        copies many more units, or if Spark would end it as idle before the epoch ends.
         """
         unit_groups = self._unit_groups.get(_key(spec))
         if unit_groups is None:
             return None
-        crowded = len(self._unit_groups) > there + 1
-        if crowded or spec.epoch_s > _LONGEST_EPOCH_S:
+        has_more_units = len(self._unit_groups) > there + 1
+        if has_more_units or spec.epoch_s > _LONGEST_EPOCH_S:
             await unit_groups.end()
             return None
         return await self._copy(spec, connect)
 
     def _on_ended(self, unit_groups: UnitGroups) -> None:
-        """Forget a unit; what nobody has heard of it is told with its next epoch here."""
+        """Remove a unit; its unreported counts go into the report of its next epoch here."""
         key = _key(unit_groups.spec)
         if self._unit_groups.get(key) is unit_groups:
             del self._unit_groups[key]
         if (close := self._closing.pop(key, None)) is not None:
             close()
-        self._unheard[key] = self._unheard.get(key, UnitCounters()).plus(unit_groups.news())
+        self._unreported[key] = self._unreported.get(key, UnitCounters()).plus(
+            unit_groups.new_counts()
+        )
 
     def _report(self, unit_groups: UnitGroups, spec: UnitSpec, started_ms: int) -> UnitReport:
-        done = unit_groups.news().plus(self._unheard.pop(_key(spec), UnitCounters()))
-        cpu, self._cpu_told = self._cpu_told, time.process_time()
+        done = unit_groups.new_counts().plus(self._unreported.pop(_key(spec), UnitCounters()))
+        cpu, self._cpu_reported = self._cpu_reported, time.process_time()
         return UnitReport(
             unit=spec.unit,
             epoch=spec.epoch,
             records=done.records,
             bytes=done.bytes,
-            cpu_s=self._cpu_told - cpu,
+            cpu_s=self._cpu_reported - cpu,
             started_ms=started_ms,
             ended_ms=int(time.time() * 1000),
             takeovers=done.takeovers,
@@ -138,7 +138,7 @@ class Host:
         )
 
     def close(self) -> None:
-        """End all units, close all connections and the loop; the second time nothing happens."""
+        """End all units, close all connections and the loop. Idempotent."""
         if self._loop.is_closed():
             return
         if self._thread is not None:
@@ -148,7 +148,7 @@ class Host:
         self._loop.close()
 
     async def _close(self) -> None:
-        """Close what is open and wait for what it leaves behind, so that nobody finds it later."""
+        """End the units, close the pool and await all remaining tasks."""
         await asyncio.gather(*(each.end() for each in list(self._unit_groups.values())))
         await self._pool.close()
         left = asyncio.all_tasks() - {asyncio.current_task()}

@@ -1,4 +1,4 @@
-"""Keep lanes on the right brokers, and help those in trouble while the others go on."""
+"""Follow partition leaders, and recover failed partitions while the others continue."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from replication.copier.produce.sender import Sender
     from replication.copier.takeover.connections import Connections
 
-_PAUSE_S = 0.1  # between looks at lanes that are held back
+_PAUSE_S = 0.1  # between two rounds of recovery
 
 
 @dataclass(slots=True)
 class PartitionUpkeep:
-    """Leaders, fetchers and remedies of one unit."""
+    """Assigns leaders and fetchers, and runs the recoveries of one unit."""
 
     connections: Connections
     producers: Producers
     sender: Sender
-    readers: FetcherManager
-    decide: ErrorPolicy
+    fetchers: FetcherManager
+    error_policy: ErrorPolicy
     recoveries: RecoveryQueue
     takeovers: int = 0
 
     async def run(self) -> None:
-        """Help lanes until cancelled. Raises FlowTaken when another driver is at work."""
+        """Recover partitions until cancelled. Raises FlowTaken when another driver took over."""
         await self.arrange(self.producers.partitions)
         recoveries = self.recoveries
         while True:
@@ -50,39 +50,39 @@ class PartitionUpkeep:
                 if recoveries.failure is not None:
                     raise recoveries.failure
                 with contextlib.suppress(ClusterUnavailable, Fenced):
-                    await self._help()
+                    await self._recover()
                 await asyncio.sleep(_PAUSE_S)
 
-    def let_go(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Fetch and send nothing more of ``partitions``; what is on the wire is answered."""
+    def remove(self, partitions: Iterable[PartitionCopy]) -> None:
+        """Fetch and send nothing more of ``partitions``; responses are still handled."""
         for partition in partitions:
-            partition.leaves = True
-            self.readers.leave(partition)
+            partition.leaving = True
+            self.fetchers.unassign(partition)
             self.sender.lead.pop(partition, None)
             self.recoveries.discard(partition)
-        self.readers.start()
+        self.fetchers.start()
 
     async def stop(self) -> None:
         """Stop all fetching."""
-        await self.readers.stop()
+        await self.fetchers.stop()
 
-    async def _help(self) -> None:
-        """Ask for leaders, then apply each troubled lane's remedy."""
+    async def _recover(self) -> None:
+        """Refresh the leaders, then run the recovery of each failed partition."""
         await self._refresh(self.recoveries.partitions)
         await self.arrange(list(self.recoveries.partitions))
-        # First those that only had to wait: a transaction that needs them holds the turn meanwhile.
-        self._go_on()
-        if self._asking_for(Recovery.DECIDE):
+        # Backed-off ones first: a transaction that needs them holds the lock meanwhile.
+        self._resume()
+        if self._with_recovery(Recovery.DECIDE):
             async with self.connections.takeover.turn:
-                await self._decide(self._asking_for(Recovery.DECIDE))
+                await self._decide(self._with_recovery(Recovery.DECIDE))
         target = self.connections.target
-        uncounted = self._asking_for(Recovery.TAKE_OVER)
+        uncounted = self._with_recovery(Recovery.TAKE_OVER)
         await self._take_over([each for each in uncounted if target.leader(each.target)])
-        self._go_on()
+        self._resume()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         now = time.monotonic()
-        for partition in [each for each in self.recoveries.partitions if _may_go_on(each, now)]:
+        for partition in [each for each in self.recoveries.partitions if _may_resume(each, now)]:
             partition.retry_at = None
             self.recoveries.discard(partition)
             self.sender.offer(partition)
@@ -94,7 +94,7 @@ class PartitionUpkeep:
             self.connections.target.refresh({each.target.topic for each in partitions}),
         )
 
-    def _asking_for(self, recovery: Recovery) -> list[PartitionCopy]:
+    def _with_recovery(self, recovery: Recovery) -> list[PartitionCopy]:
         return [
             each
             for each in self.recoveries.partitions
@@ -106,7 +106,7 @@ class PartitionUpkeep:
             if (error := partition.error) is None:
                 continue
             try:
-                await self.decide.decide(partition, error)
+                await self.error_policy.decide(partition, error)
             except Fenced:
                 raise
             except ClusterRejected as problem:
@@ -117,11 +117,11 @@ class PartitionUpkeep:
         self.sender.pump()
 
     async def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
-        """Fence and count: what happened to the last appends is not known."""
+        """Fence and count: the outcome of the last appends is unknown."""
         if not partitions:
             return
         async with self.connections.takeover.turn:
-            partitions = [each for each in partitions if not each.leaves]
+            partitions = [each for each in partitions if not each.leaving]
             for partition in partitions:
                 partition.reason = partition.error.reason if partition.error else ""
                 partition.claimed = partition.anchor(int(time.time() * 1000))
@@ -131,11 +131,11 @@ class PartitionUpkeep:
             self.recoveries.discard(partition)
 
     async def arrange(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Give each lane its leaders, and the fetcher of the broker to read from."""
+        """Assign each partition its target leader and its fetcher."""
         for partition in partitions:
             current = self.connections.source.topic_id(partition.source.topic)
             if partition.topic_id and current not in {None, partition.topic_id}:
-                self._recreated(partition)
+                self._on_recreated(partition)
             source = self.connections.source.leader(partition.source)
             target = self.connections.target.leader(partition.target)
             if partition.state is not PartitionState.RUNNING:
@@ -144,7 +144,7 @@ class PartitionUpkeep:
                 self.sender.lead[partition] = target.node
                 self.sender.offer(partition)
             if source is not None:
-                self.readers.read(partition)
+                self.fetchers.assign(partition)
             if source is None or target is None:
                 end = "source" if source is None else "target"
                 partition.record_error(
@@ -154,15 +154,15 @@ class PartitionUpkeep:
         for node in set(self.sender.lead.values()):
             with contextlib.suppress(ClusterUnavailable):
                 await self.connections.target.ready(node)
-        self.readers.start()
+        self.fetchers.start()
 
-    def _recreated(self, partition: PartitionCopy) -> None:
-        if partition.queue.answers_due == 0 and partition.state is PartitionState.RUNNING:
+    def _on_recreated(self, partition: PartitionCopy) -> None:
+        if partition.queue.responses_due == 0 and partition.state is PartitionState.RUNNING:
             partition.halt(
                 PartitionState.SOURCE_RECREATED, "the source topic was deleted and recreated"
             )
             self.recoveries.discard(partition)
 
 
-def _may_go_on(partition: PartitionCopy, now: float) -> bool:
+def _may_resume(partition: PartitionCopy, now: float) -> bool:
     return partition.error is None and (partition.retry_at is None or partition.retry_at <= now)

@@ -1,8 +1,8 @@
-"""Another plan for a unit that copies on: what is the same in both is left alone.
+"""Apply a new partition plan to a running unit: remove and add the partitions that differ.
 
-Lanes that leave end cleanly (G), lanes that come are placed and taken over as at a start. In
-between the unit gets a new epoch of its producer id, because a partition that comes back would go
-on with sequences that its broker knows already; lanes that stay go on under the epoch they have.
+Removed partitions end cleanly (G), added ones get a start position and are taken over as at a
+start. Between both the unit gets a new epoch of its producer id, because a partition that is added
+again would reuse sequences that its broker knows; the others keep their present epoch.
 """
 
 from __future__ import annotations
@@ -29,66 +29,65 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """What another plan means for lanes that are copied."""
+    """The difference between a new plan and the partitions that are copied."""
 
-    leave: tuple[PartitionCopy, ...]
-    come: tuple[PartitionPlan, ...]
+    removed: tuple[PartitionCopy, ...]
+    added: tuple[PartitionPlan, ...]
 
 
 def change_of(partitions: Sequence[PartitionCopy], plans: Sequence[PartitionPlan]) -> PlanChange:
-    """Return what is to be done so that ``plans`` are copied. Pure.
+    """Return the change after which exactly ``plans`` are copied. Pure.
 
-    A lane that is not copied as it is planned is begun anew: that is its next try.
+    A planned partition that is not running as planned is removed and added: it is tried again.
     """
-    wanted = set(plans)
-    unit_groups = {each.plan for each in partitions if each.plan in wanted and _is_as_planned(each)}
+    planned = set(plans)
+    unchanged = {each.plan for each in partitions if each.plan in planned and _is_as_planned(each)}
     return PlanChange(
-        tuple(each for each in partitions if each.plan not in unit_groups),
-        tuple(each for each in plans if each not in unit_groups),
+        tuple(each for each in partitions if each.plan not in unchanged),
+        tuple(each for each in plans if each not in unchanged),
     )
 
 
 def _is_as_planned(partition: PartitionCopy) -> bool:
-    """Say whether a lane is copied, and under the rule that is asked for; a crash may bind it."""
+    """Say whether it runs under the planned loop rule; a crash may bind it to an earlier one."""
     running = partition.state is PartitionState.RUNNING
     return running and partition.claimed.origins == partition.plan.origins
 
 
 @dataclass(slots=True)
 class Replan:
-    """Carries changes out for one unit."""
+    """Applies plan changes to one unit."""
 
     connections: Connections
     producers: Producers
     upkeep: PartitionUpkeep
     anchor_writer: AnchorWriter
 
-    async def let_go(self, partitions: Sequence[PartitionCopy]) -> None:
-        """Copy ``partitions`` no more, and say so in their anchors."""
-        self.upkeep.let_go(partitions)
-        await self.anchor_writer.drain(
-            partitions
-        )  # before what waits is dropped, for it may be on the wire
-        if any(each.queue.answers_due for each in partitions):
-            # What is on the wire lies in buffers that others would fill: all begin anew instead.
+    async def remove(self, partitions: Sequence[PartitionCopy]) -> None:
+        """Stop copying ``partitions`` and write their clean anchors."""
+        self.upkeep.remove(partitions)
+        # Only then drop what waits: it may be in flight.
+        await self.anchor_writer.drain(partitions)
+        if any(each.queue.responses_due for each in partitions):
+            # In-flight batches use buffers that other fetches would overwrite: the unit restarts.
             raise ClusterUnavailable("the target does not answer requests in flight")
         for partition in partitions:
             partition.forget()
         await self.anchor_writer.end_cleanly(partitions)
-        self.anchor_writer.forget(partitions)
+        self.anchor_writer.remove(partitions)
 
     async def take(self, spec: UnitSpec, plans: Sequence[PartitionPlan]) -> list[PartitionCopy]:
-        """Place ``plans`` and take them over; return their lanes, of which nobody knows yet.
+        """Take ``plans`` over and return their partitions, which are not copied yet.
 
-        Raises ClusterUnavailable when they would have to be copied in another way than the others.
+        Raises ClusterUnavailable when they need another isolation level or delivery mode.
         """
         connections, spec = self.connections, replace(spec, partitions=tuple(plans))
         await learn(spec, connections)
         await self.producers.read_new_claims()
-        for each in plans:
-            known = connections.takeover.seen.get(each.source)
+        for plan in plans:
+            known = connections.takeover.seen.get(plan.source)
             if known is not None and is_bound(known) and known.isolation != spec.copying.isolation:
-                raise ClusterUnavailable(f"{each.source}: must be counted as {known.isolation}")
+                raise ClusterUnavailable(f"{plan.source}: must be counted as {known.isolation}")
         await self.producers.renew()
         if self.producers.me.fences is (spec.copying.delivery == Mode.AT_LEAST_ONCE):
             raise ClusterUnavailable(f"{spec.flow}: {spec.target_alias} now grants different ACLs")
@@ -97,6 +96,6 @@ class Replan:
         return partitions
 
     async def begin(self, partitions: Sequence[PartitionCopy]) -> None:
-        """Copy ``partitions`` like all others."""
-        self.anchor_writer.keep(partitions)
+        """Begin to copy ``partitions``."""
+        self.anchor_writer.add(partitions)
         await self.upkeep.arrange(partitions)

@@ -1,4 +1,4 @@
-"""What a unit is told to copy, and what it reports. Values that pickle, for Spark tasks."""
+"""A unit's work for one epoch, and its report: picklable values for Spark tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnitSpec:
-    """One unit's work for one epoch. A partition belongs to the same unit while ``units`` stays.
+    """One unit's work for one epoch. A partition stays in its unit while ``units`` is constant.
 
     ``source`` and ``target`` are Java client properties (bootstrap.servers, security.*, …).
     """
@@ -29,7 +29,7 @@ class UnitSpec:
     source_alias: str
     target_alias: str
     unit: int
-    generation: int  # of the driver; a unit stops when it meets a higher one
+    generation: int  # of the driver; a unit stops when it reads a higher one
     epoch: int
     partitions: tuple[PartitionPlan, ...]
     source: Mapping[str, str] = field(repr=False)  # may hold passwords
@@ -40,12 +40,12 @@ class UnitSpec:
         False  # a flow that reads the target tells our copies by producer id
     )
     source_has_copies: bool = False  # another flow copies to the source, so its registry is needed
-    stamps: bool = False  # records get a header that says where they were born
-    grace_s: float = 0.0  # how long to copy on after the epoch, for the next one to come (H)
+    stamps: bool = False  # records get headers with their origin
+    grace_s: float = 0.0  # how long to continue after the epoch, until the next one begins (H)
 
     @property
     def epoch_s(self) -> float:
-        """How long to copy from now, in seconds, unless the driver ends the epoch sooner."""
+        """Duration of the epoch in seconds, unless the driver ends it sooner."""
         return self.copying.epoch / timedelta(seconds=1)
 
     @property
@@ -60,11 +60,11 @@ class UnitSpec:
 
     @property
     def is_transactional(self) -> bool:
-        """Whether records and anchors go into transactions; a group has one mode for all."""
+        """Whether records and anchors are written in transactions; a group has one mode."""
         return any(each.mode == Mode.TRANSACTIONAL for each in self.partitions)
 
     def for_identity(self, me: ProducerIdentity) -> UnitSpec:
-        """Return the spec as it can be done; who cannot fence stays so until the epoch's end."""
+        """Return the spec for ``me``: at-least-once delivery if it cannot fence."""
         if me.fences:
             return self
         again = Mode.AT_LEAST_ONCE
@@ -72,7 +72,7 @@ class UnitSpec:
         return replace(self, partitions=plans, copying=replace(self.copying, delivery=again))
 
     def groups(self) -> tuple[UnitSpec, ...]:
-        """Return what is appended and what is transactional apart: each has its own producer."""
+        """Split the spec into appended and transactional partitions: each has its own producer."""
         split = [
             [each for each in self.partitions if (each.mode == Mode.TRANSACTIONAL) is transactional]
             for transactional in (False, True)
@@ -100,5 +100,5 @@ class UnitReport:
     takeovers: int  # partitions that had to be fenced and counted
     not_running: int  # partitions that ended the epoch in another state than RUNNING
     outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"
-    at_least_once: int = 0  # partitions of which records may come again after a crash
-    in_grace: int = 0  # 1: it copies on, so that the next epoch may go on with what is open
+    at_least_once: int = 0  # partitions that may have duplicate records after a crash
+    in_grace: int = 0  # 1: it continues after the epoch, so that the next epoch need not start it

@@ -1,4 +1,4 @@
-"""Begin an epoch: who we are for the brokers, and where each partition goes on."""
+"""Start a unit: obtain its producer id, find start positions and take its partitions over."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from replication.copier.takeover.connections import Connections
 
 _TRIES = 10
-_PARTITION_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
+_LEADER_TIMEOUT_S = 3.0  # for the leader of a new partition
 
 
 async def start(
     spec: UnitSpec, connections: Connections
 ) -> tuple[ProducerIdentity, list[PartitionCopy], int]:
-    """Take the unit's partitions over. Return who we are, the lanes, and how many were counted.
+    """Take the unit's partitions over. Return its producer, them, and how many were counted.
 
-    Raises ClusterUnavailable, ClusterRejected, or FlowTaken when a newer driver is at work.
+    Raises ClusterUnavailable, ClusterRejected, or FlowTaken when a newer driver took over.
     """
     await learn(spec, connections)
     for _ in range(_TRIES):
         try:
             return await _take_all(spec, connections)
         except Fenced:
-            # A sister unit took over a partition that was ours, and our transactional id with it.
-            # A newer driver would have left a claim of higher rank, which ends this as FlowTaken.
+            # Another unit took over a partition of ours, and fenced our transactional id.
+            # A newer driver would have left a claim that outranks ours: FlowTaken.
             await asyncio.sleep(random.uniform(0.05, 0.5))  # noqa: S311 -- no secret, a pause
     return await _take_all(spec, connections)
 
 
 async def learn(spec: UnitSpec, connections: Connections) -> None:
-    """Ask both clusters for the topics of the unit, and the target for those of its state."""
+    """Refresh metadata: the unit's topics on both clusters, its state topics on the target."""
     sources = {each.source.topic for each in spec.partitions}
     targets = {each.target.topic for each in spec.partitions}
     states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
@@ -60,8 +60,8 @@ async def learn(spec: UnitSpec, connections: Connections) -> None:
 
 
 async def _await_leaders(spec: UnitSpec, target: Network) -> None:
-    """Give partitions whose leader has just gone, or not yet come, a moment."""
-    deadline = time.monotonic() + _PARTITION_PATIENCE_S
+    """Wait a moment for partitions without a leader."""
+    deadline = time.monotonic() + _LEADER_TIMEOUT_S
     while time.monotonic() < deadline:
         topics = {e.target.topic for e in spec.partitions if target.leader(e.target) is None}
         if not topics:
@@ -84,22 +84,22 @@ async def _take_all(
 async def take_partitions(
     spec: UnitSpec, connections: Connections, me: ProducerIdentity
 ) -> tuple[list[PartitionCopy], int]:
-    """Place all partitions of ``spec`` and take them over for ``me``, as ``start`` does."""
-    placing = StartPositions(spec, connections, _copied_before(spec, connections))
+    """Find the start positions of ``spec`` and take its partitions over for ``me``."""
+    start_positions = StartPositions(spec, connections, _copied_before(spec, connections))
     await connections.takeover.register(entry_of(spec, connections, me))
-    partitions = list(await asyncio.gather(*map(placing.place, spec.partitions)))
+    partitions = list(await asyncio.gather(*map(start_positions.place, spec.partitions)))
     settle_isolation(partitions, spec.copying.isolation)
-    _give_passages(partitions, connections, spec)
-    await connections.takeover.anchors.append(placing.losses)
+    _set_paths(partitions, connections, spec)
+    await connections.takeover.anchors.append(start_positions.losses)
     counted = await connections.takeover.take([each for each in partitions if each.topic_id], me)
-    await _begin_again(placing.restarts, connections)
+    await _restart(start_positions.restarts, connections)
     return partitions, counted
 
 
-def _give_passages(
+def _set_paths(
     partitions: Iterable[PartitionCopy], connections: Connections, spec: UnitSpec
 ) -> None:
-    """Let each lane copy by the rule in its claim."""
+    """Set each partition's loop rule from its claim."""
     path_of, source_id = connections.registry.origins.path_of, connections.source.cluster_id
     stamp = RecordOrigin(source_id, spec.source_alias) if spec.stamps else None
     for partition in partitions:
@@ -107,12 +107,14 @@ def _give_passages(
         by_id = rule is not None and rule.by == BY_ID
         partition.path_of = partial(path_of, rule=rule) if rule is not None and by_id else None
         partition.look_up = partial(connections.registry.look_up, needed=spec.source_has_copies)
-        shown = None if by_id else rule
-        partition.recast = OriginHeaders(partition.source, shown, stamp) if shown or stamp else None
+        header_rule = None if by_id else rule
+        partition.recast = (
+            OriginHeaders(partition.source, header_rule, stamp) if header_rule or stamp else None
+        )
 
 
 def _copied_before(spec: UnitSpec, connections: Connections) -> bool:
-    """Say whether the registry knows an earlier appender of a flow that has no anchor at all."""
+    """Say whether a flow without anchors has an earlier appender in the registry."""
     if connections.takeover.seen:
         return False
     return any(
@@ -121,15 +123,15 @@ def _copied_before(spec: UnitSpec, connections: Connections) -> bool:
     )
 
 
-async def _begin_again(restarts: Mapping[PartitionCopy, int], connections: Connections) -> None:
-    """Set lanes whose source topic is another one to its start, and say so in their anchors.
+async def _restart(restarts: Mapping[PartitionCopy, int], connections: Connections) -> None:
+    """Restart partitions of a recreated source topic at its beginning, and write their anchors.
 
-    Not sooner: what was counted on the target is of the old topic. Not later: what is appended
-    from now on must be counted from here.
+    Not sooner: the records counted on the target are of the old topic. Not later: records that are
+    appended from now on must be counted from here.
     """
     for partition, begin in restarts.items():
         target = max(partition.counted, partition.acked.target if partition.acked else 0)
-        partition.moved_to(Position(begin, target))
+        partition.set_position(Position(begin, target))
         partition.position, partition.skip = begin, 0
     now = int(time.time() * 1000)
     anchors = [each.offset_points.note(each.anchor(now)) for each in restarts]

@@ -1,4 +1,4 @@
-"""One unit: take partitions over, copy epoch after epoch, keep anchors, end cleanly."""
+"""One unit: take partitions over, copy epoch after epoch, end cleanly."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
 
-_START_GRACE_S = 2.0  # for a start that is under way when the epoch's end is heard
+_START_GRACE_S = 2.0  # for a start that is in progress when the epoch ends
 _START_PAUSES_S = (0.2, 1.0)
 
 
 class UnitCounters(NamedTuple):
-    """What a unit has done: records and bytes acked, partitions that were fenced and counted."""
+    """Counts of a unit: records and bytes acknowledged, partitions fenced and counted."""
 
     records: int = 0
     bytes: int = 0
@@ -37,28 +37,28 @@ class UnitCounters(NamedTuple):
 
 @dataclass(slots=True)
 class Unit:
-    """The copier of one unit. ``run`` copies until its term has ended."""
+    """Copies one unit's partitions; ``run`` returns after its last epoch."""
 
     given: UnitSpec
     connections: Connections
     epoch_timer: EpochTimer = field(init=False)
     partitions: list[PartitionCopy] = field(default_factory=list)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    _spec: UnitSpec = field(init=False)  # as it can be done
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    _spec: UnitSpec = field(init=False)  # with the delivery and isolation that are possible
     _taken_over: int = 0  # at the start
-    _engine: Engine | None = None  # while it copies, and afterwards for its figures
-    _told: UnitCounters = field(default_factory=UnitCounters)
-    _unheard: UnitCounters = field(default_factory=UnitCounters)  # of lanes that were replaced
+    _engine: Engine | None = None  # while it copies, and afterwards for its counters
+    _reported: UnitCounters = field(default_factory=UnitCounters)
+    _unreported: UnitCounters = field(default_factory=UnitCounters)  # of replaced partitions
     _change: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
         self.epoch_timer, self._spec = EpochTimer(self.given), self.given
 
     async def run(self) -> None:
-        """Copy until the epoch is over and no other one of the same unit comes in time.
+        """Copy until an epoch is over and no other one begins within the grace period.
 
-        Raises FlowTaken when another driver is at work, ClusterUnavailable and ClusterRejected
-        when the unit as a whole could not begin. Single partitions only change their state.
+        Raises FlowTaken when another driver took over, ClusterUnavailable and ClusterRejected
+        when the whole unit could not start. Errors of partitions only change their state.
         """
         self.epoch_timer.begin(self.given)
         watching = asyncio.create_task(self.epoch_timer.watch(self.connections.target))
@@ -72,21 +72,21 @@ class Unit:
             self.connections.target.drop(status_topic(self.given.source_alias))
 
     async def epoch_over(self) -> None:
-        """Return when the epoch of a unit that could begin is over."""
-        await self.begun.wait()
+        """Wait until the unit has started and its epoch is over."""
+        await self.started.wait()
         await self.epoch_timer.over.wait()
 
     async def follow(self, spec: UnitSpec) -> bool:
-        """Begin the epoch of ``spec`` with what is open; False: it needs a new start.
+        """Begin the epoch of ``spec`` in this unit; False: the unit has to be started again.
 
-        So it does when anything else is asked for than other partitions, and when something could
-        not be had that is to be tried again: an isolation, the right to fence.
+        That is so when ``spec`` differs in more than its partitions, and when an isolation level or
+        the ACL to fence was not available and is to be tried again.
         """
         if not self._is_like(spec):
             return False
         self.epoch_timer.begin(spec)
         change = change_of(self.partitions, spec.partitions)
-        if change.leave or change.come:
+        if change.removed or change.added:
             self._change = asyncio.create_task(self._follow(change))
             (problem,) = await asyncio.gather(self._change, return_exceptions=True)
             if isinstance(problem, ReplicationError | asyncio.CancelledError):
@@ -94,7 +94,9 @@ class Unit:
             if problem is not None:
                 raise problem
         for partition in self.partitions:
-            if not partition.queue.in_flight:  # a broker forgets a producer that was idle for long
+            if (
+                not partition.queue.in_flight
+            ):  # a broker forgets a producer that was inactive for long
                 partition.queue.writer.proven = False
         self.given = spec
         return True
@@ -112,32 +114,32 @@ class Unit:
         )
 
     async def _follow(self, change: PlanChange) -> None:
-        """Let lanes go and others come. Where that fails the unit is as a new start may find it."""
+        """Remove and add partitions. After a failure the unit can be started again."""
         if self._engine is None:
             return
-        changing = self._engine.changing
+        replan = self._engine.replan
         async with self.connections.takeover.turn:
-            await changing.let_go(change.leave)
-            self._replace_partitions([each for each in self.partitions if not each.leaves])
-            come = await changing.take(self._spec, change.come) if change.come else []
-            self._replace_partitions([*self.partitions, *come])
-            await changing.begin(come)
+            await replan.remove(change.removed)
+            self._replace_partitions([each for each in self.partitions if not each.leaving])
+            added = await replan.take(self._spec, change.added) if change.added else []
+            self._replace_partitions([*self.partitions, *added])
+            await replan.begin(added)
 
     def _replace_partitions(self, partitions: list[PartitionCopy]) -> None:
-        """Look after other lanes; those that come bring figures of a former life with them."""
-        self._unheard = self.news()
+        """Copy other partitions; added ones have counts of earlier copies, reported already."""
+        self._unreported = self.new_counts()
         self.partitions[:] = partitions
-        self._told = self._figures()
+        self._reported = self._counts()
 
     async def _begin_before(self, watching: asyncio.Task[None]) -> ProducerIdentity:
-        """Start, unless the epoch ends first: clusters that do not answer must not outlast it."""
+        """Start, unless the epoch ends first: an unavailable cluster must not delay its end."""
         begin = asyncio.create_task(self._begin())
         over = asyncio.create_task(self.epoch_timer.over.wait())
         try:
             await asyncio.wait({begin, watching, over}, return_when=asyncio.FIRST_COMPLETED)
             if not begin.done():
                 if watching.done():
-                    watching.result()  # another driver is at work
+                    watching.result()  # raises FlowTaken
                 await asyncio.wait({begin}, timeout=_START_GRACE_S)
         finally:
             over.cancel()
@@ -152,12 +154,12 @@ class Unit:
         )
 
     async def _copy(self, me: ProducerIdentity, watching: asyncio.Task[None]) -> None:
-        self._told = self._figures()._replace(takeovers=0)
+        self._reported = self._counts()._replace(takeovers=0)
         self._spec = self._as_taken(me)
         engine = self._engine = Engine.of(self._spec, self.connections, self.partitions, me)
         work = [*engine.work(), self.epoch_timer.ended.wait()]
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(each) for each in work]
-        self.begun.set()
+        self.started.set()
         try:
             done, _ = await asyncio.wait({*tasks, watching}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -170,7 +172,7 @@ class Unit:
         await engine.end_cleanly()
 
     def _as_taken(self, me: ProducerIdentity) -> UnitSpec:
-        """Return the spec as it can be done now; a crash may have left another isolation (E)."""
+        """Return the spec with possible delivery and isolation; a crash binds the isolation (E)."""
         spec = self.given.for_identity(me)
         taken = [each.claimed.isolation for each in self.partitions if each.topic_id]
         if not taken:
@@ -178,7 +180,7 @@ class Unit:
         return replace(spec, copying=replace(spec.copying, isolation=taken[0]))
 
     async def _begin(self) -> tuple[ProducerIdentity, list[PartitionCopy], int]:
-        """Start; what is out of reach for a moment shall not cost the epoch."""
+        """Start, with two retries: a short outage of a cluster must not end the unit."""
         for pause in _START_PAUSES_S:
             try:
                 return await start(self.given, self.connections)
@@ -186,24 +188,26 @@ class Unit:
                 await asyncio.sleep(pause)
         return await start(self.given, self.connections)
 
-    def news(self) -> UnitCounters:
-        """Return what was done since this was last asked, and what was counted, once."""
-        done, told, unheard = self._figures(), self._told, self._unheard
-        self._told, self._unheard = done, UnitCounters()
-        new = (now - before for now, before in zip(done, told, strict=True))
-        return unheard.plus(UnitCounters(*new))
+    def new_counts(self) -> UnitCounters:
+        """Return the counts since the last call."""
+        done, reported, unreported = self._counts(), self._reported, self._unreported
+        self._reported, self._unreported = done, UnitCounters()
+        new = (now - before for now, before in zip(done, reported, strict=True))
+        return unreported.plus(UnitCounters(*new))
 
     @property
     def not_running(self) -> int:
-        if not self.partitions:  # the unit as a whole could not begin
+        if not self.partitions:  # the whole unit could not start
             return len(self.given.partitions)
-        return sum(each.shown[0] is not PartitionState.RUNNING for each in self.partitions)
+        return sum(
+            each.state_and_reason[0] is not PartitionState.RUNNING for each in self.partitions
+        )
 
     @property
     def at_least_once(self) -> int:
         return sum(each.mode == Mode.AT_LEAST_ONCE for each in self.partitions)
 
-    def _figures(self) -> UnitCounters:
+    def _counts(self) -> UnitCounters:
         return UnitCounters(
             sum(each.counters.records for each in self.partitions),
             sum(each.counters.bytes for each in self.partitions),

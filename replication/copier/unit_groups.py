@@ -1,4 +1,4 @@
-"""One unit in this process, from the epoch it came with until it ends."""
+"""Run a unit as two groups, appended and transactional partitions, over its epochs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Group:
     """The partitions of a unit that are copied in one mode."""
 
     spec: UnitSpec
-    unit: Unit | None = None  # None: there is no way to its clusters
+    unit: Unit | None = None  # None: could not connect to its clusters
     outcome: str = "clean"
     task: asyncio.Task[None] = field(init=False)
 
@@ -35,7 +35,7 @@ class _Group:
         self.task = asyncio.create_task(self._run(pool, connections))
 
     async def _run(self, pool: ConnectionPool, connections: Connections | None) -> None:
-        """Copy until the term has ended; what the group meets becomes its outcome."""
+        """Copy until the unit has ended; an error becomes the group's outcome."""
         if self.unit is None or connections is None:
             return
         well = False
@@ -48,7 +48,7 @@ class _Group:
             pool.give_back(self.spec, connections, well=well)
 
     async def epoch_over(self) -> None:
-        """Wait until the epoch is over; where the unit ends with it, until it has ended."""
+        """Wait until the epoch is over; if the unit ends with it, until it has ended."""
         if self.unit is None:
             return
         over = asyncio.create_task(self.unit.epoch_over())
@@ -61,24 +61,21 @@ class _Group:
 
 @dataclass(slots=True)
 class UnitGroups:
-    """A unit's groups: what is appended and what is transactional run side by side.
-
-    Each has its own producer.
-    """
+    """A unit's groups, which run concurrently, each with its own producer."""
 
     spec: UnitSpec
     on_ended: Callable[[UnitGroups], None]
     _groups: list[_Group] = field(default_factory=list)
 
     def begin(self, pool: ConnectionPool, connect: Connect) -> None:
-        """Take the unit over and copy."""
+        """Start the groups."""
         self._groups = [_Group(each) for each in self.spec.groups()]
         for each in self._groups:
             each.begin(pool, connect)
             each.task.add_done_callback(self._on_group_ended)
 
     async def follow(self, spec: UnitSpec) -> bool:
-        """Begin the epoch of ``spec`` with what is open; False: it needs a new start."""
+        """Begin the epoch of ``spec`` in the running groups; False: restart the unit."""
         groups = spec.groups()
         units = [each.unit for each in self._groups if each.unit and not each.task.done()]
         if not len(units) == len(groups) == len(self._groups):
@@ -108,15 +105,15 @@ class UnitGroups:
 
     @property
     def outcome(self) -> str:
-        """Return "clean", or why groups ended."""
+        """``clean``, or the errors of the groups."""
         bad = dict.fromkeys(each.outcome for each in self._groups if each.outcome != "clean")
         return "; ".join(bad) if bad else "clean"
 
-    def news(self) -> UnitCounters:
-        """Return what was done since this was last asked."""
+    def new_counts(self) -> UnitCounters:
+        """Return the counts since the last call."""
         total = UnitCounters()
         for each in self._groups:
-            total = total.plus(each.unit.news()) if each.unit is not None else total
+            total = total.plus(each.unit.new_counts()) if each.unit is not None else total
         return total
 
     @property

@@ -1,4 +1,4 @@
-"""What copies the partitions of a unit that it has taken over: its parts, and how they end."""
+"""Wire the parts that copy a unit's partitions after the takeover, and stop them in order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts of one unit that is at work; each is complete when it is made."""
+    """The parts of one running unit, each complete at construction."""
 
     partitions: list[PartitionCopy]
     sender: Sender
@@ -41,7 +41,7 @@ class Engine:
     anchor_writer: AnchorWriter
     foreign_writers: ForeignWriters
     transactions: Transactions | None  # None: records are appended outside transactions
-    changing: Replan
+    replan: Replan
 
     @classmethod
     def of(
@@ -51,18 +51,18 @@ class Engine:
         partitions: list[PartitionCopy],
         me: ProducerIdentity,
     ) -> Self:
-        """Return the parts for ``partitions``, which were taken over for ``me``; nothing runs yet."""
+        """Return the parts that copy ``partitions``, taken over for ``me``; nothing runs yet."""
         target, takeover = connections.target, connections.takeover
         recoveries, gaps = RecoveryQueue(), AppendGaps(expected=spec.target_is_replicated)
         joins = JoinRequests() if spec.is_transactional else None
         sender = Sender(target, recoveries, gaps, joins)
         producers = Producers(spec, connections, partitions, me, sender)
-        readers = FetcherManager(spec, connections, sender, producers, recoveries)
-        decide = ErrorPolicy(spec, takeover.anchors, _dead_letters(spec, connections))
-        upkeep = PartitionUpkeep(connections, producers, sender, readers, decide, recoveries)
+        fetchers = FetcherManager(spec, connections, sender, producers, recoveries)
+        error_policy = ErrorPolicy(spec, takeover.anchors, _dead_letters(spec, connections))
+        upkeep = PartitionUpkeep(connections, producers, sender, fetchers, error_policy, recoveries)
         points = StateLog(target, offsets_topic(spec.source_alias))
         anchor_writer = AnchorWriter(spec.anchor_every_s, points, takeover, producers, sender)
-        anchor_writer.keep(partitions)
+        anchor_writer.add(partitions)
         registry = SourceRegistry(target, there=True)
         transactions = None
         if joins is not None:
@@ -78,7 +78,7 @@ class Engine:
         )
 
     def work(self) -> list[Coroutine[object, object, None]]:
-        """Return what has to run side by side until the unit ends."""
+        """Return the coroutines that run concurrently until the unit ends."""
         work: list[Coroutine[object, object, None]]
         work = [self.upkeep.run(), self.anchor_writer.run(), self.foreign_writers.run()]
         if self.transactions is not None:
@@ -86,7 +86,7 @@ class Engine:
         return work
 
     async def stop(self, tasks: list[asyncio.Task[object]]) -> None:
-        """Commit what is open, send nothing more and end ``tasks``; anchors stay as they are."""
+        """Commit the open transaction, send nothing more and cancel ``tasks``; write no anchors."""
         if self.transactions is not None:
             await self.transactions.end()
         self.sender.stopped = True
@@ -96,7 +96,7 @@ class Engine:
         await self.upkeep.stop()
 
     async def end_cleanly(self) -> None:
-        """Say in the anchors that nobody appends any more (G), as Keeping.end_cleanly does."""
+        """Write clean anchors (G), as AnchorWriter.end_cleanly does."""
         await self.anchor_writer.end_cleanly(self.partitions)
 
 

@@ -17,10 +17,10 @@ from replication.state import Anchor, ProducerEntry
 from support.record_batches import a_batch, a_marker
 
 OURS, FOREIGN, PASSING_ON = 7, 8, 9
-COMES_HOME, PASSES, LOCAL = 30, 31, 32  # producer ids at the source
+LOOPING, FORWARDED, LOCAL = 30, 31, 32  # producer ids at the source
 REGISTRY = [
-    ProducerEntry(COMES_HOME, "B->A", "b", "isthmus.B->A.0"),
-    ProducerEntry(PASSES, "C->A", "c", "isthmus.C->A.0"),
+    ProducerEntry(LOOPING, "B->A", "b", "isthmus.B->A.0"),
+    ProducerEntry(FORWARDED, "C->A", "c", "isthmus.C->A.0"),
 ]
 FAR = 1 << 40  # a high watermark that no test comes near
 LARGE = b"x" * 5000  # a value that makes its batch too large to be merged

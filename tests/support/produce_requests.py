@@ -26,8 +26,8 @@ class Wire:
 
     def __init__(self, *partitions, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
-        self.troubled: list = []
-        self.sender = Sender(self, NotedQueue(self.troubled), AppendGaps())
+        self.to_recover: list = []
+        self.sender = Sender(self, NotedQueue(self.to_recover), AppendGaps())
         for partition in partitions:
             partition.queue.writer.proven = proven
             self.sender.lead[partition] = 0
@@ -40,9 +40,9 @@ class Wire:
     def answer(self, *codes: int, base: int = 0) -> list:
         """Answer the oldest request; the last code is that of all further batches."""
         _, batches, answer = self.open.pop(0)
-        told = [*codes, *[codes[-1]] * len(batches)]
+        codes_of_batches = [*codes, *[codes[-1]] * len(batches)]
         answer(
-            [Ack(t, p, code, base, "") for (t, p, _), code in zip(batches, told, strict=False)],
+            [Ack(t, p, code, base, "") for (t, p, _), code in zip(batches, codes_of_batches, strict=False)],
             None,
         )
         return batches

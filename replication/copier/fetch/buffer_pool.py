@@ -1,4 +1,4 @@
-"""The memory of a unit: buffers that answers of the source are received into."""
+"""Pool of a unit's fetch buffers, which bounds the memory for fetched batches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LARGEST_FETCH = 8 << 20
 
 
 class BufferPool:
-    """The buffers of a unit: a fixed number, each as large as the largest response it held.
+    """The fetch buffers of a unit: a fixed number, each as large as the largest response it held.
 
-    One that had to grow for a record larger than a Fetch is given back to the system afterwards.
+    A buffer that grew for a record larger than a Fetch gives its memory back afterwards.
     """
 
     def __init__(self, count: int = 0, most: int = _LARGEST_FETCH) -> None:
@@ -25,14 +25,14 @@ class BufferPool:
         self.resize(count, most)
 
     def resize(self, count: int, most: int) -> None:
-        """Have ``count`` buffers at least, for answers of ``most`` bytes."""
+        """Provide at least ``count`` buffers, for responses of ``most`` bytes."""
         self._most = most
         for _ in range(count - self._count):
             self._give_back(FetchBuffer(on_free=self._give_back))
         self._count = max(count, self._count)
 
     def try_take(self) -> FetchBuffer | None:
-        """Return a held buffer, or None when all are in use."""
+        """Hold and return a free buffer, or None when all are in use."""
         if not self._free:
             return None
         buffer = self._free.popleft()
@@ -40,20 +40,20 @@ class BufferPool:
         return buffer
 
     async def take(self) -> FetchBuffer:
-        """Return a held buffer as soon as one is free."""
+        """Wait for a free buffer, hold and return it."""
         while (buffer := self.try_take()) is None:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
                 await turn
             except asyncio.CancelledError:
-                if not turn.cancelled():  # it was this one's: the next shall have it
+                if not turn.cancelled():  # the free buffer was for this waiter: pass it on
                     self._wake()
                 raise
         return buffer
 
     def replace(self, buffer: FetchBuffer) -> None:
-        """Leave ``buffer`` to whoever writes into it; a new one takes its place."""
+        """Replace ``buffer`` by a new one: a response may still be written into it."""
         buffer.on_free = None
         self._give_back(FetchBuffer(on_free=self._give_back))
 
@@ -71,17 +71,17 @@ class BufferPool:
                 return
 
 
-class FramesAndBytes(NamedTuple):
-    """How many buffers a unit has, and how many bytes a Fetch may ask for."""
+class BuffersAndBytes(NamedTuple):
+    """How many fetch buffers a unit has, and the max.bytes of a Fetch."""
 
     buffers: int
     bytes: int
 
 
-def buffers_for(buffer_bytes: int, brokers: int) -> FramesAndBytes:
+def buffers_for(buffer_bytes: int, brokers: int) -> BuffersAndBytes:
     """Return how many buffers a unit has and how large a Fetch may be, within ``buffer_bytes``.
 
-    Two a broker at least: one under way while the other is being appended.
+    At least two per broker: one receives a response while the other is produced.
     """
     count = max(4, 2 * brokers + 1)
-    return FramesAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))
+    return BuffersAndBytes(count, min(_LARGEST_FETCH, max(1 << 20, buffer_bytes // count)))

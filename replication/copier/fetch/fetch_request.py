@@ -1,4 +1,4 @@
-"""What one broker shall fetch for us, and what of that it has been told in our session. Pure."""
+"""The incremental Fetch request to one broker: entries that its session lacks. Pure."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class FetchRequest:
-    """The lanes that are fetched from one broker. Lanes put themselves into ``changed``.
+    """The partitions that are fetched from one broker; each adds itself to ``changed``.
 
-    ``leader_epoch`` says which leader epoch of a lane's partition we know of.
+    ``leader_epoch`` returns the leader epoch of a partition in our metadata.
     """
 
     session: FetchSession
     leader_epoch: Callable[[PartitionCopy], int]
     partitions: dict[PartitionCopy, None] = field(default_factory=dict)
     changed: set[PartitionCopy] = field(default_factory=set)
-    _told: dict[PartitionCopy, FetchEntry] = field(default_factory=dict)
+    _sent: dict[PartitionCopy, FetchEntry] = field(default_factory=dict)
     _by_key: dict[FetchKey, PartitionCopy] = field(default_factory=dict)
 
     def join(self, partition: PartitionCopy) -> None:
         """Fetch ``partition`` from this broker from now on."""
         self.partitions[partition] = None
-        partition.asks = self.changed
+        partition.fetch_changes = self.changed
         self.changed.add(partition)
 
     def leave(self, partition: PartitionCopy) -> None:
@@ -40,32 +40,34 @@ class FetchRequest:
         del self.partitions[partition]
         self.changed.add(partition)
 
-    def tell(self) -> list[FetchEntry] | None:
-        """Return what the next Fetch has to name; None: nothing is wanted of this broker.
+    def next_entries(self) -> list[FetchEntry] | None:
+        """Return the entries of the next Fetch; None: nothing is fetched from this broker.
 
-        That is what changed since the last one, or everything when the session is fresh.
+        These are the changes since the last Fetch, or all partitions in a new session.
         """
-        # Who left first: a partition may have come back as another lane meanwhile.
-        looked: Iterable[PartitionCopy] = sorted(self.changed, key=self.partitions.__contains__)
+        # Removed ones first: the same partition may have been added again as another object.
+        candidates: Iterable[PartitionCopy] = sorted(self.changed, key=self.partitions.__contains__)
         if self.session.fresh:
-            self._told.clear()
+            self._sent.clear()
             self._by_key.clear()
-            looked = self.partitions
-        entries = [entry for partition in looked if (entry := self._tell(partition)) is not None]
+            candidates = self.partitions
+        entries = [
+            entry for partition in candidates if (entry := self._next_entry(partition)) is not None
+        ]
         self.changed.clear()
-        return _side_by_side(entries) if self._told else None
+        return _grouped_by_topic(entries) if self._sent else None
 
-    def _tell(self, partition: PartitionCopy) -> FetchEntry | None:
+    def _next_entry(self, partition: PartitionCopy) -> FetchEntry | None:
         entry = (
             self._entry(partition) if partition in self.partitions and partition.fetches else None
         )
-        told = self._told.get(partition)
-        if told is not None and (entry is None or entry[:2] != told[:2]):
-            del self._told[partition], self._by_key[told[:2]]
-            self.session.forget(told[:2])
-        if entry is None or entry == told:
+        sent = self._sent.get(partition)
+        if sent is not None and (entry is None or entry[:2] != sent[:2]):
+            del self._sent[partition], self._by_key[sent[:2]]
+            self.session.forget(sent[:2])
+        if entry is None or entry == sent:
             return None
-        self._told[partition] = self.session.name(entry)
+        self._sent[partition] = self.session.name(entry)
         self._by_key[entry[:2]] = partition
         return entry
 
@@ -79,22 +81,22 @@ class FetchRequest:
         )
 
     def partition_of(self, found: Fetched) -> PartitionCopy | None:
-        """Return the lane that an answer is for; None: it has other wishes by now."""
+        """Return the partition that a response is for; None: it changed since the request."""
         partition = self._by_key.get((found.topic_id, found.partition))
         if partition is None or partition not in self.partitions or not partition.fetches:
             return None
-        return partition if partition.position == self._told[partition].offset else None
+        return partition if partition.position == self._sent[partition].offset else None
 
-    def served(self, partition: PartitionCopy) -> None:
-        """Put ``partition`` behind the others, as the broker does within a session.
+    def move_last(self, partition: PartitionCopy) -> None:
+        """Move ``partition`` behind the others, as the broker does within a session.
 
-        An answer is filled in order: where there is no session, each lane gets its turn like this.
+        A broker fills a response in order: without a session this gives each partition its turn.
         """
         self.partitions[partition] = self.partitions.pop(partition)
 
 
-def _side_by_side(entries: list[FetchEntry]) -> list[FetchEntry]:
-    """Put the entries of a topic together, topics in the order of their first entry."""
+def _grouped_by_topic(entries: list[FetchEntry]) -> list[FetchEntry]:
+    """Group the entries by topic, topics in the order of their first entry."""
     if len(entries) < 2:
         return entries
     topics: dict[bytes, list[FetchEntry]] = {}

@@ -1,7 +1,7 @@
-"""What an answer of a source broker says of each lane, and what fetchers of a unit share.
+"""Handle a Fetch response per partition: queue batches, errors, leader changes, divergence.
 
-Some answers do not say enough: a refused position is looked for in the source's log, and a readable
-end that stands still shows that a transaction at the source stays open.
+Some responses need more: after OFFSET_OUT_OF_RANGE the source's log offsets are requested, and a
+last stable offset that does not advance shows an open transaction at the source.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
 
-HELD_S = 5.0  # transactions of applications are shorter
+STALLED_AFTER_S = 5.0  # transactions of applications are shorter
 _LOCATE_S = 5.0
 
 
 @dataclass(slots=True)
 class StalledLso:
-    """Remembers since when each lane's last stable offset has been what it is."""
+    """Tracks since when each partition's last stable offset has not advanced."""
 
     _since: dict[PartitionCopy, tuple[int, float]] = field(default_factory=dict)
 
-    def heard(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
-        """Take in an answer to a reader of committed records; say so when it is held for long."""
+    def on_response(self, partition: PartitionCopy, found: Fetched, now: float) -> None:
+        """Check a read_committed response; set ``stalled_lso`` if a transaction blocks it."""
         if not found.stable < found.high_watermark or partition.position < found.stable:
             self._since.pop(partition, None)
             partition.stalled_lso = ""
@@ -57,7 +57,7 @@ class StalledLso:
         if offset != found.stable:
             self._since[partition] = found.stable, now
             partition.stalled_lso = ""
-        elif now - since >= HELD_S:
+        elif now - since >= STALLED_AFTER_S:
             behind = found.high_watermark - found.stable
             partition.stalled_lso = (
                 f"blocked by an open transaction at offset {found.stable} of the source; "
@@ -70,19 +70,19 @@ class FetcherContext:
     """What all fetchers of a unit share."""
 
     network: Network
-    committed: bool  # the source is asked for committed records only
+    committed: bool  # isolation level read_committed
     buffers: BufferPool
     throttle: Throttle
     replicas: Replicas
     sender: Sender
     producers: Producers
-    on_moved: Callable[[PartitionCopy], None]  # a lane is to be read from another broker
+    on_moved: Callable[[PartitionCopy], None]  # the partition is to be fetched from another broker
     stalled_lso: StalledLso = field(default_factory=StalledLso)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResponse:
-    """Takes in what broker ``node`` answers."""
+    """Handles the Fetch responses of broker ``node``."""
 
     node: int
     shared: FetcherContext
@@ -90,48 +90,52 @@ class FetchResponse:
     def take(
         self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
     ) -> tuple[int, bool]:
-        """Queue what is to be copied, or note what is wrong.
+        """Queue the fetched batches, or record the error.
 
-        Returns how many bytes were queued, and whether the position is not in the source's log:
-        then ``locate`` finds out what is.
+        Returns how many bytes were queued, and whether the position is outside the source's log:
+        then ``locate`` finds the error.
         """
-        goes_elsewhere = self._goes_elsewhere(partition, found)
+        moves = self._moves_to_other_broker(partition, found)
         if found.error:
             is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
-            if not goes_elsewhere and not is_outside:
+            if not moves and not is_outside:
                 self.record_error(partition, fetch_error(found.error))
             return 0, is_outside
-        if goes_elsewhere:
+        if moves:
             return 0, False
         if found.diverging is not None:
-            self._diverges(partition, *found.diverging)
+            self._on_divergence(partition, *found.diverging)
             return 0, False
         return self._queue(partition, found, buffer), False
 
     def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> int:
         partition.source_end = found.stable if self.shared.committed else found.high_watermark
-        partition.news.add(partition)
+        partition.anchor_changes.add(partition)
         try:
             return take(partition, found, buffer, int(time.time() * 1000))
         except CorruptBatch as error:
             if partition.queue.waiting:
-                return 0  # what came before the damage is sent first; then it is met again
+                return 0  # batches before the corrupt one are sent first; then it is fetched again
             self.record_error(partition, PartitionError(Recovery.RETRY, str(error)))
             return 0
         finally:
             if self.shared.committed:
-                self.shared.stalled_lso.heard(partition, found, time.monotonic())
-            self.shared.throttle.heard(partition)
+                self.shared.stalled_lso.on_response(partition, found, time.monotonic())
+            self.shared.throttle.on_response(partition)
             if partition.acked is not None and partition.acked.source >= partition.source_end:
                 partition.counters.caught_up_ms = int(time.time() * 1000)
-                partition.stuck = None  # nothing is left that could be missing or refused
+                partition.stuck = None  # all is copied: nothing is missing or rejected
 
-    def _goes_elsewhere(self, partition: PartitionCopy, found: Fetched) -> bool:
-        """Follow a leader's hint at a replica near us; leave one that has not what we want."""
-        if found.error in LEADER_MOVED and found.leader and self._follows(partition, found.leader):
+    def _moves_to_other_broker(self, partition: PartitionCopy, found: Fetched) -> bool:
+        """Move to the replica or leader that the broker names; give up a replica that fails."""
+        if (
+            found.error in LEADER_MOVED
+            and found.leader
+            and self._moves_to_leader(partition, found.leader)
+        ):
             return True
         replicas, now = self.shared.replicas, time.monotonic()
-        if not self._leads(partition) and (found.error or found.diverging):
+        if not self._is_leader(partition) and (found.error or found.diverging):
             replicas.give_up(partition.source, now)
         elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
             replicas.prefer(partition.source, found.preferred_replica, now)
@@ -140,40 +144,40 @@ class FetchResponse:
         self.shared.on_moved(partition)
         return True
 
-    def _follows(self, partition: PartitionCopy, leader: Leader) -> bool:
-        """Read on at once from the leader that the former one names, if its address is known."""
+    def _moves_to_leader(self, partition: PartitionCopy, leader: Leader) -> bool:
+        """Move at once to the leader that the response names, if its address is known."""
         if leader.node == self.node or not self.shared.network.learn(partition.source, leader):
             return False
         self.shared.on_moved(partition)
         return True
 
-    def _leads(self, partition: PartitionCopy) -> bool:
+    def _is_leader(self, partition: PartitionCopy) -> bool:
         return self.shared.replicas.of(partition.source, time.monotonic()) != self.node
 
-    def _diverges(self, partition: PartitionCopy, epoch: int, end: int) -> None:
-        """Note that the source has not the batch that we took last, or not from that leader."""
+    def _on_divergence(self, partition: PartitionCopy, epoch: int, end: int) -> None:
+        """Handle a diverging epoch: the source's log lacks our last batch, or has another epoch."""
         if end < partition.position:
             self.record_error(partition, diverged(partition.position, end))
-        else:  # what came after our position is gone; nothing that was copied is
-            partition.go_on_at(partition.position, epoch)
+        else:  # only offsets behind our position are gone; nothing that was copied is
+            partition.resume_at(partition.position, epoch)
 
-    def all_wait(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
-        """Hold ``partitions`` back: the broker did not answer. A replica near us is left for good."""
+    def back_off_all(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
+        """Back off ``partitions``: the broker did not answer. A follower is not used again."""
         for partition in partitions:
-            if not self._leads(partition):
+            if not self._is_leader(partition):
                 self.shared.replicas.give_up(partition.source, time.monotonic())
                 self.shared.on_moved(partition)
             elif partition.fetches:
                 self.record_error(partition, PartitionError(Recovery.RETRY, reason))
 
     def record_error(self, partition: PartitionCopy, error: PartitionError) -> None:
-        """Note trouble of a lane; it is dealt with when no answer is due."""
+        """Record an error of a partition; it is handled once no response is outstanding."""
         partition.record_error(error)
         self.shared.sender.dispatch(partition)
 
 
 async def locate(source: Network, partitions: Iterable[PartitionCopy]) -> list[PartitionError]:
-    """Return what to make of each lane's position."""
+    """Return the error of each partition whose position is out of range."""
     return await asyncio.gather(*(_located(source, each) for each in partitions))
 
 
@@ -186,6 +190,6 @@ async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
         return PartitionError(
             Recovery.RETRY, str(problem) or "the source does not return its offset range"
         )
-    if start <= partition.position <= end:  # then what it could not find is our leader epoch
-        partition.go_on_at(partition.position)
+    if start <= partition.position <= end:  # then the source does not know our leader epoch
+        partition.resume_at(partition.position)
     return out_of_range(partition.position, start, end)

@@ -1,7 +1,7 @@
-"""Fetch from one source broker, into reused buffers, and hand batches to their lanes.
+"""The fetch loop of one source broker, which hands fetched batches to their partitions.
 
-The next Fetch is on its way before the batches of the last one are sent, as long as a buffer is
-free. A buffer is free again when all its batches are acked, so read-ahead is bounded in bytes.
+The next Fetch is sent before the batches of the last one are produced, if a buffer is free. A
+buffer is free again when all its batches are acknowledged, so read-ahead is bounded in bytes.
 """
 
 from __future__ import annotations
@@ -24,31 +24,29 @@ if TYPE_CHECKING:
     from replication.client.fetch_values import FetchBuffer, Fetched
     from replication.copier.fetch.fetch_request import FetchRequest
     from replication.copier.fetch.fetch_response import FetcherContext
-    from replication.copier.partition.intake import News
+    from replication.copier.partition.intake import FetchedPartition
     from replication.copier.partition.partition_copy import PartitionCopy
 
-_SMALL_FETCH = 64 << 10  # below this the source is not behind
-_REST_S = 0.001  # in which records gather; the event loop's clock is no finer
+_SMALL_FETCH = 64 << 10  # bytes; a smaller response means that we caught up
+_PAUSE_S = 0.001  # lets records accumulate; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
 
 class _Stop(NamedTuple):
-    """Why the fetching stopped. All empty: no answer is due."""
+    """Why the loop stopped. All empty: no response is outstanding."""
 
-    answer: tuple[FetchBuffer, Sequence[Fetched]] | None = (
-        None  # to be made ready; it lies in the frame
-    )
+    response: tuple[FetchBuffer, Sequence[Fetched]] | None = None  # producer ids are looked up
     outside: Sequence[PartitionCopy] = ()  # their positions are not in the source's log
     problem: Exception | None = None
 
 
 @dataclass(slots=True)
 class Fetcher:
-    """Reading from one source broker: of priority topics (``first``) or of the others.
+    """Fetches from one source broker: priority topics (``first``) or the others.
 
-    An ordinary answer is taken in, sent on and followed by the next Fetch in the turn of the event
-    loop that it came in. What has to wait for something stops that; then ``run`` goes on.
+    A callback handles an ordinary response, sends its batches and begins the next Fetch. When it
+    has to wait for something it sets ``_stopped``, and ``run`` continues.
     """
 
     node: int
@@ -57,7 +55,7 @@ class Fetcher:
     shared: FetcherContext
     options: FetchOptions
     _buffer: FetchBuffer | None = None
-    _begun: float = 0.0
+    _began_at: float = 0.0
     _stopped: asyncio.Future[_Stop] = field(init=False)
     _pause: asyncio.TimerHandle | None = None
     _rate_limit: FetchRateLimit = field(default_factory=FetchRateLimit)
@@ -67,7 +65,7 @@ class Fetcher:
         self._response = FetchResponse(self.node, self.shared)
 
     async def run(self) -> None:
-        """Fetch until cancelled. What the broker made of a former run's last Fetch is not known."""
+        """Fetch until cancelled, in a new session: the state of a former one is unknown."""
         self.fetch_request.session.restart()
         try:
             while True:
@@ -75,22 +73,22 @@ class Fetcher:
                 if self._buffer is None:
                     self._buffer = await self.shared.buffers.take()
                 if self._begin(self._buffer):
-                    await self._go_on()
+                    await self._handle_stop()
                 else:
                     await asyncio.sleep(_NOTHING_TO_FETCH_S)
         finally:
             if self._pause is not None:
                 self._pause.cancel()
-            if self._buffer is not None:  # an answer may still be on its way into it
+            if self._buffer is not None:  # a response may still be written into it
                 self.shared.buffers.replace(self._buffer)
 
-    async def _go_on(self) -> None:
-        """Do what takes a while, until no answer is due."""
-        while (stop := await self._stopped).answer is not None:
-            buffer, found = stop.answer
-            news = await self._prepared(found)
+    async def _handle_stop(self) -> None:
+        """Await what a response needs, until no response is outstanding."""
+        while (stop := await self._stopped).response is not None:
+            buffer, found = stop.response
+            fetched = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
-            self._take_all(found, news, buffer)
+            self._take_all(found, fetched, buffer)
         where = await locate(self.shared.network, stop.outside)
         for partition, error in zip(stop.outside, where, strict=True):
             self._response.record_error(partition, error)
@@ -98,113 +96,117 @@ class Fetcher:
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
             self.fetch_request.session.restart()
-            self._response.all_wait(list(self.fetch_request.partitions), str(stop.problem))
+            self._response.back_off_all(list(self.fetch_request.partitions), str(stop.problem))
             await asyncio.sleep(_BACK_OFF_S)
         elif stop.problem is not None:
             raise stop.problem
 
     def _begin(self, buffer: FetchBuffer) -> bool:
-        """Send the next Fetch, unless no lane wants data now, or none may have it yet."""
+        """Send the next Fetch, unless no partition fetches now or the throttle forbids it."""
         now, throttle = time.monotonic(), self.shared.throttle
-        if throttle.pause_s(now, self._begun, first=self.first) > 0:
+        if throttle.pause_s(now, self._began_at, first=self.first) > 0:
             return False
-        entries = self.fetch_request.tell()
+        entries = self.fetch_request.next_entries()
         if entries is None:
             return False
-        self._begun = now
+        self._began_at = now
         options = throttle.shared(self.options, first=self.first)
         if (rack := self.shared.replicas.rack_at(now)) != options.rack:
             options = replace(options, rack=rack)
-        answer = partial(self._answered, self._stopped, buffer)
-        self.shared.network.begin_fetch(self.node, entries, options, buffer, answer)
+        on_response = partial(self._on_response, self._stopped, buffer)
+        self.shared.network.begin_fetch(self.node, entries, options, buffer, on_response)
         return True
 
-    def _answered(
+    def _on_response(
         self,
         stopped: asyncio.Future[_Stop],
         buffer: FetchBuffer,
         found: Sequence[Fetched] | None,
         problem: Exception | None,
     ) -> None:
-        """Take an answer in at once, if nothing has to be found out before."""
+        """Handle a response at once, unless a producer id has to be looked up before."""
         if stopped.done():
-            return  # nobody waits for it any more
+            return  # the loop was cancelled
         if found is None:
             stopped.set_result(_Stop(problem=problem))
             return
         try:
-            news = self._news(found)
-            if self.shared.producers.ready(news):
-                self._take_all(found, news, buffer)
+            fetched = self._by_partition(found)
+            if self.shared.producers.ready(fetched):
+                self._take_all(found, fetched, buffer)
             else:
                 stopped.set_result(_Stop((buffer, found)))
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
-            _tell(stopped, error)
+            _fail(stopped, error)
 
-    async def _prepared(self, found: Sequence[Fetched]) -> list[News]:
-        """Find out what has to be known; return what was asked for and is still wanted.
+    async def _prepared(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
+        """Look up producer ids; return the partitions that were prepared and still fetch.
 
-        A lane that only now wants its part was not asked for: its part comes again (P1).
+        A partition that fetches again only now was not prepared: its data is fetched again (P1).
         """
-        news = self._news(found)
-        await self.shared.producers.prepare(news)
-        asked = {partition for partition, _ in news}
-        return [(partition, each) for partition, each in self._news(found) if partition in asked]
+        fetched = self._by_partition(found)
+        await self.shared.producers.prepare(fetched)
+        prepared = {partition for partition, _ in fetched}
+        return [
+            (partition, each)
+            for partition, each in self._by_partition(found)
+            if partition in prepared
+        ]
 
     def _take_all(
-        self, found: Sequence[Fetched], news: Sequence[News], buffer: FetchBuffer
+        self, found: Sequence[Fetched], fetched: Sequence[FetchedPartition], buffer: FetchBuffer
     ) -> None:
-        """Take in what was fetched, send it on, and begin the next Fetch.
+        """Queue the fetched batches, send them, and begin the next Fetch.
 
-        What is large is sent after that, so that the source's broker works meanwhile.
+        Large responses are sent after that, so that the source's broker works meanwhile.
         """
         now = time.monotonic()
         self.shared.throttle.spend(sum(len(each.records) for each in found), now)
         size, queued, outside = 0, [], []
-        for partition, each in news:
+        for partition, each in fetched:
             taken, is_outside = self._response.take(partition, each, buffer)
             size += taken
             if each.records:
                 queued.append(partition)
-                self.fetch_request.served(partition)
+                self.fetch_request.move_last(partition)
             if is_outside and partition in self.fetch_request.partitions:
                 outside.append(partition)
         self._buffer = None
         try:
             if size >= _SMALL_FETCH and not outside:
-                under_way = self._follow()
+                has_begun = self._begin_next()
                 self.shared.sender.offer_all(queued)
             else:
                 self.shared.sender.offer_all(queued)
-                under_way = not outside and (self._rests(size, now) or self._follow())
+                has_begun = not outside and (self._pauses(size, now) or self._begin_next())
         finally:
             buffer.release()
-        if not under_way:
+        if not has_begun:
             self._stopped.set_result(_Stop(outside=outside))
 
-    def _rests(self, size: int, now: float) -> bool:
-        """Say whether the next Fetch is to begin a little later, and see to it."""
-        if not size or not self._rate_limit.rests(now):
+    def _pauses(self, size: int, now: float) -> bool:
+        """Schedule the next Fetch after a pause if there were many small responses."""
+        if not size or not self._rate_limit.must_pause(now):
             return False
         loop = asyncio.get_running_loop()
-        self._pause = loop.call_later(_REST_S, self._rested, self._stopped)
+        self._pause = loop.call_later(_PAUSE_S, self._on_pause_over, self._stopped)
         return True
 
-    def _rested(self, stopped: asyncio.Future[_Stop]) -> None:
+    def _on_pause_over(self, stopped: asyncio.Future[_Stop]) -> None:
         if stopped.done():
             return
         try:
-            if not self._follow():
+            if not self._begin_next():
                 stopped.set_result(_Stop())
         except Exception as error:  # noqa: BLE001 -- ``run`` raises it
-            _tell(stopped, error)
+            _fail(stopped, error)
 
-    def _follow(self) -> bool:
-        """Begin the next Fetch, into another buffer; False: ``run`` has to wait before."""
+    def _begin_next(self) -> bool:
+        """Begin the next Fetch into another buffer; False: ``run`` has to wait first."""
         self._buffer = self.shared.buffers.try_take()
         return self._buffer is not None and self._begin(self._buffer)
 
-    def _news(self, found: Sequence[Fetched]) -> list[News]:
+    def _by_partition(self, found: Sequence[Fetched]) -> list[FetchedPartition]:
         return [
             (partition, each)
             for each in found
@@ -212,8 +214,8 @@ class Fetcher:
         ]
 
 
-def _tell(stopped: asyncio.Future[_Stop], error: Exception) -> None:
-    """Have ``run`` raise ``error``; the event loop would only log it."""
-    if stopped.done():  # it has other news for ``run`` already
+def _fail(stopped: asyncio.Future[_Stop], error: Exception) -> None:
+    """Make ``run`` raise ``error``; the event loop would only log it."""
+    if stopped.done():  # another outcome is set for ``run`` already
         raise error
     stopped.set_exception(error)

@@ -1,4 +1,4 @@
-"""The fetchers of a unit: which lane is read from which source broker."""
+"""Assign partitions to fetchers: one fetcher per source broker, another for priority topics."""
 
 from __future__ import annotations
 
@@ -23,122 +23,122 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
 
-_MOST_FETCHED = 4 << 20  # of one partition in one answer
+_MOST_FETCHED = 4 << 20  # bytes of one partition in one response
 
 
 class FetcherKey(NamedTuple):
-    """Where a lane is read: priority topics have a connection of their own to each broker."""
+    """A fetcher's broker; priority topics have a connection of their own to each broker."""
 
     node: int
     first: bool
 
     @property
     def line(self) -> str:
-        """Name of its connection: what is read first must not wait behind a long poll."""
+        """Name of its connection: priority topics must not wait behind a long poll."""
         return "fetch first" if self.first else "fetch"
 
 
 class _RunningFetcher(NamedTuple):
-    fetching: Fetcher
+    fetcher: Fetcher
     task: asyncio.Task[None]
 
 
 @dataclass(slots=True)
 class FetcherManager:
-    """Has a fetcher at each place that lanes are read from, and no other one."""
+    """Runs one fetcher for each key that partitions are fetched from."""
 
     spec: UnitSpec
     connections: Connections
     sender: Sender
     producers: Producers
     recoveries: RecoveryQueue
-    _pace: Throttle = field(init=False)
+    _throttle: Throttle = field(init=False)
     _shared: FetcherContext = field(init=False)
-    _wishes: dict[FetcherKey, FetchRequest] = field(default_factory=dict)
-    _readers: dict[FetcherKey, _RunningFetcher] = field(default_factory=dict)
-    _places: dict[PartitionCopy, FetcherKey] = field(default_factory=dict)
+    _requests: dict[FetcherKey, FetchRequest] = field(default_factory=dict)
+    _fetchers: dict[FetcherKey, _RunningFetcher] = field(default_factory=dict)
+    _keys: dict[PartitionCopy, FetcherKey] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         connections = self.connections
         connections.replicas.rack = self.spec.copying.client_rack
-        self._pace = Throttle(self.spec.copying.bytes_per_second)
+        self._throttle = Throttle(self.spec.copying.bytes_per_second)
         self._shared = FetcherContext(
             connections.source,
             self._committed,
             BufferPool(),
-            self._pace,
+            self._throttle,
             connections.replicas,
             self.sender,
             self.producers,
             self._on_moved,
         )
 
-    def read(self, partition: PartitionCopy) -> None:
-        """Let the right fetcher have the lane: of its leader, or of a replica near us."""
+    def assign(self, partition: PartitionCopy) -> None:
+        """Assign the partition to the fetcher of its leader, or of its preferred replica."""
         leader = self.connections.source.leader(partition.source)
         if leader is None:
             return
         replica = self.connections.replicas.of(partition.source, time.monotonic())
-        place = FetcherKey(leader.node if replica is None else replica, partition.plan.first)
-        former = self._places.get(partition)
-        if former == place:
+        key = FetcherKey(leader.node if replica is None else replica, partition.plan.first)
+        former = self._keys.get(partition)
+        if former == key:
             return
         if former is not None:
-            self._wishes[former].leave(partition)
-        self._places[partition] = place
-        if place not in self._wishes:
-            session = self.connections.sessions.setdefault(place, FetchSession())
-            self._wishes[place] = FetchRequest(session, self._leader_epoch)
-        self._wishes[place].join(partition)
+            self._requests[former].leave(partition)
+        self._keys[partition] = key
+        if key not in self._requests:
+            session = self.connections.sessions.setdefault(key, FetchSession())
+            self._requests[key] = FetchRequest(session, self._leader_epoch)
+        self._requests[key].join(partition)
         if partition.plan.first and former is None:
-            self._pace.behind.add(partition)  # until its first answer says how far it is
+            self._throttle.behind.add(partition)  # until its first response shows its lag
 
-    def leave(self, partition: PartitionCopy) -> None:
-        """Read the lane no more."""
-        place = self._places.pop(partition, None)
-        if place is not None:
-            self._wishes[place].leave(partition)
-            self._pace.behind.discard(partition)
+    def unassign(self, partition: PartitionCopy) -> None:
+        """Stop fetching the partition."""
+        key = self._keys.pop(partition, None)
+        if key is not None:
+            self._requests[key].leave(partition)
+            self._throttle.behind.discard(partition)
 
     def _leader_epoch(self, partition: PartitionCopy) -> int:
-        """Return the one that we know of: a stale leader, or a newer one, then says so."""
+        """Return the leader epoch in our metadata: a broker with another one rejects the Fetch."""
         leader = self.connections.source.leader(partition.source)
         return NO_LEADER_EPOCH if leader is None else leader.epoch
 
     def start(self) -> None:
-        """Start the fetchers that lack, end those without lanes, share the memory among them."""
-        for place in [place for place, each in self._wishes.items() if not each.partitions]:
-            del self._wishes[place]
-            if (idle := self._readers.pop(place, None)) is not None:
+        """Start missing fetchers, cancel those without partitions, divide the buffer memory."""
+        for key in [key for key, each in self._requests.items() if not each.partitions]:
+            del self._requests[key]
+            if (idle := self._fetchers.pop(key, None)) is not None:
                 idle.task.cancel()
-        count, most = buffers_for(self.spec.copying.buffer_bytes, max(1, len(self._wishes)))
+        count, most = buffers_for(self.spec.copying.buffer_bytes, max(1, len(self._requests)))
         self._shared.buffers.resize(count, most)
-        for place, fetch_request in self._wishes.items():
-            if place not in self._readers:
-                fetching = Fetcher(*place, fetch_request, self._shared, FetchOptions())
-                task = asyncio.create_task(fetching.run())
+        for key, fetch_request in self._requests.items():
+            if key not in self._fetchers:
+                fetcher = Fetcher(*key, fetch_request, self._shared, FetchOptions())
+                task = asyncio.create_task(fetcher.run())
                 task.add_done_callback(self._on_ended)
-                self._readers[place] = _RunningFetcher(fetching, task)
-            options = self._options(place, fetch_request.session, most)
-            self._readers[place].fetching.options = options
+                self._fetchers[key] = _RunningFetcher(fetcher, task)
+            options = self._options(key, fetch_request.session, most)
+            self._fetchers[key].fetcher.options = options
 
     @property
     def _committed(self) -> bool:
-        """Whether records of transactions that are not committed stay behind."""
+        """Whether the isolation level is read_committed."""
         return self.spec.copying.isolation == "read_committed"
 
-    def _options(self, place: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
+    def _options(self, key: FetcherKey, session: FetchSession, most: int) -> FetchOptions:
         options = FetchOptions(
             max_bytes=most,
             partition_bytes=min(_MOST_FETCHED, most),
             isolation=int(self._committed),
             session=session,
-            line=place.line,
+            line=key.line,
         )
-        return self._pace.limited(options)
+        return self._throttle.limited(options)
 
     def _on_moved(self, partition: PartitionCopy) -> None:
-        self.read(partition)
+        self.assign(partition)
         asyncio.get_running_loop().call_soon(self.start)
 
     def _on_ended(self, task: asyncio.Task[None]) -> None:
@@ -146,11 +146,11 @@ class FetcherManager:
             self.recoveries.fail(failure)
 
     async def stop(self) -> None:
-        """Stop all fetching, and close the connections on which an answer is still awaited."""
-        tasks = [each.task for each in self._readers.values()]
+        """Stop all fetching, and close the connections on which a response is outstanding."""
+        tasks = [each.task for each in self._fetchers.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for line in {place.line for place in self._readers}:
+        for line in {key.line for key in self._fetchers}:
             self.connections.source.drop(line)
-        self._readers.clear()
+        self._fetchers.clear()

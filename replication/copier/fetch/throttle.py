@@ -1,4 +1,4 @@
-"""How fast a unit fetches: its byte budget, its small answers, and what goes before what. Pure."""
+"""Limit how fast a unit fetches: bytes per second, priority topics, small responses. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
     from replication.client.fetch_session import FetchOptions
     from replication.copier.partition.partition_copy import PartitionCopy
 
-_BURST_S = 0.1  # what an idle time saves up, in seconds of the rate
+_BURST_S = 0.1  # largest burst after an idle time, in seconds of the rate
 _LEAST_FETCH = 64 << 10
 _SHARE_EVERY_S = 1.0
-_SHARE = 1 << 20
-_ANSWER_EVERY_S = 1 / 1000  # more small answers cost more CPU time than the waiting is worth
-_SAVED_S = 0.05  # what a quiet time saves up, in small answers of that rate
+_SHARE = 1 << 20  # bytes
+_ANSWER_EVERY_S = 1 / 1000  # more small responses cost more CPU time than the latency is worth
+_SAVED_S = 0.05  # largest burst of small responses after a quiet time, in seconds
 
 
 @dataclass(slots=True)
 class Throttle:
     """Shared by all fetchers of a unit.
 
-    The budget is a bucket that fills with ``rate`` bytes a second; a Fetch may overdraw it, and
-    then all wait until the debt is paid. While a lane of a priority topic is behind, the others
-    get one Fetch of 1 MiB a second from each broker, so that nothing starves.
+    A token bucket fills with ``rate`` bytes a second; a Fetch may overdraw it, and then all wait
+    until it is filled again. While a partition of a priority topic is behind, the others get one
+    Fetch of 1 MiB a second from each broker, so that none starves.
     """
 
     rate: int = 0  # bytes a second; 0: no limit
@@ -34,13 +34,13 @@ class Throttle:
     _at: float = 0.0
 
     def spend(self, size: int, now: float) -> None:
-        """Note that ``size`` bytes were fetched."""
+        """Take ``size`` fetched bytes from the bucket."""
         if self.rate:
             self._fill(now)
             self._saved -= size
 
     def pause_s(self, now: float, begun: float, *, first: bool) -> float:
-        """Return how long a fetcher has to wait whose last Fetch was at ``begun``."""
+        """Return how many seconds a fetcher has to wait whose last Fetch was sent at ``begun``."""
         debt = 0.0
         if self.rate:
             self._fill(now)
@@ -50,18 +50,18 @@ class Throttle:
         return max(debt, begun + _SHARE_EVERY_S - now)
 
     def yields(self) -> bool:
-        """Say whether ordinary lanes have to leave the way to a priority lane that can go on."""
+        """Say whether partitions of other topics have to yield to a priority partition."""
         return bool(self.behind) and any(each.fetches for each in self.behind)
 
-    def heard(self, partition: PartitionCopy) -> None:
-        """Note how far a lane has got."""
+    def on_response(self, partition: PartitionCopy) -> None:
+        """Record whether a priority partition is behind after a Fetch response."""
         if partition.plan.first and partition.position < partition.source_end:
             self.behind.add(partition)
         else:
             self.behind.discard(partition)
 
     def limited(self, options: FetchOptions) -> FetchOptions:
-        """Return ``options`` with answers so small that the budget is spent evenly."""
+        """Return ``options`` with responses so small that the rate is spent evenly."""
         if not self.rate:
             return options
         most = max(_LEAST_FETCH, int(self.rate * _BURST_S))
@@ -72,7 +72,7 @@ class Throttle:
         )
 
     def shared(self, options: FetchOptions, *, first: bool) -> FetchOptions:
-        """Return ``options`` as they are now: an ordinary lane's share is a small one."""
+        """Return ``options``, limited to the small share of other topics while they yield."""
         if first or not self.yields():
             return options
         return replace(options, max_bytes=min(options.max_bytes, _SHARE))
@@ -85,14 +85,14 @@ class Throttle:
 
 @dataclass(slots=True)
 class FetchRateLimit:
-    """Counts the small answers of one fetcher; beyond 1,000 a second each is followed by a rest.
+    """Limits the small responses of one fetcher: beyond 1,000 a second each is followed by a pause.
 
-    So a record that comes alone is sent on at once, and what many of them cost is bounded.
+    So a single record is copied at once, and the CPU cost of many small responses is bounded.
     """
 
     _paid_until: float = 0.0
 
-    def rests(self, now: float) -> bool:
-        """Note a small answer at ``now``, in seconds; say whether to rest after it."""
+    def must_pause(self, now: float) -> bool:
+        """Count a small response at ``now``, in seconds; say whether to pause after it."""
         self._paid_until = max(self._paid_until, now - _SAVED_S) + _ANSWER_EVERY_S
         return self._paid_until > now

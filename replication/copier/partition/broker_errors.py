@@ -1,6 +1,6 @@
-"""What a broker's error code asks of a partition. Pure.
+"""Map error codes of Produce and Fetch responses to a recovery and a reason. Pure.
 
-The append rules are invariant A and the fine print of a takeover.
+The rules for Produce follow from invariant A; the takeover relies on them.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class Recovery(IntEnum):
-    """What to do, in order of weight."""
+    """How a partition recovers from an error, in order of severity."""
 
     RETRY = 1  # the same bytes with the same sequence, in order
-    SPLIT = 2  # a batch was refused for one of its records: send its halves
-    TAKE_OVER = 3  # fence and count: what happened is not known
-    DECIDE = 4  # the policy says whether it goes on; the other partitions do
+    SPLIT = 2  # the target rejected a batch because of one record: send its halves
+    TAKE_OVER = 3  # the outcome of appends is unknown: fence and count
+    DECIDE = 4  # the policy says whether this partition continues; the others continue anyway
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionError:
-    """Why a partition cannot go on as it did."""
+    """Why a partition cannot be copied further, and how it recovers."""
 
     recovery: Recovery
     reason: str
     state: PartitionState = PartitionState.WAITING
-    lost: OffsetRange | None = None  # source offsets that are missing if it goes on
-    resume: int | None = None  # source offset at which it could go on
+    lost: OffsetRange | None = None  # source offsets that the copy lacks if it continues
+    resume: int | None = None  # source offset at which it can continue
 
 
 _STUCK = {
@@ -44,7 +44,7 @@ _STUCK = {
     PartitionState.REFUSED,
     PartitionState.POSITION_LOST,
 }
-# Who answers so names the new leader, if it knows it (KIP-951).
+# A response with one of these codes names the new leader if the broker knows it (KIP-951).
 LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
 _APPEND_LATER: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such topic or partition",
@@ -107,7 +107,7 @@ _FETCH_LATER: dict[int, str] = {
 
 
 def append_error(code: int, message: str = "") -> PartitionError:
-    """Return what an error of a Produce asks for."""
+    """Return the recovery for the error code of a Produce response."""
     if code in _APPEND_LATER:
         return PartitionError(Recovery.RETRY, _APPEND_LATER[code])
     if code in _COUNT_AGAIN:
@@ -120,7 +120,7 @@ def append_error(code: int, message: str = "") -> PartitionError:
 
 
 def refused_record(why: PartitionError, offset: int, after: int) -> PartitionError:
-    """Return what to make of a single record that the target refuses."""
+    """Return the error for a single record that the target rejects."""
     return PartitionError(
         Recovery.DECIDE,
         f"the target rejects the record at offset {offset}: {why.reason}",
@@ -131,9 +131,9 @@ def refused_record(why: PartitionError, offset: int, after: int) -> PartitionErr
 
 
 def join_error(code: int) -> PartitionError | None:
-    """Return what to make of a partition that may not take part in a transaction.
+    """Return the error for a partition that could not be added to a transaction.
 
-    None: it may, but another one of the same request may not.
+    None: only another partition of the same request was rejected.
     """
     if code in {ErrorCode.NONE, ErrorCode.OPERATION_NOT_ATTEMPTED}:
         return None
@@ -143,7 +143,10 @@ def join_error(code: int) -> PartitionError | None:
 
 
 def fetch_error(code: int) -> PartitionError:
-    """Return what an error of a Fetch asks for; OFFSET_OUT_OF_RANGE needs the offsets besides."""
+    """Return the recovery for the error code of a Fetch response.
+
+    OFFSET_OUT_OF_RANGE is left out: `out_of_range` decides it from the log's offsets.
+    """
     if code in _FETCH_LATER:
         return PartitionError(Recovery.RETRY, _FETCH_LATER[code])
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -153,7 +156,7 @@ def fetch_error(code: int) -> PartitionError:
 
 
 def target_reset(end: int, ours: int) -> PartitionError:
-    """Return what to make of a target that ends before what was acked there."""
+    """Return the error for a target log that ends before the last acknowledged offset."""
     reason = (
         f"the target ends at {end}, our last record is at {ours - 1}: "
         "its records were deleted or it was recreated"
@@ -162,7 +165,7 @@ def target_reset(end: int, ours: int) -> PartitionError:
 
 
 def out_of_range(position: int, log_start: int, end: int) -> PartitionError:
-    """Return what to make of a position that the source's log does not hold."""
+    """Return the error for a position outside the source's log."""
     if position < log_start:
         reason = f"the source no longer has offsets [{position}, {log_start})"
         lost = OffsetRange(position, log_start)
@@ -175,9 +178,9 @@ def out_of_range(position: int, log_start: int, end: int) -> PartitionError:
 
 
 def diverged(position: int, end: int) -> PartitionError:
-    """Return what to make of a source whose log went another way before our position.
+    """Return the error for a source log that diverged before our position.
 
-    ``end`` is where the log ends that we and the source have in common, as far as it knows.
+    ``end`` is the largest offset up to which the source's log is the one that was copied.
     """
     reason = (
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
@@ -188,5 +191,5 @@ def diverged(position: int, end: int) -> PartitionError:
 
 
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:
-    """Return the state in which a person must act, if ``anchor`` is in one, and its reason."""
+    """Return the state and reason of ``anchor`` if an operator has to act on it, else None."""
     return (PartitionState(anchor.state), anchor.reason) if anchor.state in _STUCK else None

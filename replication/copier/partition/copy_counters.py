@@ -1,4 +1,4 @@
-"""What was copied of one partition, and how late. Pure: times come in."""
+"""Count the records and bytes copied of one partition, and how late. Pure."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class CopyCounters:
 
     records: int = 0
     bytes: int = 0
-    lost: int = 0  # source offsets that were passed over by policy
+    lost: int = 0  # source offsets that were skipped by policy
     delays: CopyLatency = field(default_factory=CopyLatency)
-    last_timestamp: int = 0  # ms, of the latest record that was copied
-    caught_up_ms: int = 0  # when nothing was left to copy, the last time
+    last_timestamp: int = 0  # ms, of the last record that was copied
+    caught_up_ms: int = 0  # when the copy last reached the end of the source
 
-    def go_on_from(self, anchor: Anchor) -> None:
-        """Count on from what ``anchor`` reports."""
+    def resume_from(self, anchor: Anchor) -> None:
+        """Continue from the counts in ``anchor``."""
         self.records, self.bytes, self.lost = anchor.records, anchor.bytes, anchor.lost
         self.delays = CopyLatency.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
 
     def add(self, producer_batch: ProducerBatch) -> None:
-        """Count a batch that is on the target."""
+        """Count a batch that the target acknowledged."""
         self.records += producer_batch.count
         self.bytes += len(producer_batch.batch)
         self.last_timestamp = producer_batch.timestamp
 
     def behind_ms(self, now_ms: int) -> int:
-        """Return the age of the oldest record that waits, where one does."""
+        """Return the age of the oldest record not yet copied; call it only when there is one."""
         since = max(self.caught_up_ms, min(self.last_timestamp, now_ms))
         return max(0, now_ms - since) if since else 0

@@ -1,4 +1,4 @@
-"""What of a lane decides whether and where it is fetched; whoever must act hears of each change."""
+"""Hold the position and state that decide whether and from where a partition is fetched."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 def leader_epoch_at(known: OffsetAndEpoch, offset: int) -> int:
-    """Return the leader epoch of the batch before ``offset``, if that is what is ``known``."""
+    """Return the leader epoch of the batch before ``offset`` if ``known`` is at ``offset``."""
     return known.epoch if known.offset == offset else NO_LEADER_EPOCH
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class FetchState:
-    """Puts itself into ``asks`` and ``news`` when something changes.
+    """Adds itself to ``fetch_changes`` and ``anchor_changes`` whenever a field changes.
 
-    So a round of work costs what has news, however many partitions there are.
+    So each round costs as much as the number of changed partitions, not of all partitions.
     """
 
-    asks: set[Any] = field(default_factory=set)  # the fetcher looks at these before it asks again
-    news: set[Any] = field(default_factory=set)  # these may need a new anchor
-    leaves: bool = False  # another plan has no place for it: what is on the wire is its last
+    fetch_changes: set[Any] = field(default_factory=set)  # looked at before the next Fetch
+    anchor_changes: set[Any] = field(default_factory=set)  # these may need a new anchor
+    leaving: bool = False  # the new plan lacks it: nothing is sent after what is in flight
     _position: int = 0
     _fetched_to: int = 0  # offset
     _fetched_epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before that
@@ -34,8 +34,9 @@ class FetchState:
     _retry_at: float | None = None
 
     def touch(self) -> None:
-        self.asks.add(self)
-        self.news.add(self)
+        """Mark the partition as changed for its fetcher and its anchor."""
+        self.fetch_changes.add(self)
+        self.anchor_changes.add(self)
 
     @property
     def position(self) -> int:
@@ -49,17 +50,17 @@ class FetchState:
 
     @property
     def last_epoch(self) -> int:
-        """Source leader epoch of what was fetched last; after any jump it is not known."""
+        """Source leader epoch of the last batch fetched; unknown after a jump of the position."""
         known = self._fetched_to == self._position
         return self._fetched_epoch if known else NO_LEADER_EPOCH
 
     @property
     def fetched_to(self) -> OffsetAndEpoch:
-        """The end of what was fetched."""
+        """Offset after the last batch fetched, and that batch's leader epoch."""
         return OffsetAndEpoch(self._fetched_to, self._fetched_epoch)
 
-    def go_on_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
-        """Fetch from ``offset`` on; the batch before it is of the source's leader ``epoch``."""
+    def resume_at(self, offset: int, epoch: int = NO_LEADER_EPOCH) -> None:
+        """Fetch from ``offset`` on; the batch before it has the source's leader ``epoch``."""
         self._position = self._fetched_to = offset
         self._fetched_epoch = epoch
         self.touch()
@@ -75,7 +76,7 @@ class FetchState:
 
     @property
     def error(self) -> PartitionError | None:
-        """What an answer asks for, once no other answer is due."""
+        """The error to recover from once no response is outstanding."""
         return self._error
 
     @error.setter
@@ -85,7 +86,7 @@ class FetchState:
 
     @property
     def retry_at(self) -> float | None:
-        """When to go on, monotonic; None: not held back."""
+        """Monotonic time of the next try; None: not backing off."""
         return self._retry_at
 
     @retry_at.setter
@@ -97,7 +98,7 @@ class FetchState:
     def fetches(self) -> bool:
         return (
             self._state is PartitionState.RUNNING
-            and not self.leaves
+            and not self.leaving
             and self._error is None
             and self._retry_at is None
         )

@@ -1,4 +1,4 @@
-"""Take in what the source answered: what is to be copied becomes pieces that wait. No I/O."""
+"""Turn fetched batches into batches to produce; skip aborted and already copied records."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.provenance.origins import ReplicationPath
 
-    News = tuple[
-        PartitionCopy, Fetched
-    ]  # what a broker answered for a partition that still wants it
+    # What a partition got from a Fetch that still asked for its present position.
+    FetchedPartition = tuple[PartitionCopy, Fetched]
 
 
 def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms: int = 0) -> int:
-    """Queue what the source answered; return how many bytes were queued.
+    """Queue the fetched batches of ``partition``; return how many bytes were queued.
 
-    Raises CorruptBatch; what came before the damage is queued.
+    Raises CorruptBatch; the batches before the corrupt one are queued.
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
@@ -33,21 +32,21 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
         if batch.last < partition.position:
             aborted.keeps(batch)
             continue
-        # No checksum covers offsets. What follows without a gap may have come after the high
-        # watermark was noted; a jump beyond it is damage.
+        # No checksum covers offsets. A batch that follows without a gap may have been appended
+        # after the response's high watermark; a jump beyond it is corruption.
         if partition.position < batch.base and batch.last >= fetched.high_watermark:
             raise CorruptBatch(
                 f"reading {partition.source} at offset {batch.base}: a batch up to {batch.last} "
                 f"in a log that ends at {fetched.high_watermark}"
             )
-        via = _via(partition, batch) if aborted.keeps(batch) and batch.count else None
-        if via and partition.queue.writer.producer_for(via) is None:
-            break  # it is fetched again when there is one
+        path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
+        if path and partition.queue.writer.producer_for(path) is None:
+            break  # fetched again once that producer exists
         at, before, epoch = partition.position, partition.last_epoch, batch.leader_epoch
-        producer_batch = None if via is None else _piece(partition, batch, buffer, via)
-        partition.go_on_at(batch.last + 1, epoch)
+        producer_batch = None if path is None else _producer_batch(partition, batch, buffer, path)
+        partition.resume_at(batch.last + 1, epoch)
         if producer_batch is None:
-            pass_over(partition)
+            advance_past(partition)
         else:
             producer_batch.epoch_before = before if producer_batch.before == at else NO_LEADER_EPOCH
             producer_batch.epoch_after = epoch
@@ -57,29 +56,29 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
     return queued
 
 
-def pass_over(partition: PartitionCopy) -> None:
-    """Note that what was fetched last needs no append: markers, aborted, already there."""
+def advance_past(partition: PartitionCopy) -> None:
+    """Advance past offsets that need no append: markers, aborted and already copied records."""
     if partition.skip:
-        return  # the anchor stays until counting has been used up
+        return  # the anchor stays until all counted records are skipped
     last = partition.queue.last
     if last is not None:
         last.after, last.epoch_after = partition.position, partition.last_epoch
     elif partition.acked is not None:
         partition.done = partition.fetched_to
-        partition.moved_to(
+        partition.set_position(
             Position(partition.position, max(partition.acked.target, partition.counted))
         )
 
 
-def _via(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
-    """Return the clusters that a batch came by; None: it is a copy that is not to be copied."""
+def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
+    """Return the replication path of a batch; None: it is a copy and must not be copied back."""
     return LOCAL_ORIGIN if partition.path_of is None else partition.path_of(batch.producer_id)
 
 
-def _piece(
-    partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, via: ReplicationPath
+def _producer_batch(
+    partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, path: ReplicationPath
 ) -> ProducerBatch | None:
-    """Return what is left of ``batch`` after the position and the records to skip."""
+    """Return the part of ``batch`` behind the position and the records to skip, None if empty."""
     whole = batch.base >= partition.position and partition.recast is None
     if whole and 0 < batch.count <= partition.skip:
         partition.skip -= batch.count
@@ -88,7 +87,7 @@ def _piece(
     if whole and not partition.skip and batch.passes_as_bytes:
         buffer.hold()
         whole_range = range(batch.base, after)
-        return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, via=via)
+        return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, path=path)
     rest = reshape(
         batch,
         start=partition.position,
@@ -99,6 +98,6 @@ def _piece(
     partition.skip -= rest.skipped
     if rest.batch is None:
         return None
-    buffer.hold()  # not for its memory: so that read-ahead stays bounded
+    buffer.hold()  # its memory is not used: holding it keeps read-ahead bounded
     view = memoryview(rest.batch)
-    return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, via=via)
+    return ProducerBatch(view, after, batch.max_timestamp, buffer, rest.offsets, path=path)

@@ -1,4 +1,4 @@
-"""One partition on its way: what was fetched, what is on the wire, what is acked. No I/O."""
+"""State of one partition's copy: fetched, in flight and acknowledged offsets, and its anchor."""
 
 from __future__ import annotations
 
@@ -33,35 +33,34 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PartitionCopy(FetchState):
-    """The copy of one partition. ``acked`` is what an anchor may say (invariant D)."""
+    """The copy of one partition. Its anchor never leads ``acked`` (invariant D). No I/O."""
 
     mode: ClassVar[str] = Mode.APPEND
-    bits: ClassVar[int] = 0  # attributes of a batch that only this mode sets
+    bits: ClassVar[int] = 0  # batch attribute bits that only this mode sets
 
     flow: str
     plan: PartitionPlan
     topic_id: bytes  # of the source topic
-    claimed: Anchor  # the last claim; its appenders stand until the position is exact
-    own: int = 1  # of these appenders, the last ones, are our own
-    skip: int = 0  # records from there on that are on the target already
-    found: RecordsAndBytes = NO_RECORDS  # of these, until the position is exact
-    counted: int = 0  # target offset up to which they were counted
+    claimed: Anchor  # the last claim; its appenders count until the position is exact
+    own: int = 1  # how many of these appenders, from the end, are our own
+    skip: int = 0  # next source records to skip: they are on the target already
+    found: RecordsAndBytes = NO_RECORDS  # counted on the target, until the position is exact
+    counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
-    exact: bool = False  # acked is the real position, not one that counting must add to
-    path_of: Callable[[int], ReplicationPath | None] | None = (
-        None  # by producer id; None: all is copied
-    )
-    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # what ``path_of`` has to know
-    recast: OriginHeaders | None = None  # what becomes of single records; None: nothing
+    exact: bool = False  # acked is the real position; False: counted records must be added
+    # Replication path by producer id; None: all records are copied.
+    path_of: Callable[[int], ReplicationPath | None] | None = None
+    look_up: Callable[[set[int]], Awaitable[None]] | None = None  # loads what ``path_of`` needs
+    recast: OriginHeaders | None = None  # headers to add to records; None: none
     reason: str = ""
-    stalled_lso: str = ""  # an open transaction at the source holds the readable end
-    remark: str = ""  # for people, while it is RUNNING and nothing holds it back
-    stuck: tuple[PartitionState, str] | None = None  # as last told, until it is known to be over
-    source_end: int = 0  # of what the source lets us read, as last heard
-    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # as ``fetched_to``, for what is acked
+    stalled_lso: str = ""  # reason when an open transaction blocks the source's last stable offset
+    remark: str = ""  # shown to operators while RUNNING without a reason
+    stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
+    source_end: int = 0  # log end (or last stable offset) in the last Fetch response
+    done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
-    offset_points: OffsetPoints = field(init=False)  # of anchors, from which offsets are translated
+    offset_points: OffsetPoints = field(init=False)  # for offset translation
 
     def __post_init__(self) -> None:
         self.queue = ProduceQueue(self.source, self.bits)
@@ -77,29 +76,29 @@ class PartitionCopy(FetchState):
 
     @property
     def key(self) -> FetchKey:
-        """How a Fetch calls it."""
+        """Topic id and partition, as a Fetch request names it."""
         return self.topic_id, self.source.partition
 
     @property
     def in_doubt(self) -> bool:
-        """Whether it is not known what was committed last, so that no anchor may be written."""
+        """Whether the last committed position is unknown, so that no anchor may be written."""
         return False
 
     @property
     def sends(self) -> bool:
-        """Whether a piece may go out now."""
+        """Whether the next batch may be sent now."""
         queue = self.queue
         return bool(queue.waiting) and self.fetches and queue.may_send
 
     @property
-    def shown(self) -> tuple[PartitionState, str]:
-        """State and reason for people: trying again once an epoch is not yet RUNNING."""
+    def state_and_reason(self) -> tuple[PartitionState, str]:
+        """State and reason as reported: a halted partition that is retried is not RUNNING yet."""
         if self.stuck is not None and self.state is PartitionState.RUNNING:
             return self.stuck
         return self.state, self.reason or self.stalled_lso or self.remark
 
     def name_appender(self, transactional_id: str, producer_id: int) -> None:
-        """Name another producer of ours in anchors from now on: whoever comes must bar it too."""
+        """Add another producer of ours to the anchors: the next owner must fence it too."""
         listed = (transactional_id, producer_id)
         if listed not in self.claimed.appenders[-self.own :]:
             *others, mine = self.claimed.appenders
@@ -107,48 +106,48 @@ class PartitionCopy(FetchState):
             self.own += 1
 
     def appended(self, producer_batch: ProducerBatch, base: int) -> None:
-        """Note that ``producer_batch`` stands at ``base`` of the target; acked moves in order only."""
+        """Record that the target appended the batch at ``base``; ``acked`` advances in order."""
         done = self.queue.acked(producer_batch, base)
         for each in done:
             self.counters.add(each)
-            each.let_go()
+            each.release_buffer()
         if done:
             last = done[-1]
             self.done = OffsetAndEpoch(last.after, last.epoch_after)
-            self.moved_to(Position(last.after, (last.base or 0) + last.count))
+            self.set_position(Position(last.after, (last.base or 0) + last.count))
 
-    def moved_to(self, to: Position) -> None:
-        """Take an exact position. What was counted is behind it, and whatever was stuck as well.
+    def set_position(self, position: Position) -> None:
+        """Set an exact position, behind the counted records and behind what halted the copy.
 
-        Not sooner: an anchor that still asks for counting would count the same records again.
+        Call it only then: from an anchor that is not exact the same records are counted again.
         """
-        self.acked, self.exact, self.stuck = to, True, None
-        self.news.add(self)
+        self.acked, self.exact, self.stuck = position, True, None
+        self.anchor_changes.add(self)
         self.counters.records += self.found.records
         self.counters.bytes += self.found.bytes
         self.found = NO_RECORDS
 
     def record_error(self, error: PartitionError) -> None:
-        """Note trouble; the worst one is dealt with when no answer is due any more."""
+        """Record an error; the most severe one is handled once no response is outstanding."""
         if self.error is None or error.recovery > self.error.recovery:
             self.error = error
 
     def back_off(self, until: float) -> None:
-        """Keep what was sent, to send the same bytes again from ``until`` on; let go of the rest.
+        """Keep sent batches, to resend the same bytes from ``until`` on; release the others.
 
-        Only when no answer is due: until then the connection may still read the bytes.
+        Only when no response is outstanding: until then the connection may read the bytes.
         """
         self.error, self.retry_at = None, until
         if (first := self.queue.back_off()) is not None:
-            self.go_on_at(first.before, first.epoch_before)
+            self.resume_at(first.before, first.epoch_before)
 
     def forget(self) -> None:
-        """Drop what is queued and on the wire. Only when no answer is due."""
+        """Drop queued and in-flight batches. Only when no response is outstanding."""
         self.queue.clear()
         self.error = self.retry_at = None
 
     def halt(self, state: PartitionState, reason: str) -> None:
-        """Stop copying this partition; the others go on."""
+        """Stop copying this partition; the others continue."""
         self.forget()
         self.state, self.reason = state, reason
 
@@ -161,9 +160,9 @@ class PartitionCopy(FetchState):
         return self.counters.behind_ms(now_ms) if self.is_behind else 0
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
-        """Return the anchor to write now; a lane that was not taken over keeps its position."""
+        """Return the anchor to write now; without a takeover it keeps the claimed position."""
         base, counters = self.claimed, self.counters
-        state, reason = self.shown
+        state, reason = self.state_and_reason
         if self.acked is None:
             return replace(base, state=state, reason=reason, at_ms=now_ms)
         return Anchor(
@@ -194,6 +193,6 @@ class PartitionCopy(FetchState):
             run=self.offset_points.newest,
             since=base.since,
             timed=counters.delays.records,
-            age_ms=counters.delays.age.told(now_ms),
-            latency_ms=counters.delays.latency.told(now_ms),
+            age_ms=counters.delays.age.for_anchor(now_ms),
+            latency_ms=counters.delays.latency.for_anchor(now_ms),
         )

@@ -1,14 +1,14 @@
-"""Where a partition's copy stands, and where to resume after a crash. Pure.
+"""Compute a partition's copy position: anchors, claims, counting after a crash. Pure.
 
-The invariants of the append engine that live here:
+This module implements these invariants of the append engine:
 
-C  Position after a takeover = anchor + count: *n* records of our producer ids stand in the target
+C  Position after a takeover = anchor + count: the target has *n* records of our producer ids
    between the anchor and our fence marker, so the first *n* deliverable records of the source from
-   the anchor on are there already. Other writers in the same partition do not matter.
-D  An anchor may lag, never lead. So an anchor that a late writer wrote is right, only slower.
+   the anchor on are copied already. Other writers in the same partition do not matter.
+D  An anchor may lag, never lead. An anchor from a late writer is correct; counting takes longer.
 
-Who may append is in the anchor too. Before its first append to a partition an appender writes a
-*claim*: the anchor as it was, with itself added to ``appenders``. All claims of a flow go to one
+An anchor also lists who may append. Before its first append to a partition an appender writes a
+*claim*: the previous anchor with itself added to ``appenders``. All claims of a flow go to one
 log, so of two appenders one sees the other's claim: the later one fences the earlier one.
 """
 
@@ -26,22 +26,25 @@ if TYPE_CHECKING:
 
 
 class Position(NamedTuple):
-    """Next offset to read at the source, and where counting at the target would begin."""
+    """Next offset to read at the source, and the target offset at which counting begins."""
 
     source: int
     target: int
 
 
 def claim(previous: Anchor, me: ProducerIdentity) -> Anchor:
-    """Return the claim to write over ``previous``: the same position, and who may append now.
+    """Return the claim that follows ``previous``: the same position, with ``me`` as an appender.
 
-    After a clean end (invariant G) nobody else may; otherwise all that might still are kept.
+    After a clean end (invariant G) it is the only one; otherwise the earlier appenders are kept.
     """
     earlier = () if previous.clean else previous.appenders
     mine = (me.transactional_id, me.producer_id)
     return replace(
         previous,
-        appenders=(*(each for each in earlier if each != mine), mine),  # the last is who claims
+        appenders=(
+            *(each for each in earlier if each != mine),
+            mine,
+        ),  # the last one is the claimant
         generation=me.generation,
         epoch=me.epoch,
         clean=False,
@@ -61,16 +64,16 @@ def outranks(theirs: Anchor, me: ProducerIdentity) -> bool:
 
 
 def missing_appenders(theirs: Anchor, mine: Anchor) -> tuple[tuple[str, int], ...]:
-    """Return the appenders that only ``theirs`` knows of: they must be fenced too."""
+    """Return the appenders that only ``theirs`` lists: they must be fenced too."""
     return tuple(each for each in theirs.appenders if each not in mine.appenders)
 
 
 class OwnRecords:
-    """Counts, batch by batch, what we appended between the anchor and our fence markers.
+    """Counts the records we appended between the anchor and our fence markers.
 
-    What is part of a transaction is not counted: its anchor is committed with it.
+    Records of transactions are not counted: their anchor is committed with them.
 
-    ``markers`` says for each fenced producer id the epoch that its marker has at least. Feed the
+    ``markers`` maps each fenced producer id to the lowest epoch of its marker. Feed the
     target's batches in order, from the anchor's target offset on, until ``complete``.
     """
 
@@ -80,18 +83,18 @@ class OwnRecords:
         self.next_offset = start
         self.records = 0
         self.bytes = 0
-        self.keeps = False  # the last batch of ours
+        self.keeps = False  # whether to keep our last batch in ``last``
         self.last: bytes | None = None
         self._own = frozenset(producer_ids)
         self._waiting = dict(markers)
 
     @property
     def complete(self) -> bool:
-        """Whether every marker has been seen: nothing of ours can come after them."""
+        """Whether every fence marker was read: none of our records can follow them."""
         return not self._waiting
 
     def add(self, batch: Batch) -> None:
-        """Take the next batch; one that ends before the position is left out."""
+        """Add the next batch; one that ends before the position is ignored."""
         if batch.last < self.next_offset:
             return
         self.next_offset = batch.last + 1

@@ -1,4 +1,4 @@
-"""What of one partition waits to be sent and what is on the wire, in order. No I/O."""
+"""Queue one partition's batches in order: waiting to be produced, and in flight. No I/O."""
 
 from __future__ import annotations
 
@@ -13,78 +13,80 @@ if TYPE_CHECKING:
     from replication.model import TopicPartition
     from replication.provenance.origins import ReplicationPath
 
-MOST_ON_THE_WIRE = 5  # batches; the broker remembers as many sequences of a producer
+MAX_IN_FLIGHT = 5  # batches; a broker keeps the sequences of as many batches of a producer
 
 
 @dataclass(slots=True, eq=False)
 class ProduceQueue:
-    """The batches of one partition until they are acked."""
+    """The batches of one partition until the target acknowledges them."""
 
-    source: TopicPartition  # where they come from
-    bits: int = 0  # attributes of a batch that only the partition's mode sets
+    source: TopicPartition
+    bits: int = 0  # batch attribute bits that only the partition's mode sets
     writer: ProducerState = field(default_factory=ProducerState)
-    largest: int | None = None  # bytes of a batch that the target may take; None: it refused none
+    largest: int | None = (
+        None  # bytes of the largest batch to send; None: the target rejected none for its size
+    )
     waiting: deque[ProducerBatch] = field(default_factory=deque)  # fetched, or to be sent again
     in_flight: deque[ProducerBatch] = field(default_factory=deque)  # sent; oldest first
-    answers_due: int = 0
-    has_unknown_appends: bool = False  # something was dropped that may have landed
+    responses_due: int = 0  # produce requests without a response
+    has_unknown_appends: bool = False  # a dropped batch may have been appended
 
     @property
-    def next_via(self) -> ReplicationPath:
-        """The way that the first batch that waits came by; only where one waits."""
-        return self.waiting[0].via
+    def next_path(self) -> ReplicationPath:
+        """Replication path of the first waiting batch; there must be one."""
+        return self.waiting[0].path
 
     @property
     def may_send(self) -> bool:
-        """Whether the first batch that waits may go out now; only where one waits.
+        """Whether the first waiting batch may be sent now; there must be one.
 
-        The first one goes alone: where a broker knows nothing of a producer it takes any sequence,
-        so the second of two could land although the first was refused. For the same reason what
-        another producer of ours is to append waits until all before it is acked: else order would
-        not hold, and what is counted after a crash would not be a beginning of the source (C).
+        The first batch of a producer is sent alone: a broker without state of the producer accepts
+        any sequence, so it could append the second of two batches although it rejected the first.
+        For the same reason a batch of another producer waits until all batches before it are
+        acknowledged: else order would break, and the records counted after a crash would not be
+        a prefix of the source (C).
         """
-        if self.waiting[0].via != self.writer.via:
+        if self.waiting[0].path != self.writer.path:
             return not self.in_flight
-        return len(self.in_flight) < (MOST_ON_THE_WIRE if self.writer.proven else 1)
+        return len(self.in_flight) < (MAX_IN_FLIGHT if self.writer.proven else 1)
 
     @property
     def last(self) -> ProducerBatch | None:
-        """What was queued last, sent or not."""
+        """The batch that was queued last, sent or not."""
         newest = self.waiting or self.in_flight
         return newest[-1] if newest else None
 
     @property
     def settled(self) -> bool:
-        """Whether it is known of every append how it ended."""
+        """Whether the outcome of every append is known, of dropped batches too."""
         return not self.has_unknown_appends and self.all_known
 
     @property
     def all_known(self) -> bool:
-        """Whether it is known of every batch here whether it is on the target."""
+        """Whether the outcome of every batch in this queue is known."""
         producer_batches = (*self.in_flight, *self.waiting)
         return all(each.rejected or not each.stamped for each in producer_batches)
 
     def next_batch(self) -> ProducerBatch:
-        """Move the next piece onto the wire, stamped, and return it."""
+        """Stamp the next batch, move it to ``in_flight`` and return it."""
         if self.largest is None:
             merge_small(self.waiting, self.source)
         producer_batch = self.waiting.popleft()
-        if producer_batch.via != self.writer.via:
-            self.writer.switch(producer_batch.via)
+        if producer_batch.path != self.writer.path:
+            self.writer.switch(producer_batch.path)
         if not producer_batch.stamped:
             if self.largest is not None:
                 producer_batch = first_part(producer_batch, self.largest, self.waiting, self.source)
             self.writer.stamp(producer_batch, self.bits)
         producer_batch.rejected = False
         self.in_flight.append(producer_batch)
-        self.answers_due += 1
+        self.responses_due += 1
         return producer_batch
 
     def acked(self, producer_batch: ProducerBatch, base: int) -> list[ProducerBatch]:
-        """Note that ``producer_batch`` stands at ``base`` of the target.
+        """Record that the target appended ``producer_batch`` at ``base``.
 
-        Returns the batches up to which all are acked now, in order; they are not held here any
-        more.
+        Removes and returns, in order, the batches before which none is unacknowledged.
         """
         producer_batch.base, self.writer.proven = base, True
         done = []
@@ -93,15 +95,15 @@ class ProduceQueue:
         return done
 
     def back_off(self) -> ProducerBatch | None:
-        """Keep what was sent, to send the same bytes again; let go of the rest.
+        """Keep sent batches, to resend the same bytes; release the others.
 
-        Returns the first batch that was let go of: it is fetched again. Only when no answer is
-        due: until then the connection may still read the bytes.
+        Returns the first released batch: the source is fetched again from there. Only when no
+        response is outstanding: until then the connection may read the bytes.
         """
         first = None
         while self.waiting and not self.waiting[-1].stamped and not self.waiting[-1].split:
             first = self.waiting.pop()
-            first.let_go()
+            first.release_buffer()
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
         for producer_batch in self.waiting:
@@ -109,7 +111,7 @@ class ProduceQueue:
         return first
 
     def take_back(self) -> None:
-        """Move what is on the wire back to what waits. Only when it surely did not land."""
+        """Move in-flight batches back to ``waiting``. Only if the target appended none of them."""
         if self.in_flight:
             self.writer.sequence = self.in_flight[0].sequence
         self.waiting.extendleft(reversed(self.in_flight))
@@ -118,9 +120,9 @@ class ProduceQueue:
             producer_batch.stamped = producer_batch.rejected = False
 
     def clear(self) -> None:
-        """Drop what waits and what is on the wire. Only when no answer is due."""
+        """Drop all batches. Only when no response is outstanding."""
         self.has_unknown_appends = not self.settled
         for producer_batch in (*self.in_flight, *self.waiting):
-            producer_batch.let_go()
+            producer_batch.release_buffer()
         self.in_flight.clear()
         self.waiting.clear()

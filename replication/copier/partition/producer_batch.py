@@ -1,4 +1,4 @@
-"""Batches on their way to the target, and how small ones that queue up become one. No I/O."""
+"""A batch to produce: merging small queued batches, splitting rejected ones. No I/O."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _CODEC_AT = 22  # the low byte of a batch's attributes
 
 @dataclass(slots=True, eq=False)
 class ProducerBatch:
-    """One batch to append. Once stamped its bytes stay as they are: a retry sends the same."""
+    """One batch to append. Once stamped its bytes do not change: a retry sends the same bytes."""
 
     batch: memoryview
-    after: int  # source offset after it and after what is not delivered behind it
+    after: int  # source offset after it and after the undeliverable offsets behind it
     timestamp: int  # ms, of its latest record
-    buffer: FetchBuffer | None  # held until this is acked; None: let go of
-    offsets: Sequence[int]  # of its records at the source
-    merged: bool = False  # of several of the source's batches
-    split: bool = False  # a part of one of the source's batches: it cannot be fetched again alone
+    buffer: FetchBuffer | None  # held until this batch is acknowledged; None: released
+    offsets: Sequence[int]  # source offsets of its records
+    merged: bool = False  # from several batches of the source
+    split: bool = False  # part of a batch of the source: it cannot be fetched again alone
     stamped: bool = False
     sequence: int = NO_SEQUENCE  # as stamped
-    rejected: bool = False  # the target said no: it surely did not land
-    epoch_before: int = NO_LEADER_EPOCH  # of the source's batch before ``before``
-    epoch_after: int = NO_LEADER_EPOCH  # and of the one before ``after``
-    via: ReplicationPath = LOCAL_ORIGIN  # it is appended by the producer of these records
+    rejected: bool = False  # the target rejected it and did not append it
+    epoch_before: int = NO_LEADER_EPOCH  # source leader epoch of the batch before ``before``
+    epoch_after: int = NO_LEADER_EPOCH  # and of the batch before ``after``
+    path: ReplicationPath = LOCAL_ORIGIN  # the producer of this path appends it
     base: int | None = None  # target offset of its first record, once acked
     fetched_ms: int = 0  # when the source sent it, by our clock
 
@@ -52,63 +52,63 @@ class ProducerBatch:
 
     @property
     def before(self) -> int:
-        """The source offset from which it is fetched again."""
+        """Source offset of its first record: a refetch begins there."""
         return self.offsets[0]
 
-    def let_go(self) -> None:
-        """Give the frame back; the bytes are not needed any more."""
+    def release_buffer(self) -> None:
+        """Release the fetch buffer; the bytes are not needed any more."""
         if self.buffer is not None:
             self.buffer.release()
             self.buffer = None
 
     def keep_own_bytes(self) -> None:
-        """Move the bytes out of the frame, so that a long retry does not hold it."""
+        """Copy the bytes out of the fetch buffer, so that a long retry does not hold it."""
         if self.buffer is not None:
             self.batch = memoryview(bytearray(self.batch))
-            self.let_go()
+            self.release_buffer()
 
 
 def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
-    """Make one piece of the small ones in front: a request carries one batch a partition.
+    """Merge the small batches at the front: a request carries one batch per partition.
 
-    Only where they queue up; a record that comes alone passes as it is.
+    Only several queued batches are merged; a single batch is not delayed or changed.
     """
     if len(waiting) < 2:
         return
-    small, via = list(takewhile(_is_small, waiting)), waiting[0].via
+    small, path = list(takewhile(_is_small, waiting)), waiting[0].path
     codecs = [producer_batch.batch[_CODEC_AT] & CODEC_MASK for producer_batch in small]
-    alike = zip(codecs, (producer_batch.via for producer_batch in small), strict=True)
-    small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], via)), None)]
+    alike = zip(codecs, (producer_batch.path for producer_batch in small), strict=True)
+    small = small[: next((n for n, each in enumerate(alike) if each != (codecs[0], path)), None)]
     small = small[:_MOST_MERGED]
     if len(small) < 2:
         return
     batches = [next(walk(producer_batch.batch, where)) for producer_batch in small]
     try:
         together = coalesce(batches, where)
-    except CorruptBatch:  # damaged before its checksum was made: the target is to judge it
+    except CorruptBatch:  # corrupt before its checksum was computed: let the target validate it
         return
     merged = ProducerBatch(
         memoryview(together),
         small[-1].after,
         max(producer_batch.timestamp for producer_batch in small),
-        small[-1].buffer,  # not for its memory: so that read-ahead stays bounded
+        small[-1].buffer,  # its memory is not used: holding it keeps read-ahead bounded
         tuple(offset for producer_batch in small for offset in producer_batch.offsets),
         merged=True,
         epoch_before=small[0].epoch_before,
         epoch_after=small[-1].epoch_after,
-        via=via,
+        path=path,
         fetched_ms=small[-1].fetched_ms,
     )
     small.pop().buffer = None
     for producer_batch in (waiting.popleft() for _ in batches):
-        producer_batch.let_go()
+        producer_batch.release_buffer()
     waiting.appendleft(merged)
 
 
 def first_part(
     producer_batch: ProducerBatch, most: int, waiting: deque[ProducerBatch], where: TopicPartition
 ) -> ProducerBatch:
-    """Return of ``producer_batch`` a first part of at most ``most`` bytes, or one record; the rest waits."""
+    """Return a first part of at most ``most`` bytes, or one record; ``waiting`` gets the rest."""
     while len(producer_batch.batch) > most and producer_batch.count > 1:
         producer_batch, rest = halves(producer_batch, where)
         waiting.appendleft(rest)
@@ -118,15 +118,15 @@ def first_part(
 def halves(
     producer_batch: ProducerBatch, where: TopicPartition
 ) -> tuple[ProducerBatch, ProducerBatch]:
-    """Return two pieces with the records of one that has several; it is not to be used again."""
+    """Split a batch of several records in two; do not use ``producer_batch`` afterwards."""
     one, other = split(next(walk(producer_batch.batch, where)), where)
     half, buffer = len(producer_batch.offsets) // 2, producer_batch.buffer
     producer_batch.buffer = None  # the second half holds it, so that read-ahead stays bounded
     first, second = producer_batch.offsets[:half], producer_batch.offsets[half:]
-    sooner = ProducerBatch(
+    first_half = ProducerBatch(
         memoryview(one), second[0], producer_batch.timestamp, None, first, split=True
     )
-    later = ProducerBatch(
+    second_half = ProducerBatch(
         memoryview(other),
         producer_batch.after,
         producer_batch.timestamp,
@@ -134,11 +134,13 @@ def halves(
         second,
         split=True,
     )
-    sooner.epoch_before = producer_batch.epoch_before
-    sooner.epoch_after = later.epoch_before = later.epoch_after = producer_batch.epoch_after
-    sooner.via = later.via = producer_batch.via
-    sooner.fetched_ms = later.fetched_ms = producer_batch.fetched_ms
-    return sooner, later
+    first_half.epoch_before = producer_batch.epoch_before
+    first_half.epoch_after = second_half.epoch_before = second_half.epoch_after = (
+        producer_batch.epoch_after
+    )
+    first_half.path = second_half.path = producer_batch.path
+    first_half.fetched_ms = second_half.fetched_ms = producer_batch.fetched_ms
+    return first_half, second_half
 
 
 def _is_small(producer_batch: ProducerBatch) -> bool:

@@ -1,6 +1,6 @@
-"""As whom a lane appends: one of our producers at a time, the others of its partition rest. No I/O.
+"""Producer ids, epochs and sequences of one target partition; one is active. No I/O.
 
-A producer for each way that records came by, so that the next flow can tell (P3).
+Each replication path has its own producer, so that the next flow can tell the paths apart (P3).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
 
 
-class _Stamp(NamedTuple):
-    """Where a producer that rests stands in the target partition."""
+class _IdleProducer(NamedTuple):
+    """Next sequence of an inactive producer in the target partition."""
 
     producer: ProducerIdAndEpoch
     sequence: int
@@ -26,46 +26,46 @@ class _Stamp(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ProducerState:
-    """Numbers what a lane appends (A)."""
+    """Assigns producer id, epoch and sequence to a partition's batches (A)."""
 
     producer: ProducerIdAndEpoch = NO_PRODUCER
     sequence: int = 0  # of the next record
-    proven: bool = False  # the target has acked an append of this producer epoch
-    via: ReplicationPath = LOCAL_ORIGIN  # of what ``producer`` appends
-    _resting: dict[ReplicationPath, _Stamp] = field(default_factory=dict)
+    proven: bool = False  # the target acknowledged an append of this producer epoch
+    path: ReplicationPath = LOCAL_ORIGIN  # of the records that ``producer`` appends
+    _idle: dict[ReplicationPath, _IdleProducer] = field(default_factory=dict)
 
     def begin(self, producer: ProducerIdAndEpoch) -> None:
-        """Append as ``producer`` what was born at the source, and as nobody else."""
-        self.via = LOCAL_ORIGIN
-        self._resting.clear()
+        """Append records that originate at the source as ``producer``; drop all other producers."""
+        self.path = LOCAL_ORIGIN
+        self._idle.clear()
         self.renew(producer)
 
     def renew(self, producer: ProducerIdAndEpoch) -> None:
-        """Go on as ``producer``: sequences begin anew with every epoch."""
+        """Continue as ``producer``: sequences begin at 0 with every epoch."""
         self.producer, self.sequence, self.proven = producer, 0, False
 
-    def producer_for(self, via: ReplicationPath) -> ProducerIdAndEpoch | None:
-        """Return the producer that appends what came by ``via``; None: there is none yet."""
-        if via == self.via:
+    def producer_for(self, path: ReplicationPath) -> ProducerIdAndEpoch | None:
+        """Return the producer that appends records of ``path``; None: there is none yet."""
+        if path == self.path:
             return self.producer
-        stamp = self._resting.get(via)
-        return None if stamp is None else stamp.producer
+        idle = self._idle.get(path)
+        return None if idle is None else idle.producer
 
-    def admit(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
-        """Let ``producer`` append what came by ``via``: the anchor that names it is acked."""
-        if via != self.via:
-            self._resting[via] = _Stamp(producer, 0)
+    def admit(self, path: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
+        """Let ``producer`` append records of ``path``: the anchor that names it is acknowledged."""
+        if path != self.path:
+            self._idle[path] = _IdleProducer(producer, 0)
 
     def stamp(self, producer_batch: ProducerBatch, bits: int) -> None:
-        """Make ``producer_batch`` the next append of the one who may append it; unnumbered without an id."""
+        """Write producer id, epoch and next sequence into the batch; no sequence without an id."""
         producer_batch.sequence = NO_SEQUENCE if self.producer == NO_PRODUCER else self.sequence
         restamp(producer_batch.batch, *self.producer, producer_batch.sequence, bits)
         self.sequence = next_sequence(self.sequence, producer_batch.count)
         producer_batch.stamped = True
 
-    def switch(self, via: ReplicationPath) -> None:
-        """Append as the producer for ``via`` from now on; nothing is on the wire."""
-        self._resting[self.via] = _Stamp(self.producer, self.sequence)
-        self.via = via
-        self.producer, self.sequence = self._resting.pop(via)
-        self.proven = False  # it may have rested for so long that the broker has forgotten it
+    def switch(self, path: ReplicationPath) -> None:
+        """Make the producer of ``path`` the active one; nothing may be in flight."""
+        self._idle[self.path] = _IdleProducer(self.producer, self.sequence)
+        self.path = path
+        self.producer, self.sequence = self._idle.pop(path)
+        self.proven = False  # a broker forgets a producer that was inactive for long

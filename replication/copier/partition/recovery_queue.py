@@ -1,4 +1,4 @@
-"""Partitions that cannot go on until something is done about them, and fetchers that failed."""
+"""Queue the partitions that need a recovery, and the failure of a fetcher."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RecoveryQueue:
     added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, partition: PartitionCopy) -> None:
-        """Ask for the recovery of a partition of which no answer is due."""
-        if not partition.leaves:
+        """Request the recovery of a partition without outstanding responses."""
+        if not partition.leaving:
             self.partitions.add(partition)
             self.added.set()
 

@@ -1,8 +1,8 @@
-"""Take back what surely did not land, and go on in another way. No I/O.
+"""Split or drop batches that the target rejected, and move the position. No I/O.
 
-A refused batch used up no sequence: the broker checks what is in it before it notes the producer's
-sequence. So what was refused, and what was out of order because of it, may be sent in another shape
-from the refused one's sequence on.
+A rejected batch uses no sequence: the broker validates a batch before it updates the producer's
+sequence. So the rejected batch, and those out of order because of it, may be sent in another form
+from the rejected batch's sequence on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.copier.partition.intake import pass_over
+from replication.copier.partition.intake import advance_past
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def split_refused(partition: PartitionCopy) -> bool:
-    """Put the halves of the refused batch in its place; False: counting is needed first.
+    """Replace the rejected batch by its halves; False: a takeover has to count first.
 
-    Only when no answer is due.
+    Only when no response is outstanding.
     """
     refused = partition.queue.in_flight[0]
     if not partition.queue.settled or not refused.rejected or refused.count == 1:
@@ -36,34 +36,34 @@ def split_refused(partition: PartitionCopy) -> bool:
     return True
 
 
-def without_refused(partition: PartitionCopy) -> Position:
-    """Return the position behind the refused record in front; nothing is changed."""
+def position_after_refused(partition: PartitionCopy) -> Position:
+    """Return the position behind the rejected record at the front. Changes nothing."""
     at = partition.acked or Position(0, 0)
     return Position(partition.queue.in_flight[0].after, max(at.target, partition.counted))
 
 
 def drop_refused(partition: PartitionCopy) -> None:
-    """Leave the refused record in front out; what follows is sent next."""
-    to = without_refused(partition)
+    """Drop the rejected record at the front; the batches behind it are sent next."""
+    to = position_after_refused(partition)
     partition.queue.take_back()
-    partition.queue.waiting.popleft().let_go()
-    partition.moved_to(to)
+    partition.queue.waiting.popleft().release_buffer()
+    partition.set_position(to)
 
 
 def jump(partition: PartitionCopy, to: int) -> None:
-    """Go on reading at ``to``, a source offset ahead; what was read before is still sent.
+    """Continue fetching at ``to``, a source offset ahead; batches fetched before are still sent.
 
-    Of the records that are on the target already, no more than one an offset were in the hole: the
-    others lie behind it and are not copied again.
+    Of the records that are on the target already, at most one per offset was in the gap: the
+    others are behind it and are not copied again.
     """
     partition.skip = max(0, partition.skip - (to - partition.position))
     partition.position = to
-    pass_over(partition)
+    advance_past(partition)
 
 
 def go_back(partition: PartitionCopy, to: int) -> None:
-    """Go on reading at ``to``, a source offset behind: what was read from there on is dropped."""
+    """Continue fetching at ``to``, a source offset behind; drop batches fetched from there on."""
     at = partition.acked or Position(0, 0)
     partition.forget()
     partition.position, partition.skip = min(to, at.source), 0
-    partition.moved_to(Position(min(to, at.source), max(at.target, partition.counted)))
+    partition.set_position(Position(min(to, at.source), max(at.target, partition.counted)))

@@ -1,4 +1,4 @@
-"""A lane whose records and anchors are committed together. No I/O."""
+"""State of a partition whose records and anchor are committed in one transaction. No I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CommittedPosition(NamedTuple):
-    """What was committed when a transaction began."""
+    """Position and counters as committed when a transaction began."""
 
     acked: Position | None
     exact: bool
@@ -39,29 +39,29 @@ class CommittedPosition(NamedTuple):
 class TransactionalCopy(PartitionCopy):
     """Sends only while it takes part in the open transaction.
 
-    A transaction has one producer, so it holds records that came by one way. Until it is committed
-    ``acked`` is a hope: an anchor on its own tells what is committed, and so does the lane after
-    the transaction was aborted.
+    A transaction has one producer, so it holds records of one replication path. Until the commit
+    ``acked`` is tentative: an anchor outside the transaction has the committed position, to which
+    the partition returns when the transaction is aborted.
     """
 
     mode: ClassVar[str] = Mode.TRANSACTIONAL
     bits: ClassVar[int] = TRANSACTIONAL
-    sending: bool = False  # new pieces; what was sent may be sent again until the end
-    committed: CommittedPosition | None = None  # while it takes part
-    spans: list[OffsetRange] = field(default_factory=list)  # of the target, in the transaction
+    sending: bool = False  # new batches; sent batches may be resent until the end
+    committed: CommittedPosition | None = None  # not None while it takes part
+    spans: list[OffsetRange] = field(default_factory=list)  # target offsets in the transaction
     failed: bool = False  # the transaction it takes part in must be aborted
-    unconfirmed: bool = False  # its last transaction's markers have not been seen
+    unconfirmed: bool = False  # the markers of its last transaction were not read yet
 
     @property
     def sends(self) -> bool:
         waiting = self.queue.waiting
         again = self.committed is not None and bool(waiting) and waiting[0].stamped
-        return (self.sending or again) and not self.turns and super().sends
+        return (self.sending or again) and not self.needs_other_producer and super().sends
 
     @property
-    def turns(self) -> bool:
-        """Whether what it sends next is another producer's, so part of another transaction."""
-        return bool(self.queue.waiting) and self.queue.next_via != self.queue.writer.via
+    def needs_other_producer(self) -> bool:
+        """Whether its next batch belongs to another producer, so to another transaction."""
+        return bool(self.queue.waiting) and self.queue.next_path != self.queue.writer.path
 
     @property
     def in_doubt(self) -> bool:
@@ -69,16 +69,17 @@ class TransactionalCopy(PartitionCopy):
 
     @property
     def drained(self) -> bool:
-        """Whether it is known of all that was sent whether it is in the transaction.
+        """Whether it is known of every sent batch if it is in the transaction.
 
-        A refused batch is not: what was acked before it is committed, then the lane is judged.
+        A rejected batch is not: what was acknowledged before it is committed, then the error policy
+        is applied.
         """
-        return not self.queue.answers_due and self.queue.all_known
+        return not self.queue.responses_due and self.queue.all_known
 
-    def join(self, via: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
-        """Take part in the open transaction of ``producer``, which appends what came by ``via``."""
-        if via != self.queue.writer.via:
-            self.queue.writer.switch(via)
+    def join(self, path: ReplicationPath, producer: ProducerIdAndEpoch) -> None:
+        """Join the open transaction of ``producer``, which appends records of ``path``."""
+        if path != self.queue.writer.path:
+            self.queue.writer.switch(path)
         if self.queue.writer.producer != producer:
             self.queue.writer.renew(producer)
         self.committed = CommittedPosition(
@@ -102,13 +103,13 @@ class TransactionalCopy(PartitionCopy):
         return self.committed is not None and self.acked != self.committed.acked
 
     def commit(self) -> None:
-        """Note that the commit is decided: its markers are still to be seen."""
+        """Record that the coordinator decided the commit; its markers are not read yet."""
         self.committed, self.sending, self.unconfirmed = None, False, True
 
     def confirm(self) -> None:
-        """Note that the commit's marker stands in the partition."""
+        """Record that the partition has the COMMIT marker."""
         self.unconfirmed = False
-        self.news.add(self)
+        self.anchor_changes.add(self)
 
     def record_error(self, error: PartitionError) -> None:
         super().record_error(error)
@@ -116,11 +117,11 @@ class TransactionalCopy(PartitionCopy):
             self.failed = True
 
     def forget(self) -> None:
-        """Drop what is under way, and what was appended in a transaction that will be aborted."""
+        """Drop all batches and return to the committed position: the transaction is aborted."""
         super().forget()
         if self.committed is None:
             return
-        self.queue.has_unknown_appends = True  # somebody has to see that it is aborted
+        self.queue.has_unknown_appends = True  # a takeover has to see that it is aborted
         was, counters = self.committed, self.counters
         self.acked, self.exact, self.found = was.acked, was.exact, was.found
         self.stuck, self.done = was.stuck, was.done
@@ -130,14 +131,14 @@ class TransactionalCopy(PartitionCopy):
             self.position, self.skip = self.acked.source, self.found.records
 
     def undo(self, before: CommittedPosition) -> None:
-        """Go back to ``before`` a transaction that was aborted although we committed it."""
+        """Return to ``before``: another client aborted the transaction that we committed."""
         self.committed = before
         self.forget()
         self.queue.has_unknown_appends = self.unconfirmed = False
-        self.news.add(self)
+        self.anchor_changes.add(self)
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
-        """Return the anchor of what is committed."""
+        """Return the anchor with the committed position."""
         if self.committed is None or self.committed.acked is None:
             return super().anchor(now_ms, clean=clean)
         was, base = self.committed, self.claimed
@@ -151,27 +152,27 @@ class TransactionalCopy(PartitionCopy):
             bytes=was.bytes,
             source_epoch=leader_epoch_at(was.done, self.committed.acked.source),
             timed=was.delays.records,
-            age_ms=was.delays.age.told(now_ms),
-            latency_ms=was.delays.latency.told(now_ms),
+            age_ms=was.delays.age.for_anchor(now_ms),
+            latency_ms=was.delays.latency.for_anchor(now_ms),
         )
 
     def anchor_to_commit(self, now_ms: int) -> Anchor:
-        """Return the anchor that belongs into the transaction."""
+        """Return the anchor to write in the transaction."""
         return super().anchor(now_ms)
 
 
 @dataclass(slots=True)
 class JoinRequests:
-    """Partitions that ask to take part in a transaction, in the order in which they asked."""
+    """Partitions that want to join a transaction, in the order of their requests."""
 
     asking: dict[TransactionalCopy, None] = field(default_factory=dict)
     added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def ask(self, partition: PartitionCopy) -> None:
-        """Let ``partition`` join: it has something that it may not send yet."""
+        """Add a join request of ``partition``: it may send its next batch in a transaction only."""
         if not isinstance(partition, TransactionalCopy) or not partition.fetches:
             return
         if partition.committed is None:
             self.asking[partition] = None
-        if partition.committed is None or partition.turns:
+        if partition.committed is None or partition.needs_other_producer:
             self.added.set()

@@ -1,7 +1,7 @@
-"""The producers of a unit: its own, and one for each way of records that it passes on (P3).
+"""The producers of a unit: its own, and one for each replication path that it forwards (P3).
 
-Nothing is taken from a Fetch answer before each of its producer ids is known (P1), and before
-there is a producer for each way of records that are to be passed on.
+Nothing of a Fetch response is queued before the registry was asked for each of its producer ids
+(P1), and before there is a producer for each replication path that is forwarded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from replication.client.producer_identity import ProducerIdentity
-    from replication.copier.partition.intake import News
+    from replication.copier.partition.intake import FetchedPartition
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.sender import Sender
     from replication.copier.spec import UnitSpec
@@ -32,74 +32,75 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Producers:
-    """As whom one unit appends."""
+    """Obtains, registers and renews the producer ids of one unit."""
 
     spec: UnitSpec
     connections: Connections
     partitions: Sequence[PartitionCopy]  # all of the unit
-    me: ProducerIdentity  # the producer of records that were born at the source
+    me: ProducerIdentity  # the producer of records that originate at the source
     sender: Sender
     _forwarders: dict[ReplicationPath, ProducerIdentity] = field(default_factory=dict)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def read_new_claims(self) -> None:
-        """Read the anchors to their end. Raises FlowTaken when somebody of a higher rank claims."""
+        """Read the anchors to their end. Raises FlowTaken when a claim outranks ours."""
         await self.connections.takeover.read_new_claims(self.partitions, self.me)
 
     async def renew(self) -> None:
-        """Get a new epoch of our producer id, unless somebody of a higher rank is at work.
+        """Get a new epoch of our producer id, unless a claim outranks ours: raises FlowTaken.
 
-        Raises FlowTaken. Partitions without our new marker go on under the epoch they have.
+        Partitions without our new marker continue under their present epoch.
         """
         await self.read_new_claims()
         self.me = await producer_identity(self.spec, self.connections)
-        self._forwarders.clear()  # a takeover fences partitions against new epochs of these, too
-        # A transactional id that nobody has used for days gets another producer id (F).
+        self._forwarders.clear()  # a takeover fences their new epochs, too
+        # The coordinator assigns another producer id if the transactional id expired (F).
         takeover = self.connections.takeover
         await takeover.register(entry_of(self.spec, self.connections, self.me))
         await takeover.anchors.own(self.me.producer)
 
     async def producer(
-        self, via: ReplicationPath, partitions: Iterable[PartitionCopy]
+        self, path: ReplicationPath, partitions: Iterable[PartitionCopy]
     ) -> ProducerIdentity:
-        """Return the present producer for ``via``; ``partitions`` have it, claimed, afterwards.
+        """Return the producer of ``path``, after ``partitions`` have claimed it.
 
-        It is registered before (F). The caller has the turn of the takeover.
+        It is registered first (F). The caller holds the takeover's lock.
         """
-        if via == LOCAL_ORIGIN:
+        if path == LOCAL_ORIGIN:
             return self.me
         takeover = self.connections.takeover
-        if via not in self._forwarders:
-            found = await forwarder(self.spec, self.connections, via)
-            await takeover.register(entry_of(self.spec, self.connections, found, via))
-            self._forwarders[via] = found
-        producer = self._forwarders[via]
+        if path not in self._forwarders:
+            found = await forwarder(self.spec, self.connections, path)
+            await takeover.register(entry_of(self.spec, self.connections, found, path))
+            self._forwarders[path] = found
+        producer = self._forwarders[path]
         new = [
-            each for each in partitions if each.queue.writer.producer_for(via) != producer.producer
+            each for each in partitions if each.queue.writer.producer_for(path) != producer.producer
         ]
         for partition in new:
             partition.name_appender(producer.transactional_id, producer.producer_id)
         now = int(time.time() * 1000)
         await takeover.anchors.append([each.anchor(now) for each in new])
         for partition in new:
-            partition.queue.writer.admit(via, producer.producer)
+            partition.queue.writer.admit(path, producer.producer)
         return producer
 
-    def ready(self, news: Sequence[News]) -> bool:
-        """Say whether all that was fetched can be taken in as it is."""
-        ids = _ids(news)
+    def ready(self, fetched: Sequence[FetchedPartition]) -> bool:
+        """Say whether every fetched batch can be queued without a lookup."""
+        ids = _producer_ids(fetched)
         return not ids or not (
-            self._unknown(ids) or any(_lacking(partition, some) for partition, some in ids.items())
+            self._unknown(ids)
+            or any(_missing_paths(partition, some) for partition, some in ids.items())
         )
 
-    async def prepare(self, news: Sequence[News]) -> None:
-        """Learn what the batches are. It takes a while: lanes may have moved afterwards.
+    async def prepare(self, fetched: Sequence[FetchedPartition]) -> None:
+        """Look up producer ids and admit producers; partitions may change position meanwhile.
 
-        A lane for which that cannot be done has trouble then.
+        Where that fails, the error is recorded for the partitions.
         """
-        ids = _ids(news)
+        ids = _producer_ids(fetched)
         try:
-            async with self._turn:
+            async with self._lock:
                 await self.connections.registry.look_up(
                     self._unknown(ids), needed=self.spec.source_has_copies
                 )
@@ -115,28 +116,28 @@ class Producers:
         )
 
     async def _admit_all(self, ids: Mapping[PartitionCopy, set[int]]) -> None:
-        lacking: dict[ReplicationPath, list[PartitionCopy]] = defaultdict(list)
+        missing: dict[ReplicationPath, list[PartitionCopy]] = defaultdict(list)
         for partition, some in ids.items():
-            for via in _lacking(partition, some):
-                lacking[via].append(partition)
-        for via, partitions in lacking.items():
+            for path in _missing_paths(partition, some):
+                missing[path].append(partition)
+        for path, partitions in missing.items():
             async with self.connections.takeover.turn:
-                await self.producer(via, [each for each in partitions if each.fetches])
+                await self.producer(path, [each for each in partitions if each.fetches])
 
 
-def _ids(news: Sequence[News]) -> dict[PartitionCopy, set[int]]:
-    """Return whose batches were fetched for each lane that asks for that."""
+def _producer_ids(fetched: Sequence[FetchedPartition]) -> dict[PartitionCopy, set[int]]:
+    """Return the producer ids in the fetched batches of each partition with a loop rule."""
     return {
         partition: producer_ids(each.records)
-        for partition, each in news
+        for partition, each in fetched
         if partition.path_of is not None and each.records
     }
 
 
-def _lacking(partition: PartitionCopy, ids: Iterable[int]) -> set[ReplicationPath]:
-    """Return what is to be passed on and has no producer in the lane yet."""
+def _missing_paths(partition: PartitionCopy, ids: Iterable[int]) -> set[ReplicationPath]:
+    """Return the replication paths to forward that have no producer in the partition yet."""
     path_of = partition.path_of
     if path_of is None:
         return set()
     found = {path_of(each) for each in ids}
-    return {via for via in found if via and partition.queue.writer.producer_for(via) is None}
+    return {path for path in found if path and partition.queue.writer.producer_for(path) is None}

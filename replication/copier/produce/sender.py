@@ -1,4 +1,4 @@
-"""Send lanes' pieces to the target's brokers and deal with the answers.
+"""Send Produce requests to the target's brokers and handle their responses.
 
 Invariant A: appends are idempotent, and outside of transactions unless the unit is
 transactional, by a producer id that was obtained with the unit's transactional id. A retry sends
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
     from replication.copier.partition.recovery_queue import RecoveryQueue
     from replication.copier.partition.transactional_copy import JoinRequests
 
-_MOST_OPEN = 5  # requests a broker
+_MAX_IN_FLIGHT = 5  # requests per broker
 _MOST_BYTES = 16 << 20  # of one request
-_MUCH = 32 << 20  # bytes; a takeover reads what was appended after the anchors
+_ANCHORS_DUE_BYTES = 32 << 20  # a takeover reads all that was appended after the anchors
 _BACK_OFF_S = 0.1
 _BACK_OFF_MOST_S = 2.0
 
 
 @dataclass(slots=True)
 class Sender:
-    """All sending of a unit. ``lead`` says which broker leads each lane's target partition."""
+    """Sends all batches of a unit. ``lead`` has the leader of each target partition."""
 
     network: Network
     recoveries: RecoveryQueue
     gaps: AppendGaps
     joins: JoinRequests | None = None  # None: records are appended outside transactions
-    transactional_id: str = ""  # everything is part of its transactions
-    answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every answer
-    acked: int = 0  # bytes since ``much`` was cleared
-    much: asyncio.Event = field(default_factory=asyncio.Event)  # so much that anchors lag behind
+    transactional_id: str = ""  # not empty: everything is part of its transactions
+    answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every response
+    acked: int = 0  # bytes acknowledged since the anchors were written
+    anchors_due: asyncio.Event = field(default_factory=asyncio.Event)  # set by many acked bytes
     lead: dict[PartitionCopy, int] = field(default_factory=dict)
-    stopped: bool = False  # what is on the wire is answered, nothing more is sent
+    stopped: bool = False  # responses are handled, nothing more is sent
     _ready: dict[int, dict[PartitionCopy, None]] = field(default_factory=lambda: defaultdict(dict))
-    _open: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    _in_flight: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _failures: dict[PartitionCopy, int] = field(default_factory=lambda: defaultdict(int))
 
     def offer(self, partition: PartitionCopy) -> None:
-        """Say that ``partition`` may have something to send; ``pump`` looks at it."""
+        """Mark ``partition`` as ready if it has a batch to send; ``pump`` sends it."""
         node = self.lead.get(partition)
         if node is not None and partition.sends:
             self._ready[node][partition] = None
@@ -67,19 +67,19 @@ class Sender:
             self.joins.ask(partition)
 
     def offer_all(self, partitions: Iterable[PartitionCopy]) -> None:
-        """Send what ``partitions`` have, as far as it may be sent."""
+        """Send the batches of ``partitions``, as far as they may be sent."""
         for partition in partitions:
             self.offer(partition)
         self.pump()
 
     def pump(self) -> None:
-        """Send as much as may be open."""
+        """Send requests up to the limit of in-flight requests per broker."""
         for node, partitions in list(self._ready.items()):
-            while partitions and self._open[node] < _MOST_OPEN and not self.stopped:
+            while partitions and self._in_flight[node] < _MAX_IN_FLIGHT and not self.stopped:
                 self._send(node, partitions)
 
     def _send(self, node: int, ready: dict[PartitionCopy, None]) -> None:
-        """Send one request: one piece of each ready lane, lanes of a topic side by side."""
+        """Send one request: one batch of each ready partition, grouped by topic."""
         chosen: list[tuple[PartitionCopy, ProducerBatch]] = []
         size = 0
         for partition in list(ready):
@@ -90,7 +90,7 @@ class Sender:
             chosen.append((partition, producer_batch))
             size += len(producer_batch.batch)
             if partition.sends:
-                ready[partition] = None  # behind the others: each lane gets its turn
+                ready[partition] = None  # behind the others, so that each gets its turn
             if size >= _MOST_BYTES:
                 break
         if not chosen:
@@ -99,25 +99,25 @@ class Sender:
         batches = [
             (partition.target.topic, partition.target.partition, p.batch) for partition, p in chosen
         ]
-        self._open[node] += 1
+        self._in_flight[node] += 1
         self.network.produce(
             node,
             batches,
-            lambda acks, error: self._answered(node, chosen, acks, error),
+            lambda acks, error: self._on_response(node, chosen, acks, error),
             self.transactional_id,
         )
 
-    def _answered(
+    def _on_response(
         self,
         node: int,
         sent: list[tuple[PartitionCopy, ProducerBatch]],
         acks: list[Ack] | None,
         error: Exception | None,
     ) -> None:
-        self._open[node] -= 1
+        self._in_flight[node] -= 1
         by_partition = {(each.topic, each.partition): each for each in acks or ()}
         for partition, producer_batch in sent:
-            partition.queue.answers_due -= 1
+            partition.queue.responses_due -= 1
             ack = by_partition.get((partition.target.topic, partition.target.partition))
             if ack is None:
                 partition.record_error(
@@ -128,7 +128,7 @@ class Sender:
             elif not ack.error:
                 self._appended(partition, producer_batch, ack.base)
             else:
-                self._refused(partition, producer_batch, ack)
+                self._rejected(partition, producer_batch, ack)
             self.dispatch(partition)
         self.answered.set()
         self.pump()
@@ -143,20 +143,22 @@ class Sender:
             self.gaps.note(partition, expected)
         self.acked += len(producer_batch.batch)
         partition.counters.delays.note(producer_batch, int(time.time() * 1000))
-        if self.acked >= _MUCH:
-            self.much.set()
+        if self.acked >= _ANCHORS_DUE_BYTES:
+            self.anchors_due.set()
         partition.appended(producer_batch, base)
         partition.reason = ""
 
-    def _refused(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
+    def _rejected(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
         error = append_error(ack.error, ack.message)
-        held_up = partition.error is not None and partition.queue.in_flight[0] is not producer_batch
-        says_no = error.recovery in {Recovery.SPLIT, Recovery.DECIDE}
-        producer_batch.rejected = says_no or (
-            held_up and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        follows_failed = (
+            partition.error is not None and partition.queue.in_flight[0] is not producer_batch
         )
-        if held_up and producer_batch.rejected:
-            return  # the batch before it is dealt with first; this one is sent again after it
+        is_rejection = error.recovery in {Recovery.SPLIT, Recovery.DECIDE}
+        producer_batch.rejected = is_rejection or (
+            follows_failed and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        )
+        if follows_failed and producer_batch.rejected:
+            return  # the batch before it is handled first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:
             partition.queue.largest = len(producer_batch.batch) - 1
         if error.recovery is Recovery.SPLIT and producer_batch.count == 1:
@@ -164,10 +166,10 @@ class Sender:
         partition.record_error(error)
 
     def dispatch(self, partition: PartitionCopy) -> None:
-        """Offer a lane that is well; deal with its trouble as soon as no answer is due."""
+        """Offer a partition without an error; else handle the error once no response is due."""
         if partition.error is None:
             self.offer(partition)
-        elif partition.queue.answers_due == 0:
+        elif partition.queue.responses_due == 0:
             if partition.error.recovery is Recovery.SPLIT and split_refused(partition):
                 self.offer(partition)
                 return

@@ -1,9 +1,9 @@
-"""See how a transaction of ours ended in each of its partitions.
+"""Verify by its markers that a transaction was committed in each of its partitions.
 
-Who may alter the cluster can abort a transaction in one partition alone (``kafka-transactions.sh
-abort``). Then the leader writes an ABORT marker of our producer there and tells nobody: it takes
-what we append next as if nothing had been, and the coordinator's COMMIT marker comes after it.
-Only the log shows it: the first marker of ours behind what was appended is not the COMMIT.
+A client with ALTER on the cluster can abort a transaction in a single partition
+(``kafka-transactions.sh abort``). Then the leader writes an ABORT marker of our producer there and
+reports it to nobody: it accepts our next appends, and the coordinator's COMMIT marker follows.
+Only the log shows the abort: our first marker behind the appended records is not the COMMIT.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
     from replication.model import ProducerIdAndEpoch, TopicPartition
     from replication.state import Anchor
 
-_PATIENCE_S = 15.0  # without getting on
+_TIMEOUT_S = 15.0  # without progress
 _PAUSE_S = 0.1
-_GONE_LOOKS = 10  # so many without its topic: a broker that lags shows it by then
-# Markers are small, and mostly they are what comes first. Where others append beside us much may.
+_DELETED_AFTER = 10  # refreshes without the topic: a stale broker knows it by then
+# Mostly the marker comes first and is small. Where others append too, much may precede it.
 _FIRST = FetchOptions(max_wait_ms=50, max_bytes=1 << 20, partition_bytes=16 << 10, line="markers")
 _MORE = replace(_FIRST, max_bytes=4 << 20, partition_bytes=1 << 20)
 
 
 class AppendedRange(NamedTuple):
-    """Offsets of a partition to look at: up to ``end``, or None: up to the first marker of ours."""
+    """Offsets to search for our marker: up to ``end``, or None: up to our first marker."""
 
     begin: int
     end: int | None = None
 
 
-def between(spans: Sequence[OffsetRange]) -> AppendedRange | None:
-    """Return what lies between spans of our own; None: they are one stretch."""
+def gap_between(spans: Sequence[OffsetRange]) -> AppendedRange | None:
+    """Return the range that spans the gaps between our appends; None: there is no gap."""
     pairs = pairwise(sorted(spans))
     gaps = [OffsetRange(one.end, other.start) for one, other in pairs if one.end < other.start]
     return AppendedRange(gaps[0].start, gaps[-1].end) if gaps else None
 
 
 class Outcome(NamedTuple):
-    """A transaction whose commit was decided, until its markers have been seen."""
+    """A transaction whose commit was decided, until its markers were read."""
 
     producer: ProducerIdAndEpoch
-    before: Mapping[TransactionalCopy, CommittedPosition]  # where its lanes stood
-    spans: Mapping[TopicPartition, Sequence[OffsetRange]]  # what is in it, on the target
+    before: Mapping[TransactionalCopy, CommittedPosition]  # positions when it began
+    spans: Mapping[TopicPartition, Sequence[OffsetRange]]  # its target offsets
     anchors: Mapping[PartitionCopy, Anchor]
 
     @property
-    def connections(self) -> Mapping[TopicPartition, AppendedRange]:
-        """Where its markers are to be looked for: behind what was appended."""
+    def ranges(self) -> Mapping[TopicPartition, AppendedRange]:
+        """Where to search for its markers: behind the last append in each partition."""
         return {
             where: AppendedRange(max(each.end for each in spans))
             for where, spans in self.spans.items()
@@ -74,23 +74,23 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class TransactionOutcome:
-    """Looks for markers of our producer on the target."""
+    """Searches the target for markers of our producer."""
 
     target: Network
     _buffer: FetchBuffer = field(default_factory=FetchBuffer)
 
     async def aborted(
-        self, producer: ProducerIdAndEpoch, stretches: Mapping[TopicPartition, AppendedRange]
+        self, producer: ProducerIdAndEpoch, ranges: Mapping[TopicPartition, AppendedRange]
     ) -> set[TopicPartition]:
-        """Return the partitions in whose stretch a transaction of ``producer`` was aborted.
+        """Return the partitions in whose range a transaction of ``producer`` was aborted.
 
-        Of a topic that is gone nothing is left to confirm. Raises ClusterUnavailable when a marker
-        that must come does not come in time.
+        Partitions of a deleted topic are left out. Raises ClusterUnavailable when an expected
+        marker does not appear in time.
         """
-        left = dict(stretches)
-        unseen: Counter[TopicPartition] = Counter()  # looks in a row that did not see the topic
+        left = dict(ranges)
+        unseen: Counter[TopicPartition] = Counter()  # refreshes in a row without the topic
         aborted: set[TopicPartition] = set()
-        options, deadline = _FIRST, time.monotonic() + _PATIENCE_S
+        options, deadline = _FIRST, time.monotonic() + _TIMEOUT_S
         while left:
             for partition, found in await self._read_some(left, options):
                 begin, end = left[partition]
@@ -102,46 +102,50 @@ class TransactionOutcome:
                     del left[partition]
                 elif at > begin:
                     left[partition] = AppendedRange(at, end)
-                    options, deadline = _MORE, time.monotonic() + _PATIENCE_S
-            self._drop_gone(left, unseen)
+                    options, deadline = _MORE, time.monotonic() + _TIMEOUT_S
+            self._drop_deleted(left, unseen)
             if left and time.monotonic() > deadline:
                 raise ClusterUnavailable(
                     f"waiting for the commit or abort marker of our transaction in {min(left)}"
                 )
         return aborted
 
-    def _drop_gone(
+    def _drop_deleted(
         self, left: dict[TopicPartition, AppendedRange], unseen: Counter[TopicPartition]
     ) -> None:
         for partition in list(left):
-            is_there = self.target.topic_id(partition.topic)
-            unseen[partition] = 0 if is_there else unseen[partition] + 1
-            if unseen[partition] >= _GONE_LOOKS:
+            topic_id = self.target.topic_id(partition.topic)
+            unseen[partition] = 0 if topic_id else unseen[partition] + 1
+            if unseen[partition] >= _DELETED_AFTER:
                 del left[partition]
 
     async def _read_some(
-        self, wanted: Mapping[TopicPartition, AppendedRange], options: FetchOptions
+        self, ranges: Mapping[TopicPartition, AppendedRange], options: FetchOptions
     ) -> Iterable[tuple[TopicPartition, Fetched]]:
-        """Fetch once from one leader; return the answers that can be used.
+        """Fetch once from one leader; return the usable responses.
 
-        A position that is gone is one: retention has taken what stood there.
+        OFFSET_OUT_OF_RANGE is usable: retention deleted the records.
         """
         target = self.target
-        lead = next(filter(None, map(target.leader, wanted)), None)
-        asked: dict[FetchKey, TopicPartition] = {}
+        lead = next(filter(None, map(target.leader, ranges)), None)
+        requested: dict[FetchKey, TopicPartition] = {}
         entries = []
-        for partition, (begin, _) in wanted.items():
+        for partition, (begin, _) in ranges.items():
             topic_id, its = target.topic_id(partition.topic), target.leader(partition)
             if topic_id and lead and its and its.node == lead.node:
                 entries.append(FetchEntry(topic_id, partition.partition, begin, its.epoch))
-                asked[topic_id, partition.partition] = partition
+                requested[topic_id, partition.partition] = partition
         found: list[Fetched] = []
         if lead is not None and entries:
             found = await target.fetch(lead.node, entries, options, self._buffer)
-        good = [
+        usable = [
             each for each in found if each.error in {ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE}
         ]
-        if not found or len(good) < len(found) or any(not target.topic_id(e.topic) for e in wanted):
+        if (
+            not found
+            or len(usable) < len(found)
+            or any(not target.topic_id(e.topic) for e in ranges)
+        ):
             await asyncio.sleep(_PAUSE_S)
-            await target.refresh({each.topic for each in wanted})
-        return [(asked[each.topic_id, each.partition], each) for each in good]
+            await target.refresh({each.topic for each in ranges})
+        return [(requested[each.topic_id, each.partition], each) for each in usable]

@@ -1,18 +1,18 @@
-"""Records and their anchors in one transaction of the target, for lanes that cannot be counted.
+"""Commit records and their anchors in one target transaction, for compacted topics.
 
-Where compaction may have removed what would have to be counted, the position after a crash is the
-committed anchor. One transaction at a time: lanes that have something join it, send for a while,
-and when all of it is acked their anchors are appended and it is committed. When anything fails
-that the same bytes cannot mend, it is aborted, and its lanes begin again at what is committed.
+Compaction may remove records that a takeover would have to count, so here the position after a
+crash is the committed anchor. One transaction at a time: partitions with batches join it and send
+for a while; when all batches are acknowledged their anchors are appended and it is committed. When
+a failure remains after retries it is aborted, and its partitions resume at the committed position.
 
-After a commit its markers are read before the next transaction begins: somebody may have aborted
-ours in one partition alone. Records of such a partition are copied again.
+After a commit its markers are read before the next transaction begins: another client may have
+aborted ours in a single partition. Records of such a partition are copied again.
 
-Copies that are passed on have a producer for each way that they came by, so transactions of their
-own: a lane whose next records came by another way takes part in another one.
+Each replication path has its own producer, so its own transactions: a partition whose next records
+have another path joins another transaction.
 
-Readers that read committed never wait long: a transaction is open for some 50 ms. Of a unit that
-died it is aborted by the next owner, or else by the broker after 10 s.
+Consumers with read_committed never wait long: a transaction is open for some 50 ms. If a unit
+dies, the next owner aborts its transaction, or else the broker after 10 s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery, join_error
-from replication.copier.produce.transaction_outcome import Outcome, TransactionOutcome, between
+from replication.copier.produce.transaction_outcome import Outcome, TransactionOutcome, gap_between
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.provenance.origins import LOCAL_ORIGIN
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
     from replication.state import Anchor
 
-_OPEN_S = 0.05  # how long lanes send before a commit
-_RETRY_S = 4.0  # how long the same bytes are sent again before it is aborted
-_LOOK_S = 0.1
+_OPEN_S = 0.05  # how long partitions send before a commit
+_RETRY_S = 4.0  # how long batches are retried before an abort
+_POLL_S = 0.1
 _RENEW_PAUSE_S = 0.5
 _END_S = 5.0
 _ABORTED = "our transaction was aborted by another client: its records are copied again"
 
 
 class _Aborted(ClusterRejected):
-    """Something in the transaction failed for good."""
+    """Retries cannot complete the transaction."""
 
 
 @dataclass(slots=True)
@@ -63,15 +63,15 @@ class Transactions:
     joins: JoinRequests
     on_written: Callable[[Mapping[PartitionCopy, Anchor]], None]  # anchors that were committed
     _members: dict[TransactionalCopy, None] = field(default_factory=dict)
-    _decided: Outcome | None = None
-    _confirming: TransactionOutcome = field(init=False)
-    _producer: ProducerIdentity | None = None  # whose transaction it is
-    _via: ReplicationPath = LOCAL_ORIGIN  # the way that its records came by
+    _unconfirmed: Outcome | None = None
+    _outcome: TransactionOutcome = field(init=False)
+    _producer: ProducerIdentity | None = None  # of the open transaction
+    _path: ReplicationPath = LOCAL_ORIGIN  # replication path of its records
     _closing: bool = False
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self._confirming = TransactionOutcome(self.takeover.target)
+        self._outcome = TransactionOutcome(self.takeover.target)
 
     async def run(self) -> None:
         """Copy in transactions until ``end``. Raises FlowTaken when another driver is at work."""
@@ -79,15 +79,15 @@ class Transactions:
             while not self._closing:
                 await self.joins.added.wait()
                 self.joins.added.clear()
-                while (self.joins.asking or self._decided) and not self._closing:
+                while (self.joins.asking or self._unconfirmed) and not self._closing:
                     async with self.takeover.turn:
                         await self._transact()
         finally:
             self._idle.set()
-        await asyncio.Event().wait()  # the unit ends its tasks together
+        await asyncio.Event().wait()  # the unit cancels its tasks together
 
     async def end(self) -> None:
-        """Commit what is open and open nothing more."""
+        """Commit the open transaction and begin no other."""
         self._closing = True
         self.joins.added.set()
         with contextlib.suppress(TimeoutError):
@@ -96,8 +96,8 @@ class Transactions:
 
     async def _transact(self) -> None:
         try:
-            await self._confirm()  # where it was out of reach before
-            await self._gather()
+            await self._confirm()  # of the last transaction, if the target did not answer then
+            await self._collect()
             if self._members:
                 await self._drain()
                 await self._commit()
@@ -108,8 +108,8 @@ class Transactions:
         for partition in list(self.producers.partitions):
             self.sender.offer(partition)
 
-    async def _gather(self) -> None:
-        """Let whoever asks join and send, until it is time to commit."""
+    async def _collect(self) -> None:
+        """Let partitions join and send, until it is time to commit."""
         until = time.monotonic() + _OPEN_S
         await self._join()
         while self._members and not self._closing and (left := until - time.monotonic()) > 0:
@@ -117,52 +117,55 @@ class Transactions:
                 await asyncio.wait_for(self.joins.added.wait(), left)
             self.joins.added.clear()
             await self._join()
-            if any(e.failed for e in self._members) or all(e.turns for e in self._members):
+            if any(e.failed for e in self._members) or all(
+                e.needs_other_producer for e in self._members
+            ):
                 return
 
     async def _join(self) -> None:
-        partition_copies = self._who_may_join()
+        partition_copies = self._next_members()
         if not partition_copies:
             return
-        who = self._producer = await self.producers.producer(self._via, partition_copies)
+        identity = self._producer = await self.producers.producer(self._path, partition_copies)
         anchors = self.takeover.anchors.partition
         partitions = [anchors, *(each.target for each in partition_copies)]
         refused = await self.takeover.target.add_to_transaction(
-            who.transactional_id, who.producer, partitions
+            identity.transactional_id, identity.producer, partitions
         )
-        self.sender.transactional_id = who.transactional_id
+        self.sender.transactional_id = identity.transactional_id
         if anchors in refused and not any(each.target in refused for each in partition_copies):
             raise _Aborted(f"{anchors.topic}: error {refused[anchors]}")
         for partition in partition_copies:
             if not refused:
-                partition.join(self._via, who.producer)
+                partition.join(self._path, identity.producer)
                 self._members[partition] = None
             elif (error := join_error(refused.get(partition.target, 0))) is not None:
                 partition.record_error(error)
                 self.sender.dispatch(partition)
-            self.sender.offer(partition)  # one that was left out for another's sake asks again
+            # Where only another partition was rejected, this one requests to join again.
+            self.sender.offer(partition)
         self.sender.pump()
 
-    def _who_may_join(self) -> list[TransactionalCopy]:
-        """Return who asks and has records of the transaction's way; others wait for another one."""
+    def _next_members(self) -> list[TransactionalCopy]:
+        """Return the partitions to join, of the transaction's path; others join a later one."""
         asking = [each for each in self.joins.asking if each.fetches and each.queue.waiting]
         if asking and not self._members:
-            self._via = asking[0].queue.next_via
-        partitions = [each for each in asking if each.queue.next_via == self._via]
-        self.joins.asking = {each: None for each in asking if each.queue.next_via != self._via}
+            self._path = asking[0].queue.next_path
+        partitions = [each for each in asking if each.queue.next_path == self._path]
+        self.joins.asking = {each: None for each in asking if each.queue.next_path != self._path}
         return partitions
 
     async def _drain(self) -> None:
-        """Send nothing new; wait until all that was sent is acked."""
+        """Send nothing new; wait until every sent batch is acknowledged."""
         for partition in self._members:
             partition.sending = False
         deadline = time.monotonic() + _RETRY_S
         while True:
             self.sender.answered.clear()
-            bad = [each for each in self._members if each.failed or each.committed is None]
-            if bad:
-                error = bad[0].error
-                raise _Aborted(error.reason if error else bad[0].reason)
+            failed = [each for each in self._members if each.failed or each.committed is None]
+            if failed:
+                error = failed[0].error
+                raise _Aborted(error.reason if error else failed[0].reason)
             if all(each.drained for each in self._members):
                 return
             if time.monotonic() > deadline:
@@ -170,42 +173,44 @@ class Transactions:
                     "the target did not acknowledge every batch of a transaction in time"
                 )
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.sender.answered.wait(), _LOOK_S)
+                await asyncio.wait_for(self.sender.answered.wait(), _POLL_S)
 
     async def _commit(self) -> None:
-        who, now = self._producer, int(time.time() * 1000)
-        if who is None:
+        identity, now = self._producer, int(time.time() * 1000)
+        if identity is None:
             return
-        await self._require_whole(who.producer)
+        await self._require_no_abort(identity.producer)
         anchors: dict[PartitionCopy, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved
         }
         log = self.takeover.anchors
         spans = {each.target: each.spans for each in self._members}
-        spans[log.partition] = await log.append(list(anchors.values()), who)
-        await self.takeover.target.end_transaction(who.transactional_id, who.producer, commit=True)
+        spans[log.partition] = await log.append(list(anchors.values()), identity)
+        await self.takeover.target.end_transaction(
+            identity.transactional_id, identity.producer, commit=True
+        )
         before = {each: was for each in self._members if (was := each.committed) is not None}
-        self._decided = Outcome(who.producer, before, spans, anchors)
+        self._unconfirmed = Outcome(identity.producer, before, spans, anchors)
         for partition in self._members:
             partition.commit()
         self._members.clear()
         await self._confirm()
 
-    async def _require_whole(self, producer: ProducerIdAndEpoch) -> None:
-        """Raise _Aborted when what came between our appends is an abort of what was before it."""
-        gaps = {each.target: gap for each in self._members if (gap := between(each.spans))}
-        if gaps and (found := await self._confirming.aborted(producer, gaps)):
+    async def _require_no_abort(self, producer: ProducerIdAndEpoch) -> None:
+        """Raise _Aborted if an ABORT marker of ours stands between our appends."""
+        gaps = {each.target: gap for each in self._members if (gap := gap_between(each.spans))}
+        if gaps and (found := await self._outcome.aborted(producer, gaps)):
             raise _Aborted(f"{min(found)}: {_ABORTED}")
 
     async def _confirm(self) -> None:
-        """See how the last transaction ended in each partition; go back where it was aborted.
+        """Verify the last transaction in each partition; undo it where it was aborted.
 
-        The anchors say so at once. Where those were aborted they are written again.
+        The anchors report that at once. Aborted anchors are written again.
         """
-        if (decided := self._decided) is None:
+        if (decided := self._unconfirmed) is None:
             return
         log, now = self.takeover.anchors, int(time.time() * 1000)
-        aborted = await self._confirming.aborted(decided.producer, decided.connections)
+        aborted = await self._outcome.aborted(decided.producer, decided.ranges)
         again = dict(decided.anchors) if log.partition in aborted else {}
         for partition, before in decided.before.items():
             if partition.target not in aborted:
@@ -215,13 +220,13 @@ class Transactions:
                 partition.reason = _ABORTED
                 again[partition] = partition.offset_points.note(partition.anchor(now))
         await log.append(list(again.values()))
-        self._decided = None
+        self._unconfirmed = None
         self.on_written({**decided.anchors, **again})
 
     async def _abort(self, reason: str) -> None:
-        """Abort, by a new epoch of the producer; nothing else may happen before that.
+        """Abort by a new epoch of the producer, before anything else is sent.
 
-        The lanes are taken over, for it may be unknown whether the commit was decided.
+        The partitions are taken over, for the commit's outcome may be unknown.
         """
         members = [each for each in self._members if each.committed is not None]
         self._members.clear()
@@ -231,7 +236,7 @@ class Transactions:
         while True:
             try:
                 await self.producers.renew()
-                await self.producers.producer(self._via, ())
+                await self.producers.producer(self._path, ())
                 break
             except (ClusterRejected, ClusterUnavailable):
                 await asyncio.sleep(_RENEW_PAUSE_S)

@@ -30,12 +30,12 @@ def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> Non
     anchor = partition.claimed
     partition.forget()
     partition.acked = Position(anchor.source or 0, anchor.target or 0)
-    partition.go_on_at(anchor.source or 0, anchor.source_epoch)
+    partition.resume_at(anchor.source or 0, anchor.source_epoch)
     partition.skip, partition.exact, partition.done = 0, exact, partition.fetched_to
     partition.queue.writer.begin(me.producer)
     partition.queue.has_unknown_appends, partition.own = False, 1
     partition.counted, partition.found = 0, NO_RECORDS
-    partition.counters.go_on_from(anchor)
+    partition.counters.resume_from(anchor)
     partition.state, partition.reason = PartitionState.RUNNING, ""
     partition.stuck = stuck_as(anchor)
     partition.offset_points = OffsetPoints.of(anchor)

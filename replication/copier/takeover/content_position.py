@@ -70,9 +70,9 @@ async def dispatch(source: Network, partition: PartitionCopy, tail: TargetTail) 
     """
     places = [] if tail.batch is None else await _places(source, partition, tail)
     if len(places) == 1:
-        partition.go_on_at(places[0])
+        partition.resume_at(places[0])
         partition.skip, partition.done = 0, partition.fetched_to
-        partition.moved_to(Position(places[0], partition.counted))
+        partition.set_position(Position(places[0], partition.counted))
         partition.remark = (
             f"after an unclean shutdown the position {places[0]} was found by content"
         )
@@ -146,7 +146,7 @@ class _Search:
         for producer_batch in looking.queue.waiting:
             (batch,) = walk(producer_batch.batch, looking.source)
             self.wanted.look_at(decode(batch, looking.source), producer_batch.offsets)
-            producer_batch.let_go()
+            producer_batch.release_buffer()
         looking.queue.waiting.clear()
 
     async def _fetch(

@@ -178,7 +178,7 @@ def test_a_process_that_ends_between_epochs_leaves_without_a_word(flow):
 
 def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch):
     """BL-069."""
-    monkeypatch.setattr(fetch_response, "HELD_S", 0.5)
+    monkeypatch.setattr(fetch_response, "STALLED_AFTER_S", 0.5)
     one = flow(2)
     (topic,) = one.topics
     sender = Producer(

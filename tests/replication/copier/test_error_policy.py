@@ -1,4 +1,4 @@
-"""What becomes of a lane that needs an answer."""
+"""The error policy: halt a partition, or skip offsets and record the loss."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def losses(cluster: MemoryCluster) -> int:
 def a_partition_with_one_in_flight():
     partition = fill(a_partition(a_start()), 2)
     partition.queue.next_batch()
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     return partition
 
 

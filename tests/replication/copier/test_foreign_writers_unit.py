@@ -1,4 +1,4 @@
-"""Gaps between our appends: which of them are looked at, and how often."""
+"""Gaps between our appends: which are checked for foreign producers, and how often."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_of_several_gaps_of_a_partition_the_first_is_looked_at():
 def test_a_partition_is_looked_at_now_and_then_not_at_every_gap(clock):
     gaps, partition, other = AppendGaps(), a_partition(a_start(0)), a_partition(a_start(1))
     gaps.note(partition, 5)
-    gaps.looked_at(partition)
+    gaps.checked(partition)
     clock[0] += 29.0
     gaps.note(partition, 9)
     gaps.note(other, 7)
@@ -44,7 +44,7 @@ def test_where_another_flow_reads_the_target_gaps_are_no_surprise():
 
 def test_a_partition_that_leaves_the_unit_asks_for_no_recovery():
     queue, partition, leaving = RecoveryQueue(), a_partition(a_start(0)), a_partition(a_start(1))
-    leaving.leaves = True
+    leaving.leaving = True
     queue.add(leaving)
     assert not queue.added.is_set()
     queue.add(partition)

@@ -121,7 +121,7 @@ def test_a_merged_batch_that_is_too_large_is_sent_in_parts(pair):
 
 
 def test_anchors_follow_soon_where_a_takeover_would_have_much_to_count(pair, monkeypatch):
-    monkeypatch.setattr(sender, "_MUCH", 2000)
+    monkeypatch.setattr(sender, "_ANCHORS_DUE_BYTES", 2000)
     pair.feed(*[b"%d" % each * 500 for each in range(20)])
     pair.copy(anchor_every_s=60)
     between = {each.source for each in pair.anchors() if not each.clean}

@@ -1,4 +1,4 @@
-"""A unit that copies on from one epoch to the next, between clusters in memory."""
+"""A unit that continues from one epoch to the next, between clusters in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching into reused buffers: what is held stays, read-ahead ends, all get their turn."""
+"""Fetching into reused buffers: held buffers stay, read-ahead is bounded, all get their turn."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class Source:
         for key in session.forgotten:
             del self.session[key]
         session.answered(7 if self.keeps else 0)
-        news = [each for key, each in self.session.items() if key[1] not in self.idle]
-        return news[: self.most]
+        fetched = [each for key, each in self.session.items() if key[1] not in self.idle]
+        return fetched[: self.most]
 
     async def _answer(self, entries, into) -> list[Fetched]:
         await asyncio.sleep(0)
@@ -120,7 +120,7 @@ class Source:
 
 
 class Sender(Sender):
-    """Has nowhere to send to; notes which lanes were offered, and which had trouble."""
+    """Sends nothing; notes which partitions were offered, and which had errors."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, RecoveryQueue(), AppendGaps())
@@ -137,7 +137,7 @@ class Sender(Sender):
 class KnownProducers:
     """Knows the producer id of every batch."""
 
-    def ready(self, _news) -> bool:
+    def ready(self, _fetched) -> bool:
         return True
 
 
@@ -177,7 +177,7 @@ async def run_for(each: Fetcher, steps: int, between=lambda: None) -> None:
 def run(
     partitions, steps: int = 60, count: int = 4, between=lambda _: None, prepare=lambda _: None
 ):
-    """Fetch for ``partitions``; return the source, what was asked, and the frames."""
+    """Fetch for ``partitions``; return the source, what was asked, and the buffers."""
 
     async def all_of_it():
         source, buffers = Source(*partitions), BufferPool(count)
@@ -249,7 +249,7 @@ def test_topics_stay_side_by_side_whichever_partition_is_first():
         fetch_request = FetchRequest(FetchSession(), lambda _: -1)
         for partition in partitions[turn:] + partitions[:turn]:
             fetch_request.join(partition)
-        topics = [each.topic_id[:1] for each in fetch_request.tell()]
+        topics = [each.topic_id[:1] for each in fetch_request.next_entries()]
         assert topics in ([b"a", b"a", b"b", b"b"], [b"b", b"b", b"a", b"a"])
         assert topics[0] == partitions[turn].topic_id[:1]
 
@@ -293,14 +293,14 @@ def test_a_lost_session_is_opened_anew_and_nobody_is_held_back():
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["on", "off", "move", "tell", "fail"]), st.integers(0, 3)))
+    st.lists(st.tuples(st.sampled_from(["on", "off", "move", "fetch", "fail"]), st.integers(0, 3)))
 )
 def test_the_broker_always_knows_exactly_what_is_wanted(acts):
-    partitions, told = [a_partition(a_start(n)) for n in range(4)], {}
+    partitions, session = [a_partition(a_start(n)) for n in range(4)], {}
     fetch_request = FetchRequest(FetchSession(), lambda _: -1)
     for partition in partitions:
         fetch_request.join(partition)
-    for act, number in [*acts, ("tell", 0)]:
+    for act, number in [*acts, ("fetch", 0)]:
         partition = partitions[number]
         match act:
             case "on" | "off":
@@ -309,13 +309,15 @@ def test_the_broker_always_knows_exactly_what_is_wanted(acts):
                 partition.position += 1
             case "fail":
                 fetch_request.session.restart()
-            case "tell" if (entries := fetch_request.tell()) is not None:
-                told = {} if fetch_request.session.fresh else told
-                told |= {entry[:2]: entry.offset for entry in entries}
-                told = {k: v for k, v in told.items() if k not in fetch_request.session.forgotten}
+            case "fetch" if (entries := fetch_request.next_entries()) is not None:
+                session = {} if fetch_request.session.fresh else session
+                session |= {entry[:2]: entry.offset for entry in entries}
+                session = {
+                    k: v for k, v in session.items() if k not in fetch_request.session.forgotten
+                }
                 fetch_request.session.answered(7)
                 wanted = {each.key: each.position for each in partitions if each.fetches}
-                assert told == wanted
+                assert session == wanted
 
 
 def test_a_fetch_names_the_leader_epoch_that_is_known():
@@ -502,7 +504,7 @@ def test_a_halted_partition_gives_its_buffers_back():
 
 
 def test_a_partition_that_left_and_came_back_as_another_partition_is_fetched():
-    for _ in range(20):  # lanes are kept by their addresses, which fall as they may
+    for _ in range(20):  # sets order partitions by their addresses, which vary
         fetch_request = FetchRequest(FetchSession(), lambda _: -1)
         former, new, other = (
             a_partition(a_start(0)),
@@ -511,11 +513,11 @@ def test_a_partition_that_left_and_came_back_as_another_partition_is_fetched():
         )
         for partition in (former, other):
             fetch_request.join(partition)
-        fetch_request.tell()
+        fetch_request.next_entries()
         fetch_request.session.answered(7)
         fetch_request.leave(former)
         fetch_request.join(new)
-        fetch_request.tell()
+        fetch_request.next_entries()
         assert fetch_request._by_key[new.key] is new
 
 
@@ -539,11 +541,11 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
     partition, asked = a_partition(a_start()), []
 
     class Asked:
-        def ready(self, _news) -> bool:
+        def ready(self, _fetched) -> bool:
             return len(asked) % 2 == 1
 
-        async def prepare(self, news) -> None:
-            asked.append([found.records.nbytes for _, found in news])
+        async def prepare(self, fetched) -> None:
+            asked.append([found.records.nbytes for _, found in fetched])
             await asyncio.sleep(0)
 
     async def all_of_it():
@@ -559,17 +561,17 @@ def test_an_answer_that_has_to_wait_for_something_is_taken_in_afterwards():
 
 
 def test_what_was_not_asked_about_is_not_taken_in_with_the_rest():
-    """Invariant P1: a lane that could fetch again while others were being looked up."""
+    """Invariant P1: a partition that could fetch again while others were being looked up."""
     late, partition = a_partition(a_start(0)), a_partition(a_start(1))
     prepared: list = []
 
     class Prepared:
-        def ready(self, _news) -> bool:
+        def ready(self, _fetched) -> bool:
             return bool(prepared)
 
-        async def prepare(self, news) -> None:
+        async def prepare(self, fetched) -> None:
             late.retry_at = None
-            prepared.append([each for each, _ in news])
+            prepared.append([each for each, _ in fetched])
 
     async def all_of_it():
         source = Source(late, partition)

@@ -1,4 +1,4 @@
-"""The byte budget of a unit, who waits for whom, how fast small answers follow each other.
+"""The byte rate of a unit, priority topics, and the rate of small responses.
 
 No clock: moments are given.
 """
@@ -75,7 +75,7 @@ def test_a_small_budget_asks_for_small_answers():
 
 def test_while_a_priority_topic_is_behind_the_others_get_a_small_share():
     throttle, partition = Throttle(), a_first_partition()
-    throttle.heard(partition)
+    throttle.on_response(partition)
     assert throttle.pause_s(10.0, 9.7, first=False) == pytest.approx(0.7)
     assert throttle.pause_s(10.7, 9.7, first=False) <= 0  # nothing starves
     assert throttle.shared(FetchOptions(), first=False).max_bytes == MB
@@ -85,18 +85,18 @@ def test_while_a_priority_topic_is_behind_the_others_get_a_small_share():
 
 def test_nobody_waits_for_a_priority_topic_that_has_caught_up_or_cannot_go_on():
     throttle, partition = Throttle(), a_first_partition()
-    throttle.heard(partition)
+    throttle.on_response(partition)
     partition.retry_at = 12.0
     assert throttle.pause_s(10.0, 9.7, first=False) == 0
     partition.retry_at, partition.position = None, partition.source_end
-    throttle.heard(partition)
+    throttle.on_response(partition)
     assert throttle.pause_s(10.0, 9.7, first=False) == 0
 
 
 def test_an_ordinary_topic_that_is_behind_holds_nobody_up():
     throttle, partition = Throttle(), a_partition(a_start())
     partition.source_end = 10
-    throttle.heard(partition)
+    throttle.on_response(partition)
     assert not throttle.yields()
 
 
@@ -118,7 +118,7 @@ def test_after_a_replica_failed_no_rack_is_named_for_a_while():
 @given(st.floats(0, 1e6), st.floats(0.001001, 10), st.integers(1, 500))
 def test_up_to_a_thousand_a_second_none_waits(begin, apart, count):
     rate_limit = FetchRateLimit()
-    assert not any(rate_limit.rests(begin + number * apart) for number in range(1, count))
+    assert not any(rate_limit.must_pause(begin + number * apart) for number in range(1, count))
 
 
 @given(st.lists(st.floats(0, 0.002), min_size=1, max_size=2000))
@@ -127,12 +127,12 @@ def test_whatever_comes_no_more_than_a_thousand_a_second_follow_at_once(pauses):
     rate_limit, now, at_once = FetchRateLimit(), 1000.0, 0
     for pause in pauses:
         now += pause
-        at_once += not rate_limit.rests(now)
+        at_once += not rate_limit.must_pause(now)
         assert at_once <= 50 + (now - 1000.0) * 1000 + 1
 
 
 def test_a_burst_after_a_quiet_time_is_not_held_up():
     rate_limit = FetchRateLimit()
-    assert not any(rate_limit.rests(5.0) for _ in range(49))
-    assert rate_limit.rests(5.0)
-    assert not rate_limit.rests(5.1)
+    assert not any(rate_limit.must_pause(5.0) for _ in range(49))
+    assert rate_limit.must_pause(5.0)
+    assert not rate_limit.must_pause(5.1)

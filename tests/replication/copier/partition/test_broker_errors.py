@@ -1,4 +1,4 @@
-"""What error codes ask for: no code is without a remedy."""
+"""Error codes of brokers: every code maps to a recovery."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_every_code_of_kafka_has_a_recovery_and_a_reason(code):
 
 
 def test_what_the_broker_says_besides_is_passed_on():
-    told = append_error(
+    error = append_error(
         ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key"
     )
-    assert "Compacted topic cannot accept" in told.reason
+    assert "Compacted topic cannot accept" in error.reason
     assert "error 4711 (so it is)" in append_error(4711, "so it is").reason
 
 
@@ -73,7 +73,7 @@ def test_the_graver_recovery_weighs_more():
 
 
 @pytest.mark.parametrize(
-    ("position", "state", "told", "going_on"),
+    ("position", "state", "reason", "lost_and_resume"),
     [
         (3, PartitionState.LOST_RANGE, "[3, 10)", ((3, 10), 10)),
         (9, PartitionState.LOST_RANGE, "[9, 10)", ((9, 10), 10)),
@@ -86,12 +86,12 @@ def test_the_graver_recovery_weighs_more():
     ],
 )
 def test_a_position_out_of_range_is_lost_or_truncated_and_names_the_range(
-    position, state, told, going_on
+    position, state, reason, lost_and_resume
 ):
     error = out_of_range(position, 10, 20)
     assert (error.recovery, error.state) == (DECIDE, state)
-    assert told in error.reason
-    assert (error.lost, error.resume) == going_on
+    assert reason in error.reason
+    assert (error.lost, error.resume) == lost_and_resume
 
 
 def test_a_target_that_ends_before_what_was_acked_there_was_reset():

@@ -1,4 +1,4 @@
-"""How long records took: the last one, the longest of late, and a sum that only grows."""
+"""Record age and replication latency: the last one, the recent maximum and the total."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from replication.state import parse
 BEGIN = 1_000_000
 
 
-def told(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
+def reported(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
     delay = LatencyGauge()
     for delay_ms, records, now_ms in notes:
         delay.note(delay_ms, records, BEGIN + now_ms)
-    return delay.told(BEGIN + at)
+    return delay.for_anchor(BEGIN + at)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def told(*notes: tuple[int, int, int], at: int) -> tuple[int, int, int]:
     ],
 )
 def test_delays_are_reported(notes, at, expected):
-    assert told(*notes, at=at) == expected
+    assert reported(*notes, at=at) == expected
 
 
 class AtOnce:
@@ -47,7 +47,7 @@ class AtOnce:
 
 
 def copied(made_ms: int):
-    """Return a lane with a record that was fetched 10 ms after it was made, and appended."""
+    """Return a partition with a record that was fetched 10 ms after its creation, and appended."""
     partition = a_partition(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
     take(partition, fetch(log, [], 0, 1), FetchBuffer(), made_ms + 10)
@@ -63,7 +63,7 @@ def test_an_acked_batch_is_measured_and_the_anchor_tells_it(monkeypatch):
     assert (anchor.timed, anchor.age_ms, anchor.latency_ms) == (1, (10, 10, 10), (25, 25, 25))
     assert parse(anchor.key(), anchor.value()) == anchor
     again = CopyLatency.of(anchor.timed, anchor.age_ms, anchor.latency_ms)
-    assert (again.records, again.age.total, again.latency.total) == (1, 10, 25), "it goes on"
+    assert (again.records, again.age.total, again.latency.total) == (1, 10, 25), "it continues"
 
 
 def test_a_record_without_a_timestamp_is_not_measured():

@@ -1,4 +1,4 @@
-"""A lane, a source log and a target log as models: what a crash at any point leads to."""
+"""A partition, a source log and a target log as models: the result of a crash at any point."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.partition_copies import (
-    COMES_HOME,
+    FORWARDED,
+    LOOPING,
     OURS,
-    PASSES,
     Target,
     a_partition,
     a_start,
@@ -32,11 +32,11 @@ from replication.state import Anchor
 def sources(draw):
     """Return a log, its aborted list, and what of it is deliverable.
 
-    It has gaps, markers, aborted batches, copies to leave out, and copies to pass on.
+    It has gaps, markers, aborted batches, copies that would loop, and copies to forward.
     """
     log, aborted, deliverable, offset = b"", [], [], 0
     kinds = st.sampled_from(
-        ["batch", "batch", "passes", "passes", "comes home", "gap", "marker", "aborted"]
+        ["batch", "batch", "forwarded", "forwarded", "loops", "gap", "marker", "aborted"]
     )
     for number in range(draw(st.integers(1, 12))):
         kind, size = draw(kinds), draw(st.integers(1, 4))
@@ -45,12 +45,12 @@ def sources(draw):
             log += a_batch(offset, content)
             deliverable += content
             offset += size
-        elif kind == "passes":
-            log += a_batch(offset, content, (PASSES, 0, 0))
+        elif kind == "forwarded":
+            log += a_batch(offset, content, (FORWARDED, 0, 0))
             deliverable += content
             offset += size
-        elif kind == "comes home":
-            log += a_batch(offset, content, (COMES_HOME, 0, 0))
+        elif kind == "loops":
+            log += a_batch(offset, content, (LOOPING, 0, 0))
             offset += size
         elif kind == "aborted":
             log += a_batch(offset, content, (20, 0, 0), transactional=True)
@@ -95,13 +95,13 @@ def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: b
             take(partition, fetch(log, aborted, partition.position, 3), FetchBuffer())
         if act in {"append", "all"} and partition.sends:
             producer_batch = partition.queue.next_batch()
-            partition.queue.answers_due -= 1
+            partition.queue.responses_due -= 1
             partition.appended(
                 producer_batch, target.append(producer_batch.batch, producer_batch.count)
             )
         if act == "unanswered" and partition.sends:
             producer_batch = partition.queue.next_batch()
-            partition.queue.answers_due -= 1
+            partition.queue.responses_due -= 1
             if data.draw(st.booleans()):
                 target.append(producer_batch.batch, producer_batch.count)
             return data.draw(st.sampled_from([anchor, partition.anchor(0)]))  # and the unit dies
@@ -184,7 +184,7 @@ def test_what_was_sent_is_sent_again_as_it_was_and_the_rest_is_fetched_again():
     partition.queue.writer.proven = True
     sent = [partition.queue.next_batch() for _ in range(3)]
     before = [bytes(each.batch) for each in sent]
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.back_off(0.0)
     assert partition.position == 6
     assert not partition.anchor(0, clean=True).clean
@@ -197,7 +197,7 @@ def test_a_partition_that_dropped_what_may_have_landed_does_not_end_cleanly():
     partition = a_running_partition()
     partition.exact = True
     partition.queue.next_batch()
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.halt(PartitionState.LOST_RANGE, "gone")
     assert not partition.anchor(0, clean=True).clean
 
@@ -206,7 +206,7 @@ def test_a_partition_whose_append_was_refused_ends_cleanly():
     partition = a_running_partition()
     partition.exact = True
     partition.queue.next_batch().rejected = True
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.halt(PartitionState.REFUSED, "too large")
     assert partition.anchor(0, clean=True).clean
 
@@ -215,7 +215,7 @@ def test_a_partition_that_was_not_taken_over_keeps_its_anchor():
     known = Anchor("f", "t", 0, "t", 41, 42, appenders=(("x", OURS),), source_topic_id="aa")
     here = TopicPartition("t", 0)
     partition = PartitionCopy("f", PartitionPlan(here, here), b"", known)
-    partition.halt(PartitionState.SOURCE_RECREATED, "made anew")
+    partition.halt(PartitionState.SOURCE_RECREATED, "recreated")
     written = partition.anchor(5, clean=True)
     assert (written.source, written.target, written.clean) == (41, 42, False)
     assert written.state == PartitionState.SOURCE_RECREATED
@@ -226,9 +226,9 @@ def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state)
     partition = a_running_partition()
     partition.halt(PartitionState(state), "because")
     again = a_partition(partition.anchor(0), 2)
-    told = again.anchor(0)
+    anchor = again.anchor(0)
     assert again.fetches  # it tries
-    assert (told.state, told.reason) == (state, "because")
+    assert (anchor.state, anchor.reason) == (state, "because")
     take(again, fetch(a_batch(0, [b"a"]), [], 0, 1), FetchBuffer())
     again.appended(again.queue.next_batch(), 0)
     assert (again.anchor(0).state, again.anchor(0).reason) == (PartitionState.RUNNING, "")
@@ -247,12 +247,12 @@ def test_invariant_d_an_anchor_never_leads_whichever_answer_comes_first(order, a
     sent = [partition.queue.next_batch() for _ in range(4)]
     for number in order[:answered]:
         partition.appended(sent[number], 100 + number)
-        told = partition.anchor(0)
+        anchor = partition.anchor(0)
         acked = set(order[: order.index(number) + 1])
         reach = next(each for each in range(5) if each not in acked)
-        assert told.source == reach
-        assert told.target == (100 + reach if reach else 0)
-        assert told.records == reach
+        assert anchor.source == reach
+        assert anchor.target == (100 + reach if reach else 0)
+        assert anchor.records == reach
 
 
 def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_queued():

@@ -1,4 +1,4 @@
-"""Claims, ranks and counting: who may append, and what of theirs stands on the target."""
+"""Claims, ranks and counting: who may append, and which records the target has."""
 
 from __future__ import annotations
 

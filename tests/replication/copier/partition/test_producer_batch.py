@@ -1,4 +1,4 @@
-"""Small batches that queue up become one: content, order and offsets stay."""
+"""Small queued batches are merged: content, order and offsets are kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ smalls = st.lists(
 
 
 def a_queue(kinds) -> tuple[PartitionCopy, list[tuple[int, int]]]:
-    """Return a lane with batches of (codec, bytes a record), and what each covers."""
+    """Return a partition with batches of (codec, bytes a record), and their offsets."""
     log, spans = b"", []
     for offset, (codec, size) in enumerate(kinds):
         # kafka-python leaves uncompressed what does not get smaller
@@ -65,7 +65,7 @@ def test_what_was_stamped_is_not_merged_and_what_comes_after_it_is():
     partition, _ = a_queue([(PLAIN, 1)] * 6)
     partition.queue.largest, partition.queue.writer.proven = 1 << 20, True
     sent = [bytes(partition.queue.next_batch().batch) for _ in range(2)]
-    partition.queue.answers_due = 0
+    partition.queue.responses_due = 0
     partition.back_off(0.0)
     partition.queue.largest = partition.retry_at = None
     log = b"".join(a_batch(n, [b"%06d" % n]) for n in range(2, 6))

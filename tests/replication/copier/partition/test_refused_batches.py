@@ -1,4 +1,4 @@
-"""What a target refuses for one of its records is split until only that record is left."""
+"""A batch that the target rejects is split until only the rejected record is left."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back, jump
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
+from tests.replication.copier.produce.test_sender import Wire
 
 TOO_LARGE, INVALID = 10, 87
 
@@ -104,7 +105,7 @@ def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     take(partition, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), FetchBuffer())
     go_back(partition, 1)
     assert (partition.position, partition.acked, list(partition.queue.waiting)) == (0, (0, 0), [])
-    partition.moved_to(partition.acked._replace(source=7, target=9))
+    partition.set_position(partition.acked._replace(source=7, target=9))
     partition.position = 7
     go_back(partition, 5)
     assert (partition.position, partition.acked) == (5, (5, 9))

@@ -1,4 +1,4 @@
-"""Lanes whose records and anchors are committed together: a transaction has one producer."""
+"""Partitions whose records and anchors are committed together, by one producer at a time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 from support.memory_network import MemoryCluster
 from support.partition_copies import (
+    FORWARDED,
     LOCAL,
     OURS,
-    PASSES,
     PASSING_ON,
     a_partition,
     a_start,
@@ -32,31 +32,31 @@ from replication.state import anchors_topic, offsets_topic
 BORN, FROM_C = (), ("c",)
 
 
-def a_transactional_partition(*born: int) -> TransactionalCopy:
-    """Return a lane with a record of each producer id of its source waiting."""
+def a_transactional_partition(*producer_ids: int) -> TransactionalCopy:
+    """Return a partition with a record of each producer id of its source waiting."""
     partition = by_registry(a_partition(a_start(), kind=TransactionalCopy))
     partition.exact = True
-    log = b"".join(a_batch(n, [b"%d" % n], (each, 0, 0)) for n, each in enumerate(born))
-    take(partition, fetch(log, [], 0, len(born)), FetchBuffer())
+    log = b"".join(a_batch(n, [b"%d" % n], (each, 0, 0)) for n, each in enumerate(producer_ids))
+    take(partition, fetch(log, [], 0, len(producer_ids)), FetchBuffer())
     return partition
 
 
 def send(partition: TransactionalCopy) -> list[int]:
-    """Send all that may be sent, each piece acked; return the producer ids."""
+    """Send all that may be sent, each batch acked; return the producer ids."""
     sent = []
     while partition.sends:
         producer_batch = partition.queue.next_batch()
         sent.append(partition.queue.writer.producer[0])
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
         partition.appended(producer_batch, partition.acked.target)
     return sent
 
 
 def test_records_of_another_way_wait_for_another_transaction():
-    partition = a_transactional_partition(LOCAL, PASSES, PASSES, LOCAL)
+    partition = a_transactional_partition(LOCAL, FORWARDED, FORWARDED, LOCAL)
     partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
     assert send(partition) == [OURS]
-    assert partition.turns
+    assert partition.needs_other_producer
     assert partition.drained
     partition.commit()
     assert send(partition) == []
@@ -69,7 +69,7 @@ def test_records_of_another_way_wait_for_another_transaction():
 
 
 def test_a_new_epoch_of_a_producer_that_rested_begins_its_sequences_anew():
-    partition = a_transactional_partition(PASSES)
+    partition = a_transactional_partition(FORWARDED)
     partition.join(FROM_C, ProducerIdAndEpoch(PASSING_ON, 5))
     producer_batch = partition.queue.next_batch()
     assert (partition.queue.writer.producer, producer_batch.sequence) == ((PASSING_ON, 5), 0)
@@ -85,7 +85,7 @@ def test_no_anchor_is_written_of_a_partition_of_which_it_is_not_known_what_was_c
         )
         doubted, other = a_transactional_partition(LOCAL), a_transactional_partition(LOCAL)
         doubted.join(BORN, ProducerIdAndEpoch(OURS, 1))
-        anchor_writer.keep([doubted, other])
+        anchor_writer.add([doubted, other])
         await anchor_writer.end_cleanly([doubted, other])
         return len(await StateLog(target, log.topic).read_on())
 
@@ -96,7 +96,7 @@ def test_delays_count_once_their_records_are_committed():
     partition = a_transactional_partition(LOCAL)
     partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
     producer_batch = partition.queue.next_batch()
-    partition.queue.answers_due -= 1
+    partition.queue.responses_due -= 1
     partition.counters.delays.note(producer_batch, producer_batch.timestamp + 40)
     partition.appended(producer_batch, 0)
     assert partition.anchor(50).timed == 0, "on its own"

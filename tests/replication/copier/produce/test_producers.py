@@ -1,4 +1,4 @@
-"""Producers that pass copies on: one for each way, told by its name, claimed before it appends."""
+"""Producers of forwarded records: one per path, registered, claimed before it appends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.memory_network import MemoryCluster
-from support.partition_copies import LOCAL, PASSES, REGISTRY, fetch
+from support.partition_copies import FORWARDED, LOCAL, REGISTRY, fetch
 from support.record_batches import a_batch
 from support.unit_specs import changed
 
@@ -43,11 +43,11 @@ WEAK = changed(SPEC, delivery=Mode.AT_LEAST_ONCE)
 TRANSACTIONAL = replace(SPEC, partitions=(replace(SPEC.partitions[0], mode=Mode.TRANSACTIONAL),))
 
 
-async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
-    """Start a unit that takes in a local record and one from C; return its lane."""
+async def a_started_partition(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
+    """Start a unit that fetches a local record and one from C; return its partition."""
     source = MemoryCluster(source_id)
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
-    batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (PASSES, 0, 0))
+    batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (FORWARDED, 0, 0))
     connections = clusters(spec.flow, source, target, spec.source_alias)
     me, (partition,), _ = await start(spec, connections)
     sender = Sender(target, RecoveryQueue(), AppendGaps())
@@ -58,7 +58,7 @@ async def begun(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
     return partition
 
 
-async def told(target: MemoryCluster, topic: str = PRODUCERS_TOPIC) -> list:
+async def records_of(target: MemoryCluster, topic: str = PRODUCERS_TOPIC) -> list:
     return await StateLog(target, topic).read_on()
 
 
@@ -66,8 +66,8 @@ def test_an_alias_that_names_another_cluster_passes_on_by_other_producers():
     async def two():
         target = MemoryCluster()
         for source_id in ("one", "two"):
-            await begun(source_id, target)
-        return {each.transactional_id: each.came_by for each in await told(target)}
+            await a_started_partition(source_id, target)
+        return {each.transactional_id: each.came_by for each in await records_of(target)}
 
     assert asyncio.run(two()) == {
         "isthmus.A->B.0": ("one",),
@@ -85,8 +85,8 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
         old = await target.init_producer_id("isthmus.A->B.0~c")
         entry = ProducerEntry(old[0], "A->B", "c", "isthmus.A->B.0~c", via=("c", "former"))
         await StateLog(target, PRODUCERS_TOPIC).append([entry])
-        partition = await begun("one", target)
-        return entry, partition.queue.writer.producer_for(FROM_C)[0], await told(target)
+        partition = await a_started_partition("one", target)
+        return entry, partition.queue.writer.producer_for(FROM_C)[0], await records_of(target)
 
     entry, present, entries = asyncio.run(upgraded())
     assert entry in entries
@@ -97,15 +97,19 @@ def test_what_an_earlier_release_passed_on_stays_what_it_is():
 def test_invariant_f_who_passes_on_is_registered_and_claimed_before_it_appends(spec):
     async def claimed():
         target = MemoryCluster()
-        partition = await begun("one", target, spec)
-        anchors = await told(target, anchors_topic("A"))
-        return partition, anchors[-1].appenders, [each.producer_id for each in await told(target)]
+        partition = await a_started_partition("one", target, spec)
+        anchors = await records_of(target, anchors_topic("A"))
+        return (
+            partition,
+            anchors[-1].appenders,
+            [each.producer_id for each in await records_of(target)],
+        )
 
     partition, appenders, registered = asyncio.run(claimed())
     theirs = partition.queue.writer.producer_for(FROM_C)[0]
     assert [number for _, number in appenders] == [theirs, partition.queue.writer.producer[0]]
     assert registered == [partition.queue.writer.producer[0], theirs]
-    assert [each.via for each in partition.queue.waiting] == [(), FROM_C]
+    assert [each.path for each in partition.queue.waiting] == [(), FROM_C]
 
 
 def test_a_unit_without_any_producer_id_passes_on_unnumbered():
@@ -113,13 +117,13 @@ def test_a_unit_without_any_producer_id_passes_on_unnumbered():
         async def plain_producer_id(self):
             raise NotGranted("no")
 
-    partition = asyncio.run(begun("one", NoIds(), WEAK))
+    partition = asyncio.run(a_started_partition("one", NoIds(), WEAK))
     sent = []
     for offset in (0, 1):
         producer_batch = partition.queue.next_batch()
         (batch,) = walk(producer_batch.batch)
         sent.append((batch.producer_id, batch.sequence))
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
         partition.appended(producer_batch, offset)
     assert sent == [(-1, -1), (-1, -1)]
     assert partition.acked.source == 2

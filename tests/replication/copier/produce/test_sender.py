@@ -1,4 +1,4 @@
-"""Sending and answers: what is on the wire, what is sent again, in which order."""
+"""Produce requests and responses: what is in flight, what is resent, in which order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.partition_copies import a_partition, a_start, fill
 from support.produce_requests import Wire
 
 from replication.copier.partition.broker_errors import Recovery
-from replication.copier.partition.produce_queue import MOST_ON_THE_WIRE
+from replication.copier.partition.produce_queue import MAX_IN_FLIGHT
 from replication.model import PartitionState
 
 OUT_OF_ORDER, TOO_LARGE, FENCED, TIMED_OUT = 45, 10, 47, 7
@@ -24,7 +24,7 @@ def sequence(batch: bytes) -> int:
 
 def test_five_requests_are_open_at_most_and_an_answer_makes_room():
     wire = Wire(fill(a_partition(a_start()), 9))
-    assert len(wire.open) == MOST_ON_THE_WIRE == 5
+    assert len(wire.open) == MAX_IN_FLIGHT == 5
     wire.answer(0)
     assert len(wire.open) == 5
     assert [sequence(each) for each in wire.batches()] == [1, 2, 3, 4, 5]
@@ -54,9 +54,9 @@ def test_what_was_not_answered_is_sent_again_same_bytes_same_sequence_same_order
     wire = Wire(partition)
     before = wire.batches()
     for _ in range(3):
-        assert not wire.troubled  # no help while an answer may still come
+        assert not wire.to_recover  # no recovery while a response is outstanding
         wire.fail()
-    assert wire.troubled == [partition]
+    assert wire.to_recover == [partition]
     assert not wire.open
     wire.resume(partition)
     assert wire.batches() == before
@@ -84,7 +84,7 @@ def test_out_of_order_with_nothing_failed_before_it_asks_for_counting():
     wire.answer(OUT_OF_ORDER)
     wire.answer(OUT_OF_ORDER)
     assert partition.error.recovery is Recovery.TAKE_OVER
-    assert wire.troubled == [partition]
+    assert wire.to_recover == [partition]
 
 
 @pytest.mark.parametrize("codes", [(TIMED_OUT, FENCED), (FENCED, TIMED_OUT)])
@@ -101,7 +101,7 @@ def test_a_refused_partition_is_to_be_halted_and_the_others_go_on():
     wire = Wire(bad, good)
     wire.answer(TOO_LARGE, 0)
     assert (bad.error.recovery, bad.error.state) == (Recovery.DECIDE, PartitionState.REFUSED)
-    assert wire.troubled == [bad]
+    assert wire.to_recover == [bad]
     assert good.error is None
     for base in range(1, 7):
         wire.answer(0, base=base)
@@ -146,7 +146,7 @@ def test_nothing_is_sent_after_it_was_stopped():
     wire.sender.stopped = True
     while wire.open:
         wire.answer(0)
-    assert partition.queue.answers_due == 0
+    assert partition.queue.responses_due == 0
     assert len(partition.queue.waiting) == 4
 
 

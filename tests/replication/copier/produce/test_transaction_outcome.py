@@ -1,4 +1,4 @@
-"""How a transaction of ours ended in each partition, told by the target's log."""
+"""The outcome of a transaction in each partition, as the target's log shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from replication.copier.produce import transaction_outcome
 from replication.copier.produce.transaction_outcome import (
     AppendedRange,
     TransactionOutcome,
-    between,
+    gap_between,
 )
 from replication.model import OffsetRange, ProducerIdAndEpoch, TopicPartition
 from replication.provenance.origins import LOCAL_ORIGIN
@@ -81,7 +81,7 @@ def test_a_marker_that_is_on_its_way_is_waited_for():
 
 
 def test_of_a_topic_that_is_gone_nothing_is_waited_for(monkeypatch):
-    monkeypatch.setattr(transaction_outcome, "_PATIENCE_S", 3600.0)
+    monkeypatch.setattr(transaction_outcome, "_TIMEOUT_S", 3600.0)
     cluster = a_target(t0=[(US, None)])
     cluster.hidden = {"t"}
     assert aborted(cluster, t0=AppendedRange(1)) == set()
@@ -114,7 +114,7 @@ def test_between_our_appends_no_marker_needs_to_be():
     ],
 )
 def test_what_came_between_our_appends_is_the_rest_of_the_stretch(spans, gap):
-    assert between([OffsetRange(*each) for each in spans]) == gap
+    assert gap_between([OffsetRange(*each) for each in spans]) == gap
 
 
 def test_a_partition_goes_back_to_before_a_transaction_that_was_aborted_behind_its_back():
@@ -125,7 +125,7 @@ def test_a_partition_goes_back_to_before_a_transaction_that_was_aborted_behind_i
     fill(partition, 3)
     for base in (0, 1):
         partition.appended(partition.queue.next_batch(), base)
-        partition.queue.answers_due -= 1
+        partition.queue.responses_due -= 1
     assert (partition.acked, partition.counters.records, partition.spans) == (
         Position(2, 2),
         2,

@@ -1,4 +1,4 @@
-"""Records and their anchors in one transaction: what is committed, and what somebody aborts."""
+"""Records and anchors in one transaction: commits, and aborts by another client."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unread(monkeypatch) -> None:
 
 
 class Stage:
-    """Two lanes with three records each, and a target on which somebody may abort."""
+    """Two partitions with three records each, and a target on which another client may abort."""
 
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
@@ -94,7 +94,9 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     assert stage.committed() == {0: 3, 1: 0}
     assert [each.position for each in stage.partitions] == [3, 0]
     assert [each.counters.records for each in stage.partitions] == [3, 0]
-    assert "our transaction was aborted by another client" in stage.partitions[1].shown[1]
+    assert (
+        "our transaction was aborted by another client" in stage.partitions[1].state_and_reason[1]
+    )
 
 
 def test_anchors_that_somebody_aborted_are_written_again():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from support.memory_network import MemoryCluster
-from support.partition_copies import LOCAL, PASSES, REGISTRY, a_partition, a_start
+from support.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
 from support.record_batches import a_batch
 
 from replication.copier.partition.position import Position
@@ -17,7 +17,7 @@ def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_p
     source, partition, origins = MemoryCluster("source"), a_partition(a_start()), Origins()
     origins.learn(REGISTRY)
     partition.path_of = lambda producer_id: origins.path_of(producer_id, Rule("b"))
-    for number, producer in enumerate([LOCAL, PASSES, PASSES, LOCAL]):
+    for number, producer in enumerate([LOCAL, FORWARDED, FORWARDED, LOCAL]):
         log = source.logs[partition.source]
         log.append(a_batch(0, [b"%d" % number], (producer, 0, number), timestamp=number))
         log.sequences.clear()
