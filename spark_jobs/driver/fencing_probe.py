@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import connect
-from replication.copier.takeover.fencing_probe import prove
+from replication.copier.takeover.fencing_probe import missing_guarantees
 
 if TYPE_CHECKING:
     from replication.settings.sections import Flow
@@ -20,6 +20,6 @@ def ask_target(flow: Flow) -> str:
 async def _ask(flow: Flow) -> str:
     network = connect(flow.clients.target_producer, f"isthmus-{flow.name}-probe")
     try:
-        return await prove(network, f"isthmus.{flow.name}.probe")
+        return await missing_guarantees(network, f"isthmus.{flow.name}.probe")
     finally:
         await network.close()
