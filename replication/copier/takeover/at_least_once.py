@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.broker_errors import target_reset
@@ -33,7 +33,7 @@ _MAX_EPOCH = 32_000  # of a producer id; the protocol ends at 32,767
 
 @dataclass(eq=False)
 class AtLeastOnceCopy(PartitionCopy):
-    """A partition copied by a plain producer id, or by none: then one batch at a time, no sequence."""
+    """A partition copied by a plain producer id, or by none: then one batch at a time."""
 
     mode: ClassVar[str] = Mode.AT_LEAST_ONCE
 
@@ -79,7 +79,7 @@ async def ends_of(
 
 
 async def _end_of(target: Network, partition: PartitionCopy) -> int:
-    return await believed_end(
+    return await confirmed_end(
         target, partition.target, partition.acked.target if partition.acked else 0
     )
 

@@ -1,4 +1,4 @@
-"""Connections to a flow's two new_connections, pooled per process with what they have read of the state."""
+"""Connections to a flow's two clusters, pooled per process with the anchors they have read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ConnectionPool:
         return new_connections(spec.flow, source, target, spec.source_alias)
 
     def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
-        """Return ``connections`` to the pool. Unless all is ``well``, forget what they have read."""
+        """Put ``connections`` back. Unless all is ``well``, forget what they have read."""
         if not well:
             connections = new_connections(
                 spec.flow, connections.source, connections.target, spec.source_alias

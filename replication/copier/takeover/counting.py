@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer, FetchEntry
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.copier.partition.position import OwnRecords, Position
 from replication.copier.takeover.at_least_once import cannot_count
 from replication.copier.takeover.content_position import TargetTail
@@ -137,7 +137,7 @@ async def _resolve_out_of_range(
 ) -> None:
     """Find out why ``at`` is out of range: retention, truncation, or a leader that lagged."""
     start = await target.offset_at(partition.target, EARLIEST_TIMESTAMP)
-    end = await believed_end(target, partition.target, at)
+    end = await confirmed_end(target, partition.target, at)
     if at < start:
         passed[partition] = start
     elif at > end:

@@ -14,7 +14,7 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.copier.takeover.at_least_once import plain_identity
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER, Mode
-from replication.provenance.origins import LOCAL_ORIGIN, onward
+from replication.provenance.origins import LOCAL_ORIGIN, forwarding_id
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def forwarder(
     """Get a new epoch of the producer for records that reached the source along ``path``."""
     if spec.copying.delivery == Mode.AT_LEAST_ONCE:
         return await _plain(spec, connections, path)
-    name = onward(spec.transactional_id, path, connections.source.cluster_id)
+    name = forwarding_id(spec.transactional_id, path, connections.source.cluster_id)
     return ProducerIdentity(name, *await connections.target.init_producer_id(name), spec.generation)
 
 
@@ -57,7 +57,7 @@ async def _named_identity(spec: UnitSpec, connections: Connections) -> ProducerI
     producer_id, epoch = await connections.target.init_producer_id(name)
     known = connections.takeover.producers.entries.get(producer_id)
     if known is not None and known.came_by != (connections.source.cluster_id,):
-        name = onward(name, LOCAL_ORIGIN, connections.source.cluster_id)
+        name = forwarding_id(name, LOCAL_ORIGIN, connections.source.cluster_id)
         producer_id, epoch = await connections.target.init_producer_id(name)
     return ProducerIdentity(name, producer_id, epoch, spec.generation)
 
@@ -65,7 +65,7 @@ async def _named_identity(spec: UnitSpec, connections: Connections) -> ProducerI
 async def _plain(
     spec: UnitSpec, connections: Connections, path: ReplicationPath
 ) -> ProducerIdentity:
-    """Get a producer that cannot fence. Raises ClusterRejected if other flows need a producer id."""
+    """Get a producer that cannot fence. Raises ClusterRejected if others need a producer id."""
     plain = connections.takeover.plain
     me = await plain_identity(connections.target, plain.get(path, NO_PRODUCER), spec.generation)
     plain[path] = me.producer

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
@@ -56,7 +56,7 @@ class StartPositions:
     restarts: dict[PartitionCopy, int] = field(default_factory=dict)  # the source was recreated
 
     async def place(self, plan: PartitionPlan) -> PartitionCopy:
-        """Return a partition that is ready to be taken over, or a halted one without ``topic_id``."""
+        """Return a partition ready to be taken over, or a halted one without ``topic_id``."""
         partition = self._partition(plan)
         known, topic_id, target_id = (
             partition.claimed,
@@ -124,7 +124,7 @@ class StartPositions:
             self.restarts[partition] = begin
 
     async def _target_reset(self, partition: PartitionCopy, why: str, end: int) -> None:
-        """Continue from the anchor's source offset, behind ``end`` of the target, or copy all again."""
+        """Continue from the anchor's source offset behind the target's ``end``, or copy all."""
         choice = self._choice(partition, PartitionState.TARGET_RESET)
         if choice == STOP:
             _halt(partition, PartitionState.TARGET_RESET, why)
@@ -196,7 +196,7 @@ class StartPositions:
     async def _offset(
         self, partition_copy: PartitionCopy, at: int, *, of_target: bool = False
     ) -> int | None:
-        """Return an offset at the source or the target; None, and the partition waits, on failure."""
+        """Return an offset at source or target; on failure None, and the partition waits."""
         end = self.connections.target if of_target else self.connections.source
         partition = partition_copy.target if of_target else partition_copy.source
         try:
@@ -211,7 +211,7 @@ class StartPositions:
         """Return the end of the target; below ``known`` only if several answers confirm it."""
         try:
             async with asyncio.timeout(_LEADER_WAIT_S):
-                return await believed_end(self.connections.target, partition.target, known)
+                return await confirmed_end(self.connections.target, partition.target, known)
         except (TimeoutError, ReplicationError) as problem:
             _wait(partition, str(problem) or "the target partition has no leader")
             return None

@@ -128,7 +128,7 @@ class Takeover:
     def _lacks_anchor(self, partition: PartitionCopy) -> bool:
         """Say whether an exact position must be written to the log before the first append.
 
-        Otherwise the next owner would not know in which mode the records were copied, or from where.
+        Otherwise the next owner would not know the mode of the copied records, or where they start.
         """
         seen = self.seen.get(partition.source)
         return partition.exact and (

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from support.kept_name_clusters import configured
 from support.record_batches import a_batch
 
-from replication.provenance.origins import LOCAL_ORIGIN, Origins, Rule, onward, rule_of, rule_text
+from replication.provenance.origins import (
+    LOCAL_ORIGIN,
+    Origins,
+    Rule,
+    forwarding_id,
+    rule_of,
+    rule_text,
+)
 from replication.provenance.routes import Routes
 from replication.records.batch import producer_ids
 from replication.settings.sections import Naming, RenameRule, Selection
@@ -48,7 +55,7 @@ class World:
         return True
 
     def _producer(self, flow: str, via: tuple[str, ...], way: tuple[str, str]) -> int:
-        name = onward(f"isthmus.{flow}.0", via, way[0])
+        name = forwarding_id(f"isthmus.{flow}.0", via, way[0])
         if name not in self.producers:
             number = self.producers[name] = 1000 + len(self.producers)
             origin = via[0] if via else way[0]

@@ -168,10 +168,10 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
         partitions = [a_partition(replace(CLEAN, partition=number)) for number in range(2)]
         await first.takeover.read_anchors()
         await first.takeover.take(partitions, await first.me())
-        onward = (await target.init_producer_id("u0~~c"))[0]
+        forwarding_id = (await target.init_producer_id("u0~~c"))[0]
 
         async def name(partition) -> None:
-            partition.name_appender("u0~~c", onward)
+            partition.name_appender("u0~~c", forwarding_id)
             await first.log.append([partition.anchor(0)])
 
         await name(partitions[1])
@@ -181,7 +181,7 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
         target.late = partial(name, partitions[0])
         await second.takeover.take(theirs, me)
         log = memoryview(b"".join(target.logs[partitions[0].target].batches))
-        return onward, {each.producer_id for each in walk(log)}
+        return forwarding_id, {each.producer_id for each in walk(log)}
 
-    onward, barred = asyncio.run(both())
-    assert onward in barred
+    forwarding_id, barred = asyncio.run(both())
+    assert forwarding_id in barred
