@@ -49,7 +49,7 @@ BEFORE_US = Answer(None, exact=False)
 
 @dataclass(frozen=True, slots=True)
 class SyncPoint:
-    """Corresponding offsets: next source offset, next target offset, records copied before.
+    """Corresponding offsets: next source and target offset, and the records copied before.
 
     ``mode``, ``isolation`` and ``origins`` are those of the records between the previous sync point and it.
     """

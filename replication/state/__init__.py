@@ -9,8 +9,8 @@ topic (one partition each, compacted)     holds
 ``isthmus-offsets.<source>.internal``    :class:`OffsetPoint`, from which offsets are translated
 ``isthmus-producers.internal``            a :class:`ProducerEntry` a producer id (invariant F)
 ``isthmus-status.<source>.internal``      :class:`FlowStatus` (which is the lease), Intent, Control,
-                                          :class:`Decision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
-                                          :class:`NewName` and :class:`Fencing`
+                                          :class:`Decision`, :class:`AppliedConfigs`,
+                                          :class:`AppliedAcls`, :class:`NewName`, :class:`Fencing`
 ========================================  =====================================================
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.

@@ -143,7 +143,7 @@ class _Search:
         take(scan, found, buffer)
         for producer_batch in scan.queue.waiting:
             (batch,) = walk(producer_batch.batch, scan.source)
-            self.wanted.look_at(decode(batch, scan.source), producer_batch.offsets)
+            self.wanted.add(decode(batch, scan.source), producer_batch.offsets)
             producer_batch.let_go()
         scan.queue.waiting.clear()
 

@@ -86,10 +86,10 @@ def test_whatever_the_flows_each_record_comes_to_each_cluster_in_reach_once(ways
     world = World(ways)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.dispatch(seed)
+    world.note_looked_up(seed)
     for where, log in world.logs.items():
-        stalled_lso = Counter(record for _, record in log)
-        assert stalled_lso == Counter(born for born in "ABCDE" if where in world.reach(born))
+        copies = Counter(record for _, record in log)
+        assert copies == Counter(born for born in "ABCDE" if where in world.reach(born))
 
 
 @given(st.sets(st.tuples(ALIASES, ALIASES).filter(lambda each: each[0] != each[1])), st.integers())
@@ -99,11 +99,11 @@ def test_flows_that_know_nothing_of_each_other_copy_nothing_in_circles(ways, see
     world.routes = Alone(ways)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.dispatch(seed)
+    world.note_looked_up(seed)
     for where, log in world.logs.items():
-        stalled_lso = Counter(record for _, record in log)
-        assert stalled_lso[where] == 1
-        assert stalled_lso.keys() == {born for born in "ABCDE" if where in world.reach(born)}
+        copies = Counter(record for _, record in log)
+        assert copies[where] == 1
+        assert copies.keys() == {born for born in "ABCDE" if where in world.reach(born)}
 
 
 class Alone:
@@ -165,11 +165,11 @@ def test_a_rule_is_reported_as_text_and_back(aliases):
     assert rule_of("", "id") is None
 
 
-def test_what_is_in_no_entry_was_born_here_once_the_registry_was_read():
+def test_what_is_in_no_entry_was_local_once_the_registry_was_read():
     origins = Origins()
     assert origins.unknown([-1, 5, 6]) == {5, 6}
     origins.learn([ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")])
-    origins.dispatch([5, 6])
+    origins.note_looked_up([5, 6])
     assert origins.unknown([5, 6, 7]) == {7}
     assert origins.path_of(6, Rule("b")) == LOCAL_ORIGIN
     assert origins.path_of(-1, Rule("b")) == LOCAL_ORIGIN
@@ -184,10 +184,10 @@ def test_an_entry_of_an_older_release_says_its_origin_and_its_alias():
 
 
 def test_what_many_short_lived_producers_wrote_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("replication.provenance.origins._MOST_KNOWN", 10)
+    monkeypatch.setattr("replication.provenance.origins._MAX_LOCAL", 10)
     origins = Origins()
     for number in range(100):
-        origins.dispatch([number])
+        origins.note_looked_up([number])
     assert len(origins.unknown(range(100))) > 80
     assert not origins.unknown([99, -1])
 
