@@ -51,7 +51,7 @@ BEFORE_US = Answer(None, exact=False)
 class SyncPoint:
     """Corresponding offsets: next source and target offset, and the records copied before.
 
-    ``mode``, ``isolation`` and ``origins`` are those of the records between the previous sync point and it.
+    ``mode``, ``isolation`` and ``origins`` are those of the records since the previous sync point.
     """
 
     source: int

@@ -1,4 +1,4 @@
-"""Offsets translated both ways: against logs of which the truth is known."""
+"""Offsets translated both ways, compared with logs whose content is known."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from replication.state import PRODUCERS_TOPIC, ProducerEntry
 
 
 class Lagging(MemoryCluster):
-    """Shows no registry before it was asked so many times."""
+    """Lists no registry before so many metadata requests."""
 
     asks = 0
 

@@ -1,4 +1,4 @@
-"""Headers that say where records were born."""
+"""Origin headers: which cluster they name, and which records a flow copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims on one log: who gives way, and when claiming ends."""
+"""Claims of two units on one log: who wins, and when claiming ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Side:
         return ProducerIdentity(self.unit, *producer, self.generation)
 
     async def take(self):
-        """Take the one partition over from its last anchor; return its lane and the count."""
+        """Take the one partition over from its last anchor; return its partition and the count."""
         await self.takeover.read_anchors()
         me = await self.me()
         partition = a_partition(self.takeover.seen.get(a_partition(CLEAN).source, CLEAN))
@@ -86,7 +86,7 @@ def test_a_foreign_writer_of_the_same_rank_that_never_gives_way_ends_the_claimin
     target = MemoryCluster()
 
     class Stubborn(StateLog):
-        """Whatever is appended, a stranger's claim stands behind it."""
+        """Whatever is appended, a claim of another unit follows it."""
 
         async def append(self, records) -> None:
             await super().append(records)
