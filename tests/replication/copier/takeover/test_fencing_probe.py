@@ -64,7 +64,7 @@ def test_a_target_that_refuses_a_late_append_for_another_reason_does_not_fence()
 
 
 def test_a_target_without_markers_is_reported_from_one_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr(state_log, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(state_log, "_NO_PROGRESS_S", 0.2)
     assert tried_on(WithoutMarkers()) == "it writes no marker for an aborted transaction"
 
 
