@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ask_target(flow: Flow) -> str:
-    """Return what the target does not do of what appends rely on; see copier.proving."""
+    """Return the missing guarantee, or empty; see copier.takeover.fencing_probe."""
     return asyncio.run(_ask(flow))
 
 
