@@ -1,4 +1,4 @@
-"""Spans of time as operators write them: ``30s``, ``5m``, ``1h``, or a plain number."""
+"""Durations as operators write them: ``30s``, ``5m``, ``1h``, or a plain number."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _UNITS = {
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
 }
-_WRITTEN = re.compile(r"(\d+)\s*(ms|s|m|h|d)?", re.ASCII)
+_DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?", re.ASCII)
 
 
 def parse_duration(text: str, unit: str = "s") -> timedelta:
-    """Return the span that ``text`` means; a number without a unit counts in ``unit``.
+    """Parse a duration; a number without a unit counts in ``unit``.
 
     Raises ValueError with a message for the operator.
     """
-    match = _WRITTEN.fullmatch(text.strip())
+    match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError("not a duration: write a number and a unit, such as 30s, 5m or 1h")
     try:
@@ -30,7 +30,7 @@ def parse_duration(text: str, unit: str = "s") -> timedelta:
 
 
 def format_duration(span: timedelta) -> str:
-    """Return ``span`` in its largest unit without a remainder: ``90s``, ``5m``."""
+    """Format ``span`` in its largest unit without a remainder: ``90s``, ``5m``."""
     for unit in ("d", "h", "m", "s"):
         if span and not span % _UNITS[unit]:
             return f"{span // _UNITS[unit]}{unit}"

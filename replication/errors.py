@@ -1,10 +1,10 @@
-"""Every error this project raises on purpose.
+"""The exceptions of Isthmus: configuration, environment, cluster unavailable or rejecting.
 
 ReplicationError
 ├── ConfigError            the operator must fix a file or an argument; retrying cannot help
 ├── EnvironmentProblem     this machine lacks something: Java, a port, disk space
 ├── ClusterUnavailable     the cluster did not answer; the same call may work later
-├── ClusterRejected        the cluster answered no; the same call will fail again
+├── ClusterRejected        the cluster rejected the request; the same call will fail again
 │   └── NoAuthorizer       it has no ACLs at all
 ├── CorruptBatch           bytes that are no record batch; names topic-partition and offset
 └── FlowTaken              another driver holds the flow
@@ -22,7 +22,7 @@ class ConfigError(ReplicationError):
 
 
 class EnvironmentProblem(ReplicationError):
-    """Something that we need is missing here. The message says what to install or free."""
+    """The machine lacks something that Isthmus needs. The message says what to install or free."""
 
 
 class ClusterUnavailable(ReplicationError):
@@ -32,7 +32,7 @@ class ClusterUnavailable(ReplicationError):
 
 
 class ClusterRejected(ReplicationError):
-    """The cluster refused the request (authorization, policy, invalid value)."""
+    """The cluster rejected the request (authorization, policy, invalid value)."""
 
 
 class NoAuthorizer(ClusterRejected):

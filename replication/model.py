@@ -1,4 +1,4 @@
-"""Values that the whole package shares."""
+"""Shared values: partitions, offsets, producer ids, flow and partition states, partition plans."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-# What ``cycle.prevention`` tells copies by.
+# How ``cycle.prevention`` recognizes copies.
 BY_ID: Final = "producer-id"
 BY_HEADERS: Final = "headers"
 BY_NAMES: Final = "names"
 
-# What records and requests hold where there is nothing to say, as Kafka's RecordBatch names it.
+# Defaults in batches and requests, as Kafka's RecordBatch names them.
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
-NO_LEADER_EPOCH = -1  # there is none, or it is not known
+NO_LEADER_EPOCH = -1  # none, or unknown
 UNKNOWN_OFFSET = -1  # as in ListOffsetsResponse
 
-# What ListOffsets takes for a timestamp, as Kafka's ListOffsetsRequest names it.
+# Special timestamps of ListOffsets, as Kafka's ListOffsetsRequest names them.
 EARLIEST_TIMESTAMP = -2  # the log's start
 LATEST_TIMESTAMP = -1  # its end: the offset that the next record gets
 
@@ -41,24 +41,24 @@ class OffsetAndEpoch(NamedTuple):
 
 
 class OffsetRange(NamedTuple):
-    """Offsets from ``start`` up to ``end``, without it."""
+    """Offsets from ``start`` up to ``end``, exclusive."""
 
     start: int
     end: int
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """Who appends, as batches say it; a newer epoch of a producer id fences the older ones."""
+    """The producer in a batch header; a newer epoch of a producer id fences the older ones."""
 
     producer_id: int
     epoch: int
 
 
-NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)  # plain, unnumbered appends
+NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)  # not idempotent
 
 
 class RecordsAndBytes(NamedTuple):
-    """How much was copied."""
+    """An amount of copied data."""
 
     records: int
     bytes: int
@@ -76,7 +76,7 @@ class Origin:
 
 
 class FlowState(StrEnum):
-    """What a flow is doing, as an operator sees it (design: states)."""
+    """The state of a flow, as an operator sees it (design: states)."""
 
     STARTING = "STARTING"
     RUNNING = "RUNNING"
@@ -88,7 +88,7 @@ class FlowState(StrEnum):
 
 
 class PartitionState(StrEnum):
-    """What a partition of a flow is doing. One bad partition never stops the others."""
+    """The state of a partition of a flow. One failed partition never stops the others."""
 
     WAITING = "WAITING"  # target or source not ready
     RUNNING = "RUNNING"
@@ -103,25 +103,23 @@ class PartitionState(StrEnum):
 
 
 class Mode(StrEnum):
-    """How a partition is copied, and with it what is promised after a crash."""
+    """The delivery mode of a partition: what holds after a crash."""
 
-    APPEND = "append"  # idempotent appends, counted after a crash: each record once for everyone
-    TRANSACTIONAL = (
-        "transactional"  # records and anchor in one transaction: once for read_committed
-    )
-    AT_LEAST_ONCE = "at-least-once"  # what followed the last anchor may come again
+    APPEND = "append"  # idempotent appends, counted after a crash: exactly once
+    TRANSACTIONAL = "transactional"  # records and anchor in one: exactly once if read_committed
+    AT_LEAST_ONCE = "at-least-once"  # records behind the last anchor may be repeated
 
 
 class Choice(NamedTuple):
-    """A person's answer to one event: the state it got a partition into, and where that was."""
+    """An operator's decision on one event: the partition's state and position, and the choice."""
 
     state: str
     position: int  # source offset of the anchor; -1: it has none
-    choice: str  # one of those that the policy of the state knows
+    choice: str  # one of the values of the state's policy
 
 
 class Desired(StrEnum):
-    """What a person wants of a flow; stored apart from its health."""
+    """The desired state of a flow; stored apart from its health."""
 
     RUN = "run"
     PAUSE = "pause"
@@ -130,17 +128,15 @@ class Desired(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """A source partition and where its records go."""
+    """A source partition and the target partition of its records."""
 
     source: TopicPartition
     target: TopicPartition
-    source_topic_id: str = ""  # hex of the topic's UUID; empty where the cluster has none
+    source_topic_id: str = ""  # hex of the topic's UUID; empty if the cluster has none
     target_topic_id: str = ""
-    discovered_later: bool = (
-        False  # found after the flow's first plan: its first record counts as new
-    )
+    discovered_later: bool = False  # not in the flow's first plan: copied from its first record
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
-    start: int | None = None  # source offset to begin at, if it was never copied; None: as the flow
-    origins: str = ""  # which copies are copied on, a rule as in provenance; empty: all
-    decision: Choice | None = None  # what a person has chosen
+    start: int | None = None  # source offset to start at if it was never copied; None: as the flow
+    origins: str = ""  # which copies are forwarded, a rule as in provenance; empty: all
+    decision: Choice | None = None  # of an operator

@@ -51,8 +51,8 @@ def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noq
 def report(found: SyncRound, refused: dict[str, str]) -> Report:
     """Return what a round planned, what came of each action, and its figures."""
     failures = [f"group {group}: {why}" for group, why in refused.items()]
-    failures += [f"some groups were skipped: {found.silent}"] if found.silent else []
-    groups = len({each.group for each in found.moved})
+    failures += [f"some groups were skipped: {found.unread}"] if found.unread else []
+    groups = len({each.group for each in found.translated})
     return Report(
         summary(found, refused, groups),
         tuple(_rows(found, refused)),

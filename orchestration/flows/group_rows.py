@@ -56,7 +56,7 @@ def differences(
     """Return a line for each position. ``ends``: of the source's and the target's partitions."""
     sets = {each.group: each for each in found.actions if isinstance(each, CommitGroup)}
     left = {each.group: each.reason for each in found.actions if isinstance(each, LeaveGroup)}
-    return [_difference(each, now, ends, (sets, left)) for each in found.moved]
+    return [_difference(each, now, ends, (sets, left)) for each in found.translated]
 
 
 def _difference(

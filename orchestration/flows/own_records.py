@@ -9,7 +9,7 @@ from replication.adapters.wire import connect
 from replication.model import BY_HEADERS
 from replication.provenance.origins import rule_of
 from replication.provenance.own_offsets import OwnOffsets, appended_by, copied_by
-from replication.provenance.record_headers import birthplace, is_copied
+from replication.provenance.record_headers import origin_of, is_copied
 from replication.provenance.routes import Routes
 
 if TYPE_CHECKING:
@@ -71,6 +71,6 @@ class OwnRecords:
         if rule is None:  # heartbeats: names tell copies
             return lambda _: True
         if rule.by == BY_HEADERS:
-            return lambda record: is_copied(birthplace(record.headers), rule)
+            return lambda record: is_copied(origin_of(record.headers), rule)
         found = await self._source.offsets(partition, end, copied_by(rule))
         return lambda record: record.offset in found

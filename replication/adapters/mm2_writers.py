@@ -42,7 +42,7 @@ def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     """Return the writer of the flow's checkpoints; its groups are read by ``syncs``."""
     name = policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source)
     factor, client = flow.mm2.checkpoints.replication_factor, flow.clients.target_admin
-    return Recorder(_topic(name, factor, client), lambda: map(_stand, syncs.of(flow).moved()))
+    return Recorder(_topic(name, factor, client), lambda: map(_stand, syncs.of(flow).translated()))
 
 
 def _stand(moved: TranslatedPosition) -> GroupPosition:

@@ -38,7 +38,7 @@ class OffsetReader:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.known = KnownPoints(flow.name)
-        self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
+        self.errors: dict[TopicPartition, str] = {}  # why some were left out since the last look
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
         self.source = self._connect(flow.clients.source_consumer)
@@ -56,7 +56,7 @@ class OffsetReader:
         return self.known
 
     async def _look(self) -> None:
-        self.trouble.clear()
+        self.errors.clear()
         self.known.learn(await _news(self.target, self._logs))
         if any(each.origins for each in self.known.anchors.values()):
             # After the anchors: of all that was copied before them it is known whose it is (P1).
@@ -74,7 +74,7 @@ class OffsetReader:
         Whoever appended what was read is in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
-        offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.trouble)
+        offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.errors)
         while True:
             known = len(self.known.producers)
             answers = self.run(offsets.translate(wanted, back=back, ahead=ahead))
@@ -142,8 +142,8 @@ class GroupClient:
     network: WireNetwork
 
     @property
-    def away(self) -> Mapping[int, str]:
-        return self.network.groups.away
+    def unavailable(self) -> Mapping[int, str]:
+        return self.network.groups.unavailable
 
     def listed(self) -> Mapping[str, Group]:
         return self.reader.run(self._listed())

@@ -1,23 +1,17 @@
-"""TODO replication.client.acl_values."""
+"""ACL bindings as values: resource, pattern, principal, operation, permission."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 ANY = "*"
-
-
 TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID = "topic", "group", "cluster", "transactional_id"
-
-
 LITERAL, PREFIXED = "literal", "prefixed"
-
-
 ALLOW, DENY = "allow", "deny"
 
 
 class Resource(NamedTuple):
-    """What a right is about."""
+    """The resource that an ACL covers."""
 
     kind: str  # topic, group, cluster, transactional_id
     name: str
@@ -29,7 +23,7 @@ class Resource(NamedTuple):
 
 
 class Acl(NamedTuple):
-    """One right, as Kafka's ACL bindings have it."""
+    """One ACL, with the fields of Kafka's AclBinding."""
 
     resource: Resource
     principal: str

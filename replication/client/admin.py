@@ -1,4 +1,4 @@
-"""What the core asks of the outside world. ``replication.adapters`` implements it."""
+"""Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TopicInfo:
     name: str
     topic_id: str  # hex of its UUID
     partitions: int
-    replicas: int = 0  # of the partition that has the fewest; 0: not told
+    replicas: int = 0  # of the partition that has the fewest; 0: not reported
 
 
 class SetBy(StrEnum):
@@ -35,7 +35,7 @@ class SetBy(StrEnum):
 
 
 class ConfigValue(NamedTuple):
-    """A config that holds for a topic."""
+    """A config value of a topic, and where it is set."""
 
     value: str
     set_by: SetBy
@@ -47,7 +47,7 @@ def set_on_topic(settings: Mapping[str, ConfigValue]) -> dict[str, str]:
 
 
 class Cluster(Protocol):
-    """What planning and status need to know of a cluster; see adapters.kafka_admin."""
+    """The cluster requests of planning and status; see adapters.admin.kafka_admin."""
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
@@ -56,7 +56,7 @@ class Cluster(Protocol):
         """Return how many brokers are alive."""
 
     def broker_default(self, name: str) -> str | None:
-        """Return a broker's value of a setting; None when the credentials may not see it."""
+        """Return a broker's value of a config; None when the credentials may not see it."""
 
     def topics(self) -> Mapping[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too."""
@@ -64,18 +64,18 @@ class Cluster(Protocol):
     def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
         """Return all configs of each topic that may be altered and are no secrets.
 
-        Of a topic that our user may not ask about there are none; one that is gone is left out.
+        A topic that our user may not describe has none; one that does not exist is left out.
         """
 
     def create_topic(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
-        """Create a topic unless it is there. Raises ClusterRejected."""
+        """Create a topic unless it exists. Raises ClusterRejected."""
 
     def would_create(
         self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]
     ) -> None:
-        """Raise ClusterRejected if ``create_topic`` would be; create nothing."""
+        """Raise ClusterRejected if ``create_topic`` would; create nothing (validateOnly)."""
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
@@ -84,26 +84,26 @@ class Cluster(Protocol):
         """Set configs, or unset those that are None; all or none. Others stay as they are."""
 
     def acls(self, *, to_change: bool = False) -> Collection[Acl]:
-        """Return all rights. Raises ClusterRejected for who may not see, or change, them.
+        """Return all ACLs. Raises ClusterRejected when our user may not see, or change, them.
 
-        Raises NoAuthorizer for one who is ``to_change`` them; others are shown none.
+        Without an authorizer: raises NoAuthorizer if ``to_change``, else returns none.
         """
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
-        """Create rights; return which were refused, and why."""
+        """Create ACLs; return the rejected ones with the reason."""
 
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
-        """Delete exactly these rights; return which were refused, and why."""
+        """Delete exactly these ACLs; return the rejected ones with the reason."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader."""
 
 
 class Records(Protocol):
-    """Isthmus' own topics on one cluster; see adapters.state_store."""
+    """Isthmus' own topics on one cluster; see adapters.topics.state_store."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]:
-        """Return the newest record of every key; empty when there is no such topic."""
+        """Return the newest record of every key; empty when the topic does not exist."""
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until it is acked."""
@@ -117,7 +117,7 @@ class Records(Protocol):
 
 
 class Clients(Protocol):
-    """The clients of a file's flows, made when they are first asked for."""
+    """The clients of a file's flows, created on first use."""
 
     def source(self, flow: Flow) -> Cluster: ...
 

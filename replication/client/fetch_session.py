@@ -1,4 +1,4 @@
-"""How to ask a broker for data, and what it remembers of that: fetch sessions (KIP-227)."""
+"""Fetch sessions (KIP-227) and the options of a Fetch request."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ _LAST_EPOCH = (1 << 31) - 1
 
 @dataclass(slots=True)
 class FetchSession:
-    """One of ours at one broker. While it is ``fresh`` a request has to name all partitions.
+    """A fetch session at one broker. While it is ``fresh`` a request has to name all partitions.
 
-    A fresh request that carries the id of a former session closes that one at the broker.
+    A full request that carries the id of a former session closes that one at the broker.
     """
 
     id: int = 0
     epoch: int = 0  # of the next request; 0 opens a session
-    turn: int = 0  # an answer to a request of a former turn tells nothing of this one
-    forgotten: dict[FetchKey, None] = field(default_factory=dict)  # to tell next time
+    turn: int = 0  # counts restarts: a response to a request of an earlier turn is void
+    forgotten: dict[FetchKey, None] = field(default_factory=dict)  # to remove with the next request
 
     @property
     def fresh(self) -> bool:
         return self.epoch == 0
 
     def restart(self) -> None:
-        """Begin anew: it is not known what the broker made of the last request."""
+        """Start a new session: it is unknown how the broker handled the last request."""
         self.epoch = 0
         self.turn += 1
         self.forgotten.clear()
 
     def forget(self, key: FetchKey) -> None:
-        """Take a partition (topic id, number) out; a fresh session has none in it."""
+        """Remove a partition (topic id, number); a fresh session has none."""
         if not self.fresh:
             self.forgotten[key] = None
 
     def name(self, entry: FetchEntry) -> FetchEntry:
-        """Put a partition in: the broker takes out after it has put in, so not both at once."""
+        """Add a partition, and do not forget it: the broker would remove it after adding it."""
         self.forgotten.pop((entry.topic_id, entry.partition), None)
         return entry
 
     def answered(self, number: int) -> None:
-        """Note a good answer. A broker that keeps no session for us says number 0."""
+        """Note a successful response. A broker that keeps no session for us answers number 0."""
         self.id = number
         self.forgotten.clear()
         self.epoch = 0 if number == 0 else self.epoch % _LAST_EPOCH + 1
 
     def refused(self) -> None:
-        """Note that the broker does not know the session, or expected another request of it."""
+        """Note that the broker does not know the session, or expected another session epoch."""
         self.id = 0
         self.restart()
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """How to ask for data; see Kafka's FetchRequest."""
+    """The options of a Fetch; see Kafka's FetchRequest."""
 
     max_wait_ms: int = 500
     min_bytes: int = 1
@@ -66,4 +66,4 @@ class FetchOptions:
     isolation: int = 0  # 1: read_committed
     rack: str = ""
     session: FetchSession | None = None  # None: the request stands alone
-    line: str = "fetch"  # name of its connection: what may not wait for a long poll has another
+    line: str = "fetch"  # name of its connection: requests behind a long poll would wait

@@ -1,4 +1,4 @@
-"""What a Fetch asks for and what comes back."""
+"""Values of Fetch requests and responses, and the buffer that holds a response."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FetchKey = tuple[bytes, int]  # topic id and number of a partition
 
 
 class FetchEntry(NamedTuple):
-    """One partition to fetch from, by topic id, so that a re-created topic is no match."""
+    """One partition to fetch from, by topic id, so that a recreated topic does not match."""
 
     topic_id: bytes  # 16 bytes
     partition: int
     offset: int
-    leader_epoch: int = NO_LEADER_EPOCH  # that we know of
+    leader_epoch: int = NO_LEADER_EPOCH  # that we know
     last_epoch: int = NO_LEADER_EPOCH  # of the batch before ``offset``
 
 
 class Leader(NamedTuple):
-    """Who leads a partition, and since which leader epoch."""
+    """The leader of a partition, and its leader epoch."""
 
     node: int
     epoch: int
@@ -41,7 +41,7 @@ class EpochEndOffset(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """What a Fetch response says of one partition. ``records`` lies in the frame's buffer."""
+    """One partition of a Fetch response. ``records`` points into the fetch buffer."""
 
     topic_id: bytes
     partition: int
@@ -52,14 +52,14 @@ class Fetched(NamedTuple):
     aborted: list[AbortedTransaction]
     preferred_replica: int
     records: memoryview
-    diverging: EpochEndOffset | None = None  # what the log has instead of our last epoch
-    leader: Leader | None = None  # when the broker that was asked is it no more
-    legacy: LegacyFormats = refuse_legacy  # reads what older brokers left in ``records``
+    diverging: EpochEndOffset | None = None  # what the leader's log has instead of our last epoch
+    leader: Leader | None = None  # when this broker no longer leads
+    legacy: LegacyFormats = refuse_legacy  # reads messages of older formats in ``records``
 
 
 @dataclass(slots=True)
 class FetchBuffer:
-    """A buffer with one fetch response in it, free again when nobody holds it."""
+    """A buffer with one fetch response in it, free again when its last holder releases it."""
 
     memory: bytearray = field(default_factory=bytearray)
     holders: int = 0

@@ -1,4 +1,4 @@
-"""What the core asks of a cluster's brokers. ``replication.adapters.wire`` implements it."""
+"""Interface to a cluster's brokers: metadata, Fetch, Produce, offsets and transactions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Fenced(ClusterRejected):
-    """Somebody has got a newer epoch of the producer id."""
+    """Another producer has got a newer epoch of the producer id."""
 
 
 class NotGranted(ClusterRejected):
-    """Our user may not do that, or gets no producer id of the kind that was asked for."""
+    """Our user lacks the ACL, or the cluster grants no producer id of this kind."""
 
 
 class SessionLost(ClusterUnavailable):
-    """The broker has no such fetch session any more: begin a new one."""
+    """The broker does not have the fetch session any more: begin a new one."""
 
 
 class Ack(NamedTuple):
-    """The broker's answer to one appended batch; ``base`` is its first offset."""
+    """The broker's response to one appended batch; ``base`` is its first offset."""
 
     topic: str
     partition: int
@@ -41,24 +41,27 @@ class Ack(NamedTuple):
 
 
 class Network(Protocol):
-    """One cluster, for one event loop. Raises ClusterUnavailable or ClusterRejected throughout."""
+    """One cluster, for one event loop, as ``replication.adapters.wire`` implements it.
+
+    All requests raise ClusterUnavailable or ClusterRejected.
+    """
 
     cluster_id: str  # as of the last refresh
 
     async def refresh(self, topics: Iterable[str]) -> None:
-        """Ask for leaders, leader epochs and topic ids of ``topics``."""
+        """Request leaders, leader epochs and topic ids of ``topics``."""
 
     def leader(self, partition: TopicPartition) -> Leader | None:
         """Return the leader as of the last refresh; None: it has none."""
 
     def learn(self, partition: TopicPartition, leader: Leader) -> bool:
-        """Take in a leader that a broker names; False: it is older, or its address is not known."""
+        """Note a leader that a broker named; False: it is older, or its address is unknown."""
 
     def topic_id(self, topic: str) -> bytes | None:
-        """Return the topic's id as of the last refresh; None: no such topic."""
+        """Return the topic's id as of the last refresh; None: it does not exist."""
 
     def denied(self, topic: str) -> bool:
-        """Say whether the last refresh was not allowed to see the topic, if there is one."""
+        """Say whether the last refresh was not authorized to describe the topic, if it exists."""
 
     async def ready(self, node: int) -> None:
         """Open the connection for appends to ``node`` unless it is open."""
@@ -70,7 +73,7 @@ class Network(Protocol):
         options: FetchOptions,
         into: FetchBuffer,
     ) -> list[Fetched]:
-        """Fetch into ``into``'s memory; the answer's ``records`` point there."""
+        """Fetch into ``into``'s memory; ``records`` of the result point there."""
 
     def begin_fetch(
         self,
@@ -78,44 +81,45 @@ class Network(Protocol):
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: FetchBuffer,
-        answer: FetchAnswer,
+        on_response: FetchAnswer,
     ) -> None:
-        """Fetch; ``answer(found, None)`` or ``answer(None, error)`` is called once.
+        """Fetch; ``on_response(found, None)`` or ``on_response(None, error)`` is called once.
 
-        In a session ``entries`` are what is new in it, and the answer holds what is news; the
-        error is SessionLost when the broker has lost it. The request is on its way when this
-        returns, if the connection is open; when that breaks, the answer may come before.
+        In a session ``entries`` are the added or changed partitions, and the response holds only
+        partitions with news; the error is SessionLost when the broker has lost the session. If the
+        connection is open, the request is sent when this returns; if it breaks, ``on_response``
+        may be called before.
         """
 
     def produce(
         self,
         node: int,
         batches: Sequence[tuple[str, int, memoryview]],
-        answer: Callable[[list[Ack] | None, Exception | None], None],
+        on_response: Callable[[list[Ack] | None, Exception | None], None],
         transactional_id: str = "",
     ) -> None:
-        """Append batches, one a partition, those of a topic together; acks=all.
+        """Append batches, one per partition, those of a topic together; acks=all.
 
         With a ``transactional_id`` all of them are part of its open transaction.
 
-        The batches must stay as they are until ``answer(acks, None)`` or ``answer(None, error)``.
+        The batches must not change until ``on_response(acks, None)`` or ``(None, error)``.
         """
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
         """Return the offset at ``timestamp``: ms, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP.
 
-        UNKNOWN_OFFSET where no record is as late as that.
+        UNKNOWN_OFFSET if no record has a timestamp as late as that.
         """
 
     async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
-        """Return a producer id and its epoch; whoever had the id before has an older epoch.
+        """Return a producer id and its new epoch, which fences the id's former producer.
 
-        A transaction of theirs that was open is aborted, one that was decided is completed first.
-        Raises NotGranted where the cluster gives no transactional ids.
+        Its open transaction is aborted; one that was decided is completed first.
+        Raises NotGranted where the cluster grants no transactional ids.
         """
 
     async def plain_producer_id(self) -> ProducerIdAndEpoch:
-        """Return a new producer that nobody can fence.
+        """Return a new producer id without a transactional id, which cannot be fenced.
 
         Raises NotGranted.
         """
@@ -126,7 +130,7 @@ class Network(Protocol):
         producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
-        """Begin and abort an empty transaction on ``partitions``: a marker goes into each.
+        """Begin and abort an empty transaction on ``partitions``: each gets an abort marker.
 
         The markers are written after this returns: wait for them by reading (invariant B).
         """
@@ -137,18 +141,18 @@ class Network(Protocol):
         producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
-        """Begin a transaction unless one is open, and let ``partitions`` take part.
+        """Begin a transaction unless one is open, and add ``partitions`` to it.
 
-        Returns the error codes of those that may not; then none of the others was added either.
+        Returns the error codes of rejected partitions; then none of the others was added either.
         """
 
     async def end_transaction(
         self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
     ) -> None:
-        """End the open transaction. Once it is decided, asking again gets the same answer."""
+        """End the open transaction. Once it is decided, a repeated request has no other effect."""
 
     def drop(self, line: str) -> None:
-        """Close the connections called ``line`` on which an answer is still awaited."""
+        """Close the connections called ``line`` that have an open request."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -156,7 +160,7 @@ class Network(Protocol):
 
 @dataclass(slots=True)
 class Reading:
-    """One partition, read from its leader a Fetch at a time; an answer is good until the next."""
+    """Reads one partition from its leader; a result is valid until the next Fetch."""
 
     network: Network
     partition: TopicPartition
@@ -164,7 +168,7 @@ class Reading:
     _buffer: FetchBuffer = field(default_factory=FetchBuffer)
 
     async def fetch(self, at: int, options: FetchOptions) -> Fetched | None:
-        """Fetch once; None: it has no leader, or there is no such topic."""
+        """Fetch once; None: it has no leader, or the topic does not exist."""
         leader = self.network.leader(self.partition)
         topic_id = self.network.topic_id(self.partition.topic)
         if leader is None or topic_id is None:

@@ -1,4 +1,4 @@
-"""Which partitions are read from a replica in our rack instead of from their leader (KIP-392)."""
+"""Which partitions are fetched from a replica in our rack instead of their leader (KIP-392)."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from replication.model import TopicPartition
 
-_LEASE_S = 300.0  # then the leader is asked again which replica is best
-_SHUN_S = 30.0  # after a replica failed, all is read from the leaders for so long
+_EXPIRY_S = 300.0  # then the leader chooses the replica again
+_LEADER_ONLY_S = 30.0  # after a replica failed: fetch everything from the leaders
 
 
 @dataclass(slots=True)
 class Replicas:
-    """What leaders told a client in rack ``rack``; kept from epoch to epoch."""
+    """The preferred replicas that leaders reported to ``rack``; kept from epoch to epoch."""
 
     rack: str = ""
     _preferred: dict[TopicPartition, tuple[int, float]] = field(default_factory=dict)
-    _shunned_until: float = 0.0
+    _leader_only_until: float = 0.0
 
     def rack_at(self, now: float) -> str:
-        """Return the rack to name in a Fetch: a leader sends only those away who name one."""
-        return self.rack if now >= self._shunned_until else ""
+        """Return the rack for a Fetch: a leader names a preferred replica only if it has one."""
+        return self.rack if now >= self._leader_only_until else ""
 
     def prefer(self, partition: TopicPartition, node: int, now: float) -> None:
-        """Read ``partition`` from broker ``node`` for a while."""
-        self._preferred[partition] = node, now + _LEASE_S
+        """Fetch ``partition`` from broker ``node`` until the preference expires."""
+        self._preferred[partition] = node, now + _EXPIRY_S
 
     def give_up(self, partition: TopicPartition, now: float) -> None:
-        """Read ``partition`` from its leader again: the replica failed or lags."""
+        """Fetch ``partition`` from its leader again: the replica failed or lags."""
         self._preferred.pop(partition, None)
-        self._shunned_until = now + _SHUN_S
+        self._leader_only_until = now + _LEADER_ONLY_S
 
     def of(self, partition: TopicPartition, now: float) -> int | None:
-        """Return the broker to read from; None: the leader."""
+        """Return the broker to fetch from; None: the leader."""
         node, until = self._preferred.get(partition, (None, now))
         return node if now < until else None

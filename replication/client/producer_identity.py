@@ -1,4 +1,4 @@
-"""Who appends: a transactional id, the producer id and epoch that a broker gave for it."""
+"""Producer identity: a transactional id, its producer id and epoch, and the driver generation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from replication.model import ProducerIdAndEpoch
 
 @dataclass(frozen=True, slots=True)
 class ProducerIdentity:
-    """Who wants to append: a unit, its producer, and the driver it works for."""
+    """The producer of a unit: transactional id, producer id, epoch, generation of its driver."""
 
     transactional_id: str
     producer_id: int
@@ -18,15 +18,15 @@ class ProducerIdentity:
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
-        """What batches carry."""
+        """The producer id and epoch in batch headers."""
         return ProducerIdAndEpoch(self.producer_id, self.epoch)
 
     @property
     def fences(self) -> bool:
-        """Whether it can bar former appenders, and be barred: it has a transactional id."""
+        """Whether it can fence former appenders, and be fenced: it has a transactional id."""
         return bool(self.transactional_id)
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Order among claimants of one transactional id: a newer driver, then a newer epoch."""
+        """Order among the claims of one transactional id: a newer driver, then a newer epoch."""
         return self.generation, self.epoch

@@ -1,4 +1,4 @@
-"""Records of transactions, kept back until their markers show how they ended. No I/O."""
+"""Buffers records of open transactions until their markers arrive (read_committed). Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DecidedRecords(NamedTuple):
-    """A record and the offset at which it stands."""
+    """A record and its offset."""
 
     offset: int
     record: Stored
@@ -18,25 +18,25 @@ class DecidedRecords(NamedTuple):
 
 @dataclass(slots=True)
 class ReadCommittedBuffer:
-    """Passes on what is decided of a compacted log.
+    """Returns the decided records of a compacted log.
 
-    Of each key the last record counts, so one is left out if another one of its key that stands
-    behind it was passed on meanwhile: its marker came late.
+    The last record of a key counts. So a record is dropped if a later one of its key was returned
+    meanwhile, because the marker of its transaction came late.
     """
 
     _undecided: dict[int, list[DecidedRecords]] = field(default_factory=dict)  # by producer id
     _newest: dict[bytes, int] = field(default_factory=dict)  # offsets by key, while some are
 
     def hold(self, producer_id: int, found: list[DecidedRecords]) -> None:
-        """Keep records back that are part of the producer's open transaction."""
+        """Hold records that are part of the producer's open transaction."""
         self._undecided.setdefault(producer_id, []).extend(found)
 
     def end(self, producer_id: int, *, commits: bool) -> list[Stored]:
-        """Return what the producer's transaction commits; what it aborts is dropped."""
-        stalled_lso = self._undecided.pop(producer_id, [])
-        return self.pass_on(stalled_lso if commits else [])
+        """Return the records that the producer's transaction commits; drop those it aborts."""
+        held = self._undecided.pop(producer_id, [])
+        return self.committed(held if commits else [])
 
-    def pass_on(self, found: list[DecidedRecords]) -> list[Stored]:
+    def committed(self, found: list[DecidedRecords]) -> list[Stored]:
         """Return the records of ``found``, without those that a newer committed one replaces."""
         if not self._undecided and not self._newest:
             return [each.record for each in found]

@@ -1,4 +1,4 @@
-"""Read and append the single-partition state topics over the unit's own connections."""
+"""Reads and appends a single-partition state topic over the unit's own connections."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from replication.client.network import Ack, Network
     from replication.client.producer_identity import ProducerIdentity
 
-_PATIENCE_S = 15.0
-_MOST_AT_ONCE = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
+_NO_PROGRESS_S = 15.0
+_MAX_BATCH_BYTES = 256 << 10  # bytes of a batch; a topic takes 1 MB unless its limit was lowered
 _APPENDED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
 _NOT_ALLOWED = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -49,7 +49,7 @@ _FENCED = {
     ErrorCode.PRODUCER_FENCED,
 }
 _MARKER_PAUSE_S = 0.005
-_AGAIN = {  # a leader moved, or metadata is on its way
+_RETRIABLE = {  # a leader moved, or metadata has not reached the broker
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -65,23 +65,25 @@ KeyValue = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class StateLog:
-    """Partition 0 of a state topic: a tail that reads on from where it was, and appends.
+    """Partition 0 of a state topic: reads on from its last position, and appends.
 
-    It reads what is not committed too, so that no open transaction of somebody else holds it up,
-    and keeps such records back until it sees how their transaction ended.
+    It fetches read_uncommitted, so that no open transaction of another producer blocks it, and
+    holds such records until it reads the marker of their transaction.
     """
 
     network: Network
     topic: str
     position: int = UNKNOWN_OFFSET  # next offset to read
-    read: Callable[[bytes | None, bytes | None], Any] = parse  # what is made of key and value
-    producer: ProducerIdAndEpoch = NO_PRODUCER  # as whom it appends; nobody fences plain appends
+    read: Callable[[bytes | None, bytes | None], Any] = parse  # decodes key and value
+    producer: ProducerIdAndEpoch = (
+        NO_PRODUCER  # as which it appends; plain appends cannot be fenced
+    )
     markers: dict[int, int] = field(default_factory=dict)  # producer id -> epoch of its last marker
-    _deciding: ReadCommittedBuffer = field(default_factory=ReadCommittedBuffer)
-    _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # of those who append
+    _undecided: ReadCommittedBuffer = field(default_factory=ReadCommittedBuffer)
+    _sequences: dict[ProducerIdAndEpoch, int] = field(default_factory=dict)  # next one by producer
     _reading: Reading = field(init=False)
     _kept: list[Stored] = field(default_factory=list)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
+    _append_lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one append at a time
 
     def __post_init__(self) -> None:
         self._reading = Reading(self.network, self.partition, self.topic)
@@ -91,8 +93,8 @@ class StateLog:
         return TopicPartition(self.topic, 0)
 
     async def own(self, producer: ProducerIdAndEpoch) -> None:
-        """Append as ``producer`` from here on: idempotent, and refused once it is fenced."""
-        async with self._turn:
+        """Append as ``producer`` from now on: idempotent, and rejected once it is fenced."""
+        async with self._append_lock:
             self.producer = producer
             self._sequences.pop(producer, None)
 
@@ -106,7 +108,7 @@ class StateLog:
         """Return the records that came since the last read, up to the end of the log."""
         if self.position == UNKNOWN_OFFSET:
             self.position = await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _NO_PROGRESS_S
         while True:
             records, end = await self._poll(FetchOptions(max_wait_ms=0, min_bytes=0))
             self._kept += records  # so that nothing is lost when this is cancelled
@@ -117,18 +119,18 @@ class StateLog:
                 raise ClusterUnavailable(f"reading {self.topic}: no progress at {self.position}")
 
     async def wait_for_more(self, wait_ms: int) -> list[Stored]:
-        """Return what comes next, or nothing after ``wait_ms``."""
+        """Return the next records, or none after ``wait_ms``."""
         records, _ = await self._poll(FetchOptions(max_wait_ms=wait_ms, max_bytes=1 << 20))
         return records
 
-    async def wait_for_markers(self, wanted: Mapping[int, int]) -> None:
-        """Read on until a marker of each producer id, of at least its epoch, has been seen.
+    async def wait_for_markers(self, epochs: Mapping[int, int]) -> None:
+        """Read on until it has read a marker of every producer id, of at least its epoch.
 
-        What is read meanwhile is kept and returned by the next ``read_on``.
+        Records that it reads meanwhile are returned by the next ``read_on``.
         """
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _NO_PROGRESS_S
         seen = self.markers
-        while any(seen.get(each, NO_PRODUCER_EPOCH) < epoch for each, epoch in wanted.items()):
+        while any(seen.get(each, NO_PRODUCER_EPOCH) < epoch for each, epoch in epochs.items()):
             if time.monotonic() > deadline:
                 raise ClusterUnavailable(f"waiting for our fence marker in {self.topic}")
             self._kept += await self.wait_for_more(50)
@@ -136,34 +138,34 @@ class StateLog:
     async def append(
         self, records: Sequence[Stored], within: ProducerIdentity | None = None
     ) -> list[OffsetRange]:
-        """Append ``records`` and wait for the ack. The same bytes are sent again if need be.
+        """Append ``records`` and wait for the ack. A retry sends the same bytes.
 
-        Returns where they stand, as far as the broker says.
+        Returns their offsets, as far as the broker reports them.
 
-        ``within`` the open transaction of a producer, which this topic has joined.
+        ``within`` the open transaction of a producer, to which this topic was added.
 
-        Raises Fenced when the producer was fenced, ClusterRejected when the broker says no. Being
-        cancelled does not stop it: the next append has to know how this one ended.
+        Raises Fenced when the producer was fenced, ClusterRejected when the broker rejects them.
+        Cancelling does not stop it: the next append has to know how this one ended.
         """
         if not records:
             return []
         return await asyncio.shield(asyncio.create_task(self._append_in_turn(records, within)))
 
     async def append_batch(self, batch: bytearray) -> None:
-        """Append a batch of any records, as ``append`` does with ours."""
-        async with self._turn:
+        """Append a batch of any records, like ``append``."""
+        async with self._append_lock:
             await asyncio.shield(asyncio.create_task(self._append(batch, None)))
 
     async def _append_in_turn(
         self, records: Sequence[Stored], within: ProducerIdentity | None
     ) -> list[OffsetRange]:
         now = int(time.time() * 1000)
-        spans: list[OffsetRange] = []
-        async with self._turn:
+        ranges: list[OffsetRange] = []
+        async with self._append_lock:
             for some in _slices(records):
                 listed = [plain_record(now, key, value) for key, value in some]
-                spans += await self._append(encode(listed), within)
-        return spans
+                ranges += await self._append(encode(listed), within)
+        return ranges
 
     async def _append(self, batch: bytearray, within: ProducerIdentity | None) -> list[OffsetRange]:
         count = next(walk(memoryview(batch), self.topic)).count
@@ -171,24 +173,26 @@ class StateLog:
         transactional_id = "" if within is None else within.transactional_id
         sequence = NO_SEQUENCE if producer == NO_PRODUCER else self._sequences.get(producer, 0)
         restamp(batch, *producer, sequence, TRANSACTIONAL if within else 0)
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _NO_PROGRESS_S
         while True:
             ack, error = await self._produce(memoryview(batch), transactional_id)
             if ack is not None and ack.error in _APPENDED:
                 self._sequences[producer] = next_sequence(sequence, count)
-                # Of a late repeat the broker does not say where it stands.
+                # For an old duplicate the broker does not report the offset.
                 return [OffsetRange(ack.base, ack.base + count)] if ack.base >= 0 else []
             if (
                 ack is not None
                 and ack.error == ErrorCode.INVALID_TXN_STATE
                 and not transactional_id
             ):
-                await asyncio.sleep(_MARKER_PAUSE_S)  # the marker of our last one is on its way
+                await asyncio.sleep(
+                    _MARKER_PAUSE_S
+                )  # our last transaction's marker is not written yet
                 if time.monotonic() < deadline:
                     continue
             if ack is not None and ack.error in _FENCED:
                 raise Fenced(f"writing {self.topic}: a newer producer has fenced ours")
-            if ack is not None and ack.error not in _AGAIN:
+            if ack is not None and ack.error not in _RETRIABLE:
                 kind = NotGranted if ack.error in _NOT_ALLOWED else ClusterRejected
                 raise kind(f"writing {self.topic}: error {ack.error} {ack.message}")
             if time.monotonic() > deadline:
@@ -202,7 +206,7 @@ class StateLog:
         answered: asyncio.Future[tuple[Ack | None, Exception | None]]
         answered = asyncio.get_running_loop().create_future()
 
-        def on_answer(acks: list[Ack] | None, error: Exception | None) -> None:
+        def on_response(acks: list[Ack] | None, error: Exception | None) -> None:
             if not answered.done():
                 answered.set_result((acks[0] if acks else None, error))
 
@@ -213,7 +217,7 @@ class StateLog:
             await self.network.ready(leader.node)
         except ClusterUnavailable as problem:
             return None, problem
-        self.network.produce(leader.node, [(self.topic, 0, batch)], on_answer, transactional_id)
+        self.network.produce(leader.node, [(self.topic, 0, batch)], on_response, transactional_id)
         return await answered
 
     async def _poll(self, options: FetchOptions) -> tuple[list[Stored], int]:
@@ -224,7 +228,7 @@ class StateLog:
             await self.network.refresh([self.topic])
             raise
         error = ErrorCode.NONE if found is None else found.error
-        if found and error == ErrorCode.OFFSET_OUT_OF_RANGE:  # what is left counts
+        if found and error == ErrorCode.OFFSET_OUT_OF_RANGE:  # go on at the log start
             self.position = max(found.log_start, 0)
             return [], self.position + 1
         if error in _NOT_ALLOWED:
@@ -241,19 +245,19 @@ class StateLog:
             if batch.last < self.position:
                 continue
             if batch.is_control:
-                records += self._decided(batch)
+                records += self._ended(batch)
             elif batch.is_transactional:
-                self._deciding.hold(batch.producer_id, self._stored(batch))
+                self._undecided.hold(batch.producer_id, self._stored(batch))
             else:
-                records += self._deciding.pass_on(self._stored(batch))
+                records += self._undecided.committed(self._stored(batch))
             self.position = batch.last + 1
         return records
 
-    def _decided(self, marker: Batch) -> list[Stored]:
-        """Return what a marker commits."""
+    def _ended(self, marker: Batch) -> list[Stored]:
+        """Return the records that a marker commits."""
         self.markers[marker.producer_id] = marker.producer_epoch
         commits = is_commit(marker, self.topic)
-        return self._deciding.end(marker.producer_id, commits=commits)
+        return self._undecided.end(marker.producer_id, commits=commits)
 
     def _stored(self, batch: Batch) -> list[DecidedRecords]:
         return [
@@ -265,13 +269,13 @@ class StateLog:
 
 
 def _slices(records: Sequence[Stored]) -> Iterator[list[KeyValue]]:
-    """Yield keys and values in parts that fit into a batch, however many partitions there are."""
+    """Yield keys and values in parts that each fit into one batch."""
     part: list[KeyValue] = []
     size = 0
     for each in records:
         key, value = each.key(), each.value()
         length = len(key) + len(value)
-        if part and size + length > _MOST_AT_ONCE:
+        if part and size + length > _MAX_BATCH_BYTES:
             yield part
             part, size = [], 0
         part.append((key, value))

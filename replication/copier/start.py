@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from replication.client.network import Fenced
 from replication.copier.partition.position import Position
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
-from replication.copier.takeover.start_position import StartPositions, settle_isolation
+from replication.copier.takeover.start_position import StartPositions, choose_isolation
 from replication.model import BY_ID
 from replication.provenance.origins import rule_of
 from replication.provenance.record_headers import OriginHeaders, RecordOrigin
@@ -88,7 +88,7 @@ async def take_partitions(
     start_positions = StartPositions(spec, connections, _copied_before(spec, connections))
     await connections.takeover.register(entry_of(spec, connections, me))
     partitions = list(await asyncio.gather(*map(start_positions.place, spec.partitions)))
-    settle_isolation(partitions, spec.copying.isolation)
+    choose_isolation(partitions, spec.copying.isolation)
     _set_paths(partitions, connections, spec)
     await connections.takeover.anchors.append(start_positions.losses)
     counted = await connections.takeover.take([each for each in partitions if each.topic_id], me)

@@ -63,7 +63,7 @@ class Engine:
         points = StateLog(target, offsets_topic(spec.source_alias))
         anchor_writer = AnchorWriter(spec.anchor_every_s, points, takeover, producers, sender)
         anchor_writer.add(partitions)
-        registry = SourceRegistry(target, there=True)
+        registry = SourceRegistry(target, exists=True)
         transactions = None
         if joins is not None:
             transactions = Transactions(takeover, producers, sender, joins, anchor_writer.wrote)

@@ -1,12 +1,12 @@
-"""Positions of consumer groups, from the source to the target. Pure.
+"""Plans which consumer group offsets to commit on the target. Pure.
 
 Rules, each a promise:
 
-* A group with live members on the target is never touched: it has taken over there.
-* No position is ever moved back, except by a person's explicit ``isthmus offsets set``.
-* What is committed is exact, or too low; what is not copied yet is left as it is.
-* Of a partition into which several sources are merged the lowest of their positions counts, so
-  that nothing is skipped; while one of them is not known, none is committed.
+* A group with live members on the target is never changed: it consumes there.
+* No position is moved back, except by an operator's explicit ``isthmus offsets set``.
+* A committed offset is exact, or too low; an offset that is not copied yet is not committed.
+* Where several sources are merged into a partition the lowest of their positions counts, so
+  that nothing is skipped; while one of them is unknown, none is committed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
 
-UNSETTLED = -(1 << 63)  # the offset of a position that is not known now: a commit is under way
+UNSTABLE = -(1 << 63)  # the offset of a position that is unknown now: its transaction is open
 IDLE = frozenset({"Empty", "Dead"})  # states of a group without members
 
 
 class Committed(NamedTuple):
-    """A group's position in one partition; below 0: the client says that it has none."""
+    """A group's committed offset in one partition; below 0: it has none."""
 
     offset: int
     metadata: str = ""
@@ -40,12 +40,12 @@ class Group:
     name: str
     state: str = "Empty"
     kind: str = "classic"
-    node: int = -1  # its coordinator; -1: not known
+    node: int = -1  # its coordinator; -1: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class CommitGroup:
-    """Set a group's positions on the target; ``former`` are those that it has there now."""
+    """Commit a group's offsets on the target; ``former`` are its present ones."""
 
     group: str
     positions: Mapping[TopicPartition, Committed]
@@ -55,7 +55,7 @@ class CommitGroup:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroup:
-    """Leave a group on the target as it is."""
+    """Leave a group on the target unchanged."""
 
     group: str
     reason: str
@@ -66,23 +66,23 @@ GroupAction = CommitGroup | LeaveGroup
 
 @dataclass(frozen=True, slots=True)
 class TargetGroups:
-    """The target's groups and the positions that they have there."""
+    """The target's groups and their committed offsets."""
 
     listed: Mapping[str, Group] = field(default_factory=dict)
     positions: Mapping[str, Mapping[TopicPartition, Committed]] = field(default_factory=dict)
 
 
 def plan_groups(
-    wanted: Mapping[str, Mapping[TopicPartition, Committed]],
+    desired: Mapping[str, Mapping[TopicPartition, Committed]],
     target: TargetGroups,
     *,
     rewind: bool = False,
 ) -> Iterator[GroupAction]:
-    """Yield what to do so that groups stand at the ``wanted`` positions of the target.
+    """Yield the actions that bring groups to the ``desired`` offsets on the target.
 
-    ``rewind``: a person wants exactly these, also where a group is further on.
+    ``rewind``: an operator set exactly these, also where a group is further on.
     """
-    for name, positions in sorted(wanted.items()):
+    for name, positions in sorted(desired.items()):
         there = target.listed.get(name)
         if there is not None and there.kind == "share":
             yield LeaveGroup(
@@ -103,7 +103,7 @@ def plan_groups(
 
 
 def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:
-    if former is not None and former.offset == UNSETTLED:
+    if former is not None and former.offset == UNSTABLE:
         return False
     if former is None or former.offset < 0:
         return True
@@ -111,9 +111,9 @@ def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:
 
 
 def lowest(positions: Iterable[Mapping[TopicPartition, Committed | None]]) -> Positions:
-    """Return the lowest position that any source gives a group in each partition of the target.
+    """Return the lowest position over all sources for each partition of the target.
 
-    None stands for one that is not known: then the partition has none.
+    None means that a position is unknown: then the partition is left out.
     """
     found: dict[TopicPartition, Committed | None] = {}
     for each in positions:

@@ -1,4 +1,4 @@
-"""One log, read for counting: which of its offsets hold records that take part in the copy."""
+"""Reads one log to count records: which of its offsets hold records of this copy."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from replication.client.network import Network
     from replication.model import TopicPartition
 
-_LINE = "offsets"  # of the connections to a broker: nobody else waits on it
+_CONNECTION = "offsets"  # no other request waits behind its Fetches
 _TRIES = 20
 _PAUSE_S = 0.1
-_FIRST, _THEN = 256 << 10, 4 << 20  # bytes of a fetch: most questions are answered by the first
+_FIRST, _THEN = 256 << 10, 4 << 20  # bytes of a fetch: the first is mostly enough
 
 
 @dataclass(slots=True)
 class CountedLog:
     """Reads a partition's batch headers; decodes only batches with holes in them.
 
-    ``counts`` says whether a batch's records take part; ``left_out`` are ranges of offsets that
+    ``counts`` says whether a batch's records count; ``left_out`` are ranges of offsets that
     never did. ``end`` is where the last reading ended.
     """
 
@@ -45,16 +45,16 @@ class CountedLog:
     _reading: Reading = field(init=False)
 
     def __post_init__(self) -> None:
-        self._reading = Reading(self.network, self.partition, _LINE)
+        self._reading = Reading(self.network, self.partition, _CONNECTION)
 
     async def start(self) -> int:
-        """Return the first offset that is left."""
+        """Return the log start offset."""
         return await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
 
     async def spans(
         self, begin: int, until: int | None = None
     ) -> AsyncGenerator[Sequence[int], None]:
-        """Yield, batch by batch, the offsets in [begin, until) that take part.
+        """Yield, batch by batch, the offsets in [begin, until) that count.
 
         Without ``until`` up to where the log ends when the reading begins.
         """
@@ -64,21 +64,21 @@ class CountedLog:
                     yield offsets
 
     async def records(self, begin: int, until: int) -> AsyncGenerator[tuple[int, int], None]:
-        """Yield offset and fingerprint of the records in [begin, until) that take part.
+        """Yield offset and fingerprint of the records in [begin, until) that count.
 
         The fingerprint is of timestamp, key, value and headers, for this process alone.
         """
         async with aclosing(self._batches(begin, until)) as batches:
             async for batch, first, after in batches:
-                wanted = set(self._offsets(batch, first, after))
+                counted = set(self._offsets(batch, first, after))
                 for each in decode(batch, self.partition):
-                    if each.offset in wanted:
+                    if each.offset in counted:
                         yield each.offset, hash((each.timestamp, each.rest))
 
     async def _batches(
         self, begin: int, until: int | None
     ) -> AsyncGenerator[tuple[Batch, int, int], None]:
-        """Yield the batches that take part, and which offsets of each are asked for."""
+        """Yield the batches that count, with the range of offsets to read in each."""
         at = self.end = begin
         options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
         while until is None or at < until:
@@ -94,7 +94,7 @@ class CountedLog:
                 self.end = min(at, until)
                 if kept and batch.base < until:
                     yield batch, first, min(at, until)
-            if at == before:  # nothing is there any more, or not yet
+            if at == before:  # the log ends here
                 self.end = max(self.end, min(end, until))
                 return
             options = replace(options, partition_bytes=_THEN)
@@ -113,18 +113,18 @@ class CountedLog:
         ]
 
     async def _fetch(self, at: int, options: FetchOptions) -> Fetched:
-        """Fetch once, also while leaders move. What retention takes meanwhile is passed over."""
-        where, said = self.partition, "it has no leader"
+        """Fetch once; retry while leaders move. Skip what retention deletes meanwhile."""
+        where, message = self.partition, "it has no leader"
         for _ in range(_TRIES):
             found = await self._reading.fetch(at, options)
             if found is not None:
                 if found.error == ErrorCode.NONE:
                     return found
-                said = f"error {found.error}"
+                message = f"error {found.error}"
                 if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                     start = await self.start()
                     if start <= at:
-                        break  # it ends before: a log that was emptied holds nothing there
+                        break  # the log ends before ``at``
                     at = start
                     continue
             await asyncio.sleep(_PAUSE_S)
@@ -134,4 +134,4 @@ class CountedLog:
             return found._replace(
                 error=ErrorCode.NONE, high_watermark=end, stable=end, records=memoryview(b"")
             )
-        raise ClusterUnavailable(f"reading {where}: {said}")
+        raise ClusterUnavailable(f"reading {where}: {message}")

@@ -1,7 +1,7 @@
-"""Translate the offsets of a flow from what its appenders wrote down, in any process.
+"""Translates the offsets of a flow from its state topics and both logs, in any process.
 
-Needs no driver and no engine: the state topics on the target say where the copy stands, the
-registry says which producer ids are the flow's own (F), and both logs are read for the rest.
+Needs no driver and no engine: the state topics on the target hold the copy position, the registry
+lists the flow's own producer ids (F), and both logs are read for the rest.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
 
-_AT_ONCE = 16  # partitions read at a time
+_CONCURRENT = 16  # partitions read at the same time
 
 
 @dataclass(slots=True)
 class KnownPoints:
-    """What the state topics on the target say of one flow; by source partition."""
+    """The records of one flow in the state topics on the target, by source partition."""
 
     flow: str
     anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class KnownPoints:
     producers: set[int] = field(default_factory=set)  # the flow's own
 
     def learn(self, records: Iterable[Stored]) -> None:
-        """Take in what was read, oldest first."""
+        """Add records that were read, oldest first."""
         for each in records:
             match each:
                 case Anchor(flow=self.flow):
@@ -75,46 +75,48 @@ class KnownPoints:
 
 @dataclass(frozen=True, slots=True)
 class FlowOffsets:
-    """Both clusters of a flow, and what is known of it.
+    """Both clusters of a flow, and its state records.
 
-    ``origins`` are what is known of producer ids at the source: a flow that leaves copies out
-    leaves them out here as well, or ranks would not fit (P3).
+    ``origins`` holds the source's registry of producer ids: a flow that excludes copies excludes
+    them here as well, otherwise the counts would differ (P3).
     """
 
     known: KnownPoints
     source: Network
     target: Network
     origins: Origins = field(default_factory=Origins)
-    trouble: dict[TopicPartition, str] = field(default_factory=dict)  # why some had no answer
+    errors: dict[TopicPartition, str] = field(
+        default_factory=dict
+    )  # of partitions without an answer
 
     async def translate(
         self,
-        wanted: Mapping[TopicPartition, Collection[int]],
+        offsets: Mapping[TopicPartition, Collection[int]],
         *,
         back: bool = False,
         ahead: bool = True,
     ) -> Answers:
         """Return the answers for offsets of source partitions; ``back``: of their copies.
 
-        A partition of which nothing was ever copied is left out, and so is one whose brokers do
-        not answer: it holds up no other one, and ``trouble`` says why. What another copier has
-        copied before we took over has no known place.
+        A partition of which nothing was copied yet is left out, and so is one whose brokers do not
+        answer: it does not block others, and ``errors`` holds the reason. Offsets that another
+        copier copied before us cannot be translated.
         """
-        there = {each: self._translation(each, ahead=ahead) for each in wanted}
+        there = {each: self._translation(each, ahead=ahead) for each in offsets}
         ready = {each: found for each, found in there.items() if found is not None}
         await self._look_up(ready)
         for each in list(ready):
-            if told := self._made_anew(self.known.anchors[each]):
-                self.trouble[each] = told
+            if error := self._recreated(self.known.anchors[each]):
+                self.errors[each] = error
                 del ready[each]
-        turn = asyncio.Semaphore(_AT_ONCE)
+        turn = asyncio.Semaphore(_CONCURRENT)
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
-            if not wanted[partition]:
+            if not offsets[partition]:
                 return {}
             since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
-            ours = [each for each in wanted[partition] if each >= since]
-            none = dict.fromkeys(set(wanted[partition]) - set(ours), BEFORE_US)
+            ours = [each for each in offsets[partition] if each >= since]
+            none = dict.fromkeys(set(offsets[partition]) - set(ours), BEFORE_US)
             async with turn:
                 return {**await translation.translate(ours, back=back), **none}
 
@@ -123,7 +125,7 @@ class FlowOffsets:
         answers: dict[TopicPartition, Mapping[int, Answer]] = {}
         for partition, answer in zip(ready, found, strict=True):
             if isinstance(answer, ReplicationError):
-                self.trouble[partition] = str(answer)
+                self.errors[partition] = str(answer)
             elif isinstance(answer, BaseException):
                 raise answer
             else:
@@ -131,14 +133,14 @@ class FlowOffsets:
         return answers
 
     async def _look_up(self, translations: Mapping[TopicPartition, Translation]) -> None:
-        """Ask for leaders, every time: since the last one a broker may have gone."""
+        """Refresh the leaders, every time: a broker may have stopped since the last one."""
         there = {each.target.partition.topic for each in translations.values()}
         await asyncio.gather(
             self.source.refresh({each.topic for each in translations}), self.target.refresh(there)
         )
 
-    def _made_anew(self, anchor: Anchor) -> str:
-        """Say which topic is not the one that the anchor speaks of; empty: both are."""
+    def _recreated(self, anchor: Anchor) -> str:
+        """Return an error if the source or the target topic is not the anchor's; else empty."""
         ends = (
             (self.source, anchor.topic, anchor.source_topic_id),
             (self.target, anchor.target_topic, anchor.target_topic_id),
@@ -152,8 +154,8 @@ class FlowOffsets:
         anchor = self.known.anchors.get(source)
         if anchor is None:
             return None
-        marks = sync_points_of(self.known.points[source].values(), anchor)
-        if not marks:
+        sync_points = sync_points_of(self.known.points[source].values(), anchor)
+        if not sync_points:
             return None
         target = TopicPartition(anchor.target_topic, anchor.partition)
         own = self.known.producers | {number for _, number in anchor.appenders}
@@ -163,15 +165,15 @@ class FlowOffsets:
             if each.topic_id == anchor.source_topic_id
         ]
 
-        def read(mark: SyncPoint) -> CountedLog:
-            committed = mark.isolation != "read_uncommitted"
-            return CountedLog(self.source, source, self._passes(mark), committed, left_out)
+        def read(sync_point: SyncPoint) -> CountedLog:
+            committed = sync_point.isolation != "read_uncommitted"
+            return CountedLog(self.source, source, self._passes(sync_point), committed, left_out)
 
         own_log = CountedLog(self.target, target, lambda batch: batch.producer_id in own)
-        return Translation(read, own_log, marks, ahead)
+        return Translation(read, own_log, sync_points, ahead)
 
-    def _passes(self, mark: SyncPoint) -> Callable[[Batch], bool]:
-        rule = rule_of(mark.origins, self.target.cluster_id)
+    def _passes(self, sync_point: SyncPoint) -> Callable[[Batch], bool]:
+        rule = rule_of(sync_point.origins, self.target.cluster_id)
         if rule is None:
             return lambda _: True
         return lambda batch: self.origins.path_of(batch.producer_id, rule) is not None

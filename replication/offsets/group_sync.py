@@ -1,8 +1,8 @@
-"""Carry the positions of a flow's consumer groups from its source to its target.
+"""Synchronizes the committed offsets of a flow's consumer groups from its source to its target.
 
-One round: read the source's positions, translate them, read the target's, commit what is behind.
-The target is asked last, right before the commits, and its coordinators themselves refuse a commit
-for a group that has members.
+One round: read the source's offsets, translate them, read the target's, commit where they lag.
+The target is read last, right before the commits, and its coordinators reject a commit for a
+group that has members.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
 _PAUSE_S = 0.2
-_FRESH_S = 1.5  # anchors come about once a second: what a group has read is in the next but one
-_MOST_KEPT = 300_000  # answers
+_FRESH_S = 1.5  # anchors come about once a second; the second next one covers a group's offsets
+_MAX_ANSWERS = 300_000  # answers
 
 
-class _Asked(NamedTuple):
+class _Query(NamedTuple):
     group: str
     where: TopicPartition
     position: Committed
@@ -55,7 +55,7 @@ class GroupSync:
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
-    _settled: IdleGroups = field(default_factory=IdleGroups)
+    _idle: IdleGroups = field(default_factory=IdleGroups)
     _excluded: tuple[Judgement, ...] = ()
     _last: tuple[float, list[TranslatedPosition]] = field(
         default=(-1e9, [])
@@ -63,55 +63,55 @@ class GroupSync:
     _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
 
     def sync(self, *, strict: bool = False) -> str:
-        """Do one round; return what it did in a line. Raises ReplicationError.
+        """Do one round; return a summary line. Raises ReplicationError.
 
-        ``strict``: ClusterRejected for groups that the target refused, which else the line names.
+        ``strict``: ClusterRejected for groups that the target rejected; else the line names them.
 
-        Groups for which nothing was left to do are passed over while they stand still, unless
-        other flows have a say in them.
+        Skips groups that are up to date and whose offsets do not change, unless other flows copy
+        to the same partitions.
         """
         positions, now = self._selected(), time.monotonic()
-        about = positions if self.siblings else self._settled.unsettled(positions, now)
+        about = positions if self.siblings else self._idle.active(positions, now)
         found = self._round(about)
         refused = self.target.commit(found.commits)
-        self._settled.note(about, found, refused)
+        self._idle.note(about, found, refused)
         line = summary(found, refused, len(positions))
-        if found.silent:
-            raise ClusterUnavailable(f"{line}; some groups were not read: {found.silent}")
+        if found.unread:
+            raise ClusterUnavailable(f"{line}; some groups were not read: {found.unread}")
         if refused and strict:
             raise ClusterRejected(line)
         return line
 
     def plan(self) -> SyncRound:
-        """Return what a round for all groups would do; nothing is changed."""
+        """Return what a round for all groups would do; change nothing."""
         return self._round(self._selected())
 
     def _round(self, positions: Mapping[str, Positions]) -> SyncRound:
-        moved = self._moved(positions)
+        translated = self._translate_all(positions)
         if self.siblings:
-            self._keep(moved)
-        actions = self.towards(self._wanted(moved), rewind=False) if moved else ()
-        quiet = (self.source.away, self.target.away, self.offsets.trouble)
-        silent = next((why for each in quiet for why in each.values()), "")
-        return SyncRound(tuple(moved), actions, silent, self._excluded)
+            self._remember(translated)
+        actions = self.towards(self._desired(translated), rewind=False) if translated else ()
+        failures = (self.source.unavailable, self.target.unavailable, self.offsets.errors)
+        unread = next((why for each in failures for why in each.values()), "")
+        return SyncRound(tuple(translated), actions, unread, self._excluded)
 
     def towards(
-        self, wanted: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
+        self, desired: Mapping[str, Mapping[TopicPartition, Committed]], *, rewind: bool
     ) -> tuple[GroupAction, ...]:
-        """Return what has to be done so that groups stand where they are wanted on the target.
+        """Return the actions that bring groups to the desired offsets on the target.
 
-        A group of which it is not known where it stands now is left out. One that is not listed is
-        new only if every coordinator has told: it might else be moved back.
+        A group whose present offsets are unknown is left out. One that is not listed is new only if
+        every coordinator answered: otherwise a commit might move it back.
         """
         listed = self.target.listed()
-        all_told = not self.target.away
-        there = [listed[name] for name in wanted if name in listed]
+        all_available = not self.target.unavailable
+        there = [listed[name] for name in desired if name in listed]
         positions = self.target.positions(each for each in there if each.state in IDLE)
         known = {
             name: where
-            for name, where in wanted.items()
+            for name, where in desired.items()
             if (
-                all_told
+                all_available
                 if name not in listed
                 else listed[name].state not in IDLE or name in positions
             )
@@ -119,58 +119,58 @@ class GroupSync:
         return tuple(plan_groups(known, TargetGroups(listed, positions), rewind=rewind))
 
     def translated_of(self, group: str) -> Positions:
-        """Return where one group of the source, selected or not, should stand on the target."""
+        """Return the target offsets of one group of the source, selected or not."""
         listed = self.source.listed()
         if group not in listed:
             return {}
         positions = self.source.positions([listed[group]])
-        return self._wanted(self._moved(positions)).get(group, {})
+        return self._desired(self._translate_all(positions)).get(group, {})
 
     def recently(self) -> list[TranslatedPosition]:
-        """Return what ``moved`` last found, if that is no older than a round.
+        """Return the last result of ``translated`` if it is no older than a round.
 
-        For siblings: an older position is a lower one, unless somebody has just taken it back.
+        For siblings: an older position is a lower one, unless the group was just reset.
         """
         at, found = self._last
         every = self.flow.groups.every.total_seconds()
-        return found if time.monotonic() - at < every else self.moved()
+        return found if time.monotonic() - at < every else self.translated()
 
-    def moved(self) -> list[TranslatedPosition]:
-        """Return the positions of the selected groups in copied partitions, translated."""
-        moved = self._moved(self._selected())
-        self._keep(moved)
-        return moved
+    def translated(self) -> list[TranslatedPosition]:
+        """Return the selected groups' offsets in copied partitions, translated."""
+        translated = self._translate_all(self._selected())
+        self._remember(translated)
+        return translated
 
-    def _keep(self, moved: list[TranslatedPosition]) -> None:
-        """Keep what was found for siblings if it is complete: what is missing is not none."""
-        whole = not (self.offsets.trouble or self.source.away)
-        self._last = (time.monotonic() if whole else -1e9), moved
+    def _remember(self, translated: list[TranslatedPosition]) -> None:
+        """Remember a result for siblings if it is complete: a missing position is not none."""
+        whole = not (self.offsets.errors or self.source.unavailable)
+        self._last = (time.monotonic() if whole else -1e9), translated
 
     def _selected(self) -> Mapping[str, Positions]:
-        """Return where the selected groups stand at the source."""
+        """Return the selected groups' offsets at the source."""
         chosen = group_filter(self.flow.selection)
         listed = self.source.listed()
         judged = [chosen.judge(name) for name in sorted(listed)]
         self._excluded = tuple(each for each in judged if each.verdict is Verdict.EXCLUDED)
         return self.source.positions(listed[each.name] for each in judged if each.selected)
 
-    def _moved(self, positions: Mapping[str, Positions]) -> list[TranslatedPosition]:
-        """Translate. What no anchor has reached is looked at again until the next ones are there.
+    def _translate_all(self, positions: Mapping[str, Positions]) -> list[TranslatedPosition]:
+        """Translate offsets; retry those behind the last anchor until newer anchors are written.
 
-        A partition that did not answer is asked again as well.
+        Also retries a partition that did not answer.
         """
         deadline = time.monotonic() + self._patience_s
         self.offsets.look()
-        asked = [_Asked(g, *each) for g, held in positions.items() for each in held.items()]
-        moved: list[TranslatedPosition] = []
+        queries = [_Query(g, *each) for g, held in positions.items() for each in held.items()]
+        translated: list[TranslatedPosition] = []
         while True:
-            found = self._translated(asked)
-            moved += [each for each in found if each.answer != NOT_YET]
+            found = self._translated(queries)
+            translated += [each for each in found if each.answer != NOT_YET]
             late = [each for each in found if each.answer == NOT_YET]
             if not late or time.monotonic() > deadline:
-                return [*moved, *late]
-            known = {(each.group, each.source) for each in moved}
-            asked = [each for each in asked if (each.group, each.where) not in known]
+                return [*translated, *late]
+            known = {(each.group, each.source) for each in translated}
+            queries = [each for each in queries if (each.group, each.where) not in known]
             self.wait(_PAUSE_S)
             self.offsets.look()
 
@@ -178,12 +178,12 @@ class GroupSync:
     def _patience_s(self) -> float:
         return _FRESH_S + self.flow.copying.anchor_every.total_seconds()
 
-    def _translated(self, asked: Iterable[_Asked]) -> list[TranslatedPosition]:
-        """Return those that are in copied partitions and have a position, translated."""
+    def _translated(self, queries: Iterable[_Query]) -> list[TranslatedPosition]:
+        """Translate the offsets of copied partitions."""
         anchors = self.offsets.known.anchors
         copied = [
             (each, anchors[each.where])
-            for each in asked
+            for each in queries
             if each.position.offset >= 0
             and each.where in anchors
             and anchors[each.where].source is not None
@@ -197,33 +197,33 @@ class GroupSync:
         ]
 
     def _answers_for(
-        self, asked: Collection[tuple[TopicPartition, int]]
+        self, queries: Collection[tuple[TopicPartition, int]]
     ) -> dict[tuple[TopicPartition, int], Answer]:
-        """Translate; where a record stands is asked only once."""
+        """Translate, with a cache of exact answers."""
         anchors = self.offsets.known.anchors
-        if len(self._answers) > _MOST_KEPT:
+        if len(self._answers) > _MAX_ANSWERS:
             self._answers.clear()
-        eras = {where: _era(anchors[where]) for where, _ in asked}
-        wanted: dict[TopicPartition, set[int]] = {where: set() for where, _ in asked}
-        for where, offset in asked:
-            if (where, eras[where], offset) not in self._answers:
-                wanted[where].add(offset)
-        # Those with nothing to ask too: a topic that was recreated is known by then.
-        fresh = self.offsets.translate(wanted, ahead=False) if wanted else {}
+        incarnations = {where: _incarnation(anchors[where]) for where, _ in queries}
+        desired: dict[TopicPartition, set[int]] = {where: set() for where, _ in queries}
+        for where, offset in queries:
+            if (where, incarnations[where], offset) not in self._answers:
+                desired[where].add(offset)
+        # Partitions without a new offset too: this detects a recreated topic.
+        fresh = self.offsets.translate(desired, ahead=False) if desired else {}
         found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
         for (where, offset), answer in found.items():
             stays = answer.offset is not None and answer.offset < (anchors[where].target or 0)
             if stays and answer.exact:
-                self._answers[where, eras[where], offset] = answer
-        for where, offset in asked:
-            kept = self._answers.get((where, eras[where], offset))
-            if kept is not None and where not in self.offsets.trouble:
-                found[where, offset] = kept
+                self._answers[where, incarnations[where], offset] = answer
+        for where, offset in queries:
+            cached = self._answers.get((where, incarnations[where], offset))
+            if cached is not None and where not in self.offsets.errors:
+                found[where, offset] = cached
         return found
 
-    def _wanted(self, moved: Iterable[TranslatedPosition]) -> dict[str, Positions]:
-        """Return where each group should stand on the target, over all sources of a partition."""
-        mine = by_group(moved)
+    def _desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
+        """Return the groups' desired offsets on the target, over all sources of a partition."""
+        mine = by_group(translated)
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
         return {
@@ -242,9 +242,9 @@ class GroupSync:
     def _of_siblings(
         self, shared: set[TopicPartition]
     ) -> tuple[list[dict[str, dict[TopicPartition, Committed | None]]], set[TopicPartition]]:
-        """Return what other flows say of the same partitions, and those that cannot be known.
+        """Return other flows' positions in the same partitions, and partitions that are unknown.
 
-        While another source is silent nobody can say what a group has read of it.
+        While another source does not answer, a group's position in it is unknown.
         """
         found, unknown = [], set[TopicPartition]()
         for each in self.siblings:
@@ -257,14 +257,14 @@ class GroupSync:
                 found.append(by_group(each.recently()))
             except ReplicationError:
                 unknown |= common
-            if each.source.away:  # some groups may have positions that nobody tells
+            if each.source.unavailable:  # some groups may have offsets that no broker reports
                 unknown |= common
-            unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.trouble) if w in anchors}
+            unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
         return found, unknown
 
 
-def _era(anchor: Anchor) -> tuple[int, str, str]:
-    """Return what an answer is true for: the course of the copy, and the topics at its ends."""
+def _incarnation(anchor: Anchor) -> tuple[int, str, str]:
+    """Return what an answer depends on: the start of the copy, and both topic ids."""
     return (anchor.run or (0,))[0], anchor.source_topic_id, anchor.target_topic_id
 
 

@@ -1,10 +1,10 @@
-"""Offsets of a source partition as offsets of its copy, and back: where an answer is to be sought.
+"""Sync points between source and target offsets, and the interval that an offset lies in. Pure.
 
-Pure. The answer for a source offset is where the next copied record at or behind it stands on the
-target, exactly: no record is skipped and none read again. Between two marks the answer is
-reckoned, where the run between them is straight, or counted; see ``replication.offsets.translate``.
+The translation of a source offset is the target offset of the next copied record at or behind it,
+exactly: no record is skipped and none read again. Between two sync points it is computed, where
+the interval is straight, or counted; see ``replication.offsets.translate``.
 
-What has no record of its own is defined so that nothing is skipped:
+For an offset without a record of its own nothing is skipped either:
 
 ==============================================  =================================================
 offset                                          answer
@@ -36,7 +36,7 @@ class Answer(NamedTuple):
     """A translated offset. None: not copied yet. Not ``exact``: it may be too low, never too high.
 
     That happens where compaction has taken records that would have to be counted. None and not
-    exact: another copier has copied it before we took over, and where to is not known.
+    exact: another copier copied it before we took over, and its target offset is unknown.
     """
 
     offset: int | None
@@ -49,9 +49,9 @@ BEFORE_US = Answer(None, exact=False)
 
 @dataclass(frozen=True, slots=True)
 class SyncPoint:
-    """A point as it is used: next source offset, next target offset, records copied before.
+    """Corresponding offsets: next source and target offset, and the records copied before.
 
-    ``mode``, ``isolation`` and ``origins`` are those of what lies between the mark before and it.
+    ``mode``, ``isolation`` and ``origins`` are those of the records since the previous sync point.
     """
 
     source: int
@@ -63,22 +63,22 @@ class SyncPoint:
 
 
 def sync_points_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[SyncPoint, ...]:
-    """Return the marks of a partition in their order, the anchor last; none: nothing is known.
+    """Return the sync points of a partition in order, the anchor last; none: nothing is known.
 
-    What was noted of other topics of the same name, or in another era, does not count; nor does
-    what lies ahead of something newer, which began anew further back.
+    Leaves out points of other topic ids or of an earlier start of the copy, and points ahead of a
+    newer one: the copy restarted further back.
     """
     if anchor.source is None or anchor.target is None:
         return ()
-    kept = [_mark(anchor)]
+    kept = [_sync_point(anchor)]
     for each in sorted(_of(points, anchor), key=lambda point: point.number, reverse=True):
-        mark, later = _mark(each), kept[-1]
+        sync_point, later = _sync_point(each), kept[-1]
         if (
-            mark.source <= later.source
-            and mark.target <= later.target
-            and mark.records <= later.records
+            sync_point.source <= later.source
+            and sync_point.target <= later.target
+            and sync_point.records <= later.records
         ):
-            kept.append(mark)
+            kept.append(sync_point)
     return tuple(reversed(kept))
 
 
@@ -94,16 +94,16 @@ def _of(points: Iterable[OffsetPoint], anchor: Anchor) -> Iterable[OffsetPoint]:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compare topic ids; an empty one is not known yet."""
+    """Compare topic ids; an empty one is unknown."""
     return one == other or not one or not other
 
 
-def _mark(at: Anchor | OffsetPoint) -> SyncPoint:
+def _sync_point(at: Anchor | OffsetPoint) -> SyncPoint:
     return SyncPoint(at.source or 0, at.target or 0, at.records, at.mode, at.isolation, at.origins)
 
 
 class OffsetInterval(NamedTuple):
-    """The part of a partition between two marks; ``high`` None: it goes on to the logs' ends.
+    """A partition's offsets between two sync points; ``high`` None: up to the log ends.
 
     Sides: 0 is the log to translate from, 1 the other one.
     """
@@ -112,13 +112,17 @@ class OffsetInterval(NamedTuple):
     high: SyncPoint | None
     back: bool = False  # from target to source
 
-    def at(self, mark: SyncPoint) -> tuple[int, int]:
-        """Return a mark's offset in the log to translate from, and in the other one."""
-        return (mark.target, mark.source) if self.back else (mark.source, mark.target)
+    def at(self, sync_point: SyncPoint) -> tuple[int, int]:
+        """Return a sync point's offset in the log to translate from, and in the other one."""
+        return (
+            (sync_point.target, sync_point.source)
+            if self.back
+            else (sync_point.source, sync_point.target)
+        )
 
     @property
     def records(self) -> int | None:
-        """How many records were copied in it; None: that is not known yet."""
+        """Number of records copied in it; None: unknown yet."""
         return None if self.high is None else self.high.records - self.low.records
 
     @property
@@ -126,7 +130,7 @@ class OffsetInterval(NamedTuple):
         return self.high is not None and is_straight(self.low, self.high)
 
     def span(self, side: int) -> OffsetRange:
-        """Return where a closed stretch begins and ends in a log."""
+        """Return the offset range of a closed interval in a log."""
         return OffsetRange(self.at(self.low)[side], self.at(self.high or self.low)[side])
 
     def is_dense(self, side: int) -> bool:
@@ -143,14 +147,14 @@ class OffsetInterval(NamedTuple):
         return max(there, end_there - others - (end - offset))
 
 
-def intervals(marks: Sequence[SyncPoint], *, back: bool) -> list[OffsetInterval]:
-    """Return the stretches between marks, the open one last."""
-    highs = [*marks[1:], None]
-    return [OffsetInterval(low, high, back) for low, high in zip(marks, highs, strict=True)]
+def intervals(sync_points: Sequence[SyncPoint], *, back: bool) -> list[OffsetInterval]:
+    """Return the intervals between sync points, the open one last."""
+    highs = [*sync_points[1:], None]
+    return [OffsetInterval(low, high, back) for low, high in zip(sync_points, highs, strict=True)]
 
 
 def interval_of(listed: Sequence[OffsetInterval], offset: int) -> int:
-    """Return which stretch ``offset`` lies in; what is before the first lies in the first.
+    """Return the index of the interval with ``offset``; offsets before the first count as in it.
 
     Of those that begin at the same offset the last one: the others hold no record.
     """

@@ -1,4 +1,4 @@
-"""Where target offset - source offset changes, kept so that offsets can be translated. Pure.
+"""Offset points: where target offset - source offset changes, stored for translation. Pure.
 
 A *point* is a fact about a partition: of our records, those with a source offset below ``source``
 stand before ``target``, all others at or behind it, and ``records`` of them were copied before. Two
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor
 
     class CountedPosition(Protocol):
-        """What makes a point; ``source`` and ``target`` are known."""
+        """The fields of a point; ``source`` and ``target`` are known."""
 
         @property
         def source(self) -> int | None: ...
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 WIDTH = 8  # newest points that are kept of each level
-_TOP = 40  # no level is above this
+_TOP = 40  # the highest level
 
 
 def slot(number: int) -> int:
@@ -61,7 +61,7 @@ def is_straight(before: CountedPosition, after: CountedPosition) -> bool:
 
 @dataclass(slots=True)
 class OffsetPoints:
-    """The points of one partition, as its appender learns them from its own anchors.
+    """The points of one partition, as its appender derives them from its own anchors.
 
     ``pending`` are to be written, before the anchor that names them.
     """
@@ -72,7 +72,7 @@ class OffsetPoints:
 
     @classmethod
     def of(cls, anchor: Anchor) -> OffsetPoints:
-        """Go on where ``anchor`` stands."""
+        """Continue from ``anchor``."""
         offset_points = cls(anchor)
         if anchor.run is not None:
             era, number, source, target, records = anchor.run
@@ -82,7 +82,7 @@ class OffsetPoints:
         return offset_points
 
     def note(self, anchor: Anchor) -> Anchor:
-        """Take in where the partition stands now; return the anchor with the newest point in it."""
+        """Note the partition's present anchor; return it with the newest point in it."""
         if anchor.source is None or anchor.target is None:
             return anchor
         if self.run is None:
@@ -126,7 +126,7 @@ def _point(at: Anchor, era: int, number: int) -> OffsetPoint:
 
 
 def _kind(anchor: Anchor) -> tuple[str, ...]:
-    """What decides which records are ours, and which are deliverable (E)."""
+    """The fields that decide which records are ours, and which are deliverable (E)."""
     topics = anchor.source_topic_id, anchor.target_topic_id
     return anchor.mode, anchor.isolation, anchor.origins, *topics
 

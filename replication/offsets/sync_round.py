@@ -1,4 +1,4 @@
-"""What a round of group sync asks for, finds, and does. Pure, but for the ports."""
+"""One round of consumer group sync: its interfaces, result, summary, and which groups are idle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OffsetsOf(Protocol):
     """A flow's offsets; see adapters.offset_reader."""
 
     known: KnownPoints
-    trouble: dict[TopicPartition, str]
+    errors: dict[TopicPartition, str]
 
     def look(self) -> KnownPoints: ...
 
@@ -35,10 +35,10 @@ class OffsetsOf(Protocol):
 
 
 class GroupsOf(Protocol):
-    """The groups of one cluster; see adapters.wire.groups. ``away``: brokers that are silent."""
+    """The groups of one cluster; see adapters.wire.groups."""
 
     @property
-    def away(self) -> Mapping[int, str]: ...
+    def unavailable(self) -> Mapping[int, str]: ...
 
     def listed(self) -> Mapping[str, Group]: ...
 
@@ -48,7 +48,7 @@ class GroupsOf(Protocol):
 
 
 class TranslatedPosition(NamedTuple):
-    """A group's position in one source partition, and its place on the target; None: not yet."""
+    """A group's offset in one source partition, and the target offset; None: not copied yet."""
 
     group: str
     source: TopicPartition
@@ -61,9 +61,9 @@ class TranslatedPosition(NamedTuple):
 class SyncRound:
     """What one round found, and what is to be done about it."""
 
-    moved: tuple[TranslatedPosition, ...] = ()
+    translated: tuple[TranslatedPosition, ...] = ()
     actions: tuple[GroupAction, ...] = ()
-    silent: str = ""  # a broker that did not answer: its groups or partitions are not in here
+    unread: str = ""  # a broker that did not answer: its groups or partitions are not in here
     excluded: tuple[Judgement, ...] = ()  # groups that a rule leaves out
 
     @property
@@ -72,16 +72,16 @@ class SyncRound:
 
     @property
     def waiting(self) -> int:
-        """How many positions are not copied yet."""
-        return sum(each.answer.offset is None for each in self.moved)
+        """Number of offsets that are not copied yet."""
+        return sum(each.answer.offset is None for each in self.translated)
 
 
 def by_group(
-    moved: Iterable[TranslatedPosition],
+    translated: Iterable[TranslatedPosition],
 ) -> dict[str, dict[TopicPartition, Committed | None]]:
-    """Return the target's positions of each group; None where it is not copied yet."""
+    """Return the target offsets by group; None where they are not copied yet."""
     found: dict[str, dict[TopicPartition, Committed | None]] = {}
-    for each in moved:
+    for each in translated:
         offset = each.answer.offset
         there = None if offset is None else Committed(offset, each.position.metadata)
         found.setdefault(each.group, {})[each.target] = there
@@ -89,7 +89,7 @@ def by_group(
 
 
 def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
-    """Return a round in one line; ``groups`` belong to the flow."""
+    """Return a round in one line; ``groups``: number of the flow's groups."""
     left = [each for each in found.actions if isinstance(each, LeaveGroup)]
     parts = [f"{groups} groups, {len(found.commits) - len(refused)} updated"]
     if left:
@@ -105,18 +105,18 @@ def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
     return "; ".join(parts)
 
 
-ALL_EVERY_S = 60.0  # somebody may have changed a group on the target, and its end may have moved
+ALL_EVERY_S = 60.0  # a client may have changed a group on the target
 
 
 @dataclass(slots=True)
 class IdleGroups:
-    """Remembers where groups stood at the source when nothing was left to do for them."""
+    """Remembers the source offsets of groups whose target offsets are up to date."""
 
     _at: dict[str, Positions] = field(default_factory=dict)
     _all_at: float = -ALL_EVERY_S
 
-    def unsettled(self, positions: Mapping[str, Positions], now: float) -> Mapping[str, Positions]:
-        """Return the groups that have moved since, now and then all of them."""
+    def active(self, positions: Mapping[str, Positions], now: float) -> Mapping[str, Positions]:
+        """Return the groups whose offsets have changed since; once a minute all of them."""
         if now - self._all_at >= ALL_EVERY_S:
             self._all_at = now
             self._at.clear()
@@ -126,14 +126,14 @@ class IdleGroups:
     def note(
         self, positions: Mapping[str, Positions], found: SyncRound, refused: Mapping[str, str]
     ) -> None:
-        """Take in what was done for the groups that were looked at.
+        """Note the result of a round for the groups in it.
 
-        Who waits, was left as it is or was refused is looked at again, and everybody is when a
-        broker was silent.
+        Groups that wait, were left unchanged or were rejected stay active; all groups do when a
+        broker did not answer.
         """
-        if found.silent:
+        if found.unread:
             return
-        again = {each.group for each in found.moved if each.answer.offset is None}
+        again = {each.group for each in found.translated if each.answer.offset is None}
         again |= {each.group for each in found.actions if isinstance(each, LeaveGroup)}
         self._at.update(
             (name, where)

@@ -1,10 +1,10 @@
-"""Translate offsets of one partition, both ways, by reading no more than batch headers.
+"""Translates offsets of one partition, both ways, by counting records in batch headers.
 
-A mark says how many records were copied before it. So an offset's *rank* among the copied records
-is counted in the one log, from the mark before it, and the record of that rank is sought in the
-other log from the same mark on. Where a log has only copied records between two marks nothing is
-read: rank and offset go in step. Where retention took the mark's place, what is left is counted
-from the next mark back.
+A sync point says how many records were copied before it. So the *rank* of an offset among the
+copied records is counted in one log, from the sync point before it, and the record of that rank is
+found in the other log, counting from the same sync point. Where a log has only copied records
+between two sync points nothing is read: rank and offset grow together. Where retention has deleted
+the sync point's offset, the remaining records are counted back from the next sync point.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.offset_map import OffsetInterval, SyncPoint
 
-_MOST_DECODED = 200_000  # offsets
+_MAX_DECODED = 200_000  # offsets
 HERE, THERE = 0, 1  # the log to translate from, and the other one
 
 
 class Count(NamedTuple):
-    """What was asked for, and how many records were met on the way."""
+    """The results by offset or rank, and the number of records read."""
 
     found: dict[int, int]
     total: int
@@ -40,7 +40,7 @@ async def count_to(
 ) -> Count:
     """Return how many records stand in [begin, place) for each place, reading up to ``until``.
 
-    Stops when there are more than ``most``: the places behind are left out.
+    Stops after more than ``most`` records: later places are left out.
     """
     found, total, rest = {}, 0, deque(sorted(places))
     async with aclosing(log.spans(begin, until)) as spans:
@@ -57,7 +57,7 @@ async def count_to(
 async def seek(
     log: CountedLog, begin: int, ranks: Iterable[int], until: int | None, *, whole: bool = False
 ) -> Count:
-    """Return where the records of these ranks from ``begin`` on stand; ``whole``: read it all."""
+    """Return the offsets of the records of these ranks, from ``begin``; ``whole``: read it all."""
     found, total, rest = {}, 0, deque(sorted(ranks))
     async with aclosing(log.spans(begin, until)) as spans:
         async for span in spans:
@@ -72,38 +72,38 @@ async def seek(
 
 @dataclass(slots=True)
 class Translation:
-    """Both logs of one partition and the marks in them. ``marks`` must not be empty.
+    """Both logs of one partition and their sync points, which must not be empty.
 
-    What is deliverable at the source may change from mark to mark: ``source`` gives the log as it
-    was copied up to one. ``ahead``: what was copied since the last mark is counted too; else it
-    is not copied yet.
+    The deliverable source records may differ between sync points: ``source`` returns the log as it
+    was copied up to one. ``ahead``: records copied since the last sync point are counted too;
+    otherwise they are not copied yet.
     """
 
     source: Callable[[SyncPoint], CountedLog]
     target: CountedLog
-    marks: Sequence[SyncPoint]
+    sync_points: Sequence[SyncPoint]
     ahead: bool = True
 
     async def translate(self, offsets: Collection[int], *, back: bool = False) -> dict[int, Answer]:
         """Return the answer for each of ``offsets``; ``back``: they are the target's."""
-        listed = intervals(self.marks, back=back)
-        asked: list[dict[int, int]] = [{} for _ in listed]  # in each: an offset, and its place
+        listed = intervals(self.sync_points, back=back)
+        queries: list[dict[int, int]] = [{} for _ in listed]  # in each: an offset, and its place
         for each in offsets:
             at = interval_of(listed, each)
-            asked[at][each] = max(each, listed[at].at(listed[at].low)[HERE])
+            queries[at][each] = max(each, listed[at].at(listed[at].low)[HERE])
         answers: dict[int, Answer] = {}
         for number, interval in enumerate(listed):
-            places = asked[number]
+            places = queries[number]
             found = await self._within(interval, sorted(set(places.values()))) if places else {}
             answers |= {o: found[place] for o, place in places.items() if place in found}
             for offset in places.keys() - answers.keys():  # nothing is copied between it and high
                 following = listed[number + 1]
-                asked[number + 1][offset] = following.at(following.low)[HERE]
+                queries[number + 1][offset] = following.at(following.low)[HERE]
         start = await (self._newest if back else self.target).start()
         return {each: _that_is_there(answer, start) for each, answer in answers.items()}
 
     async def _within(self, interval: OffsetInterval, places: Sequence[int]) -> dict[int, Answer]:
-        """Return answers; a place behind the last record of a closed stretch has none in it."""
+        """Return answers; a place behind the last record of a closed interval has none in it."""
         if interval.high is None:
             return await (self._open_back if interval.back else self._open)(interval.low, places)
         if interval.straight:
@@ -121,7 +121,7 @@ class Translation:
     async def _ranks(
         self, interval: OffsetInterval, places: Sequence[int]
     ) -> dict[int, int] | None:
-        """Return how many records were copied before each place; None: compaction took some."""
+        """Return how many records were copied before each place; None: compaction deleted some."""
         (begin, end), low = interval.span(HERE), interval.low.records
         if interval.is_dense(HERE):
             return {each: low + each - begin for each in places}
@@ -143,7 +143,7 @@ class Translation:
         }
 
     async def _offsets(self, interval: OffsetInterval, ranks: set[int]) -> dict[int, int] | None:
-        """Return where the records of these ranks stand; None: compaction took some."""
+        """Return the offsets of the records of these ranks; None: compaction deleted some."""
         (begin, end), low = interval.span(THERE), interval.low.records
         if interval.is_dense(THERE) or not ranks:
             return {each: begin + each - low for each in ranks}
@@ -153,8 +153,8 @@ class Translation:
             count = await seek(log, begin, {each - low for each in ranks}, end)
             found = {each + low: offset for each, offset in count.found.items()}
             return found if found.keys() == ranks else None
-        wanted = {each - low for each in ranks}
-        count = await seek(log, max(begin, start), wanted | {0}, end, whole=True)
+        relative = {each - low for each in ranks}
+        count = await seek(log, max(begin, start), relative | {0}, end, whole=True)
         if start <= begin and count.total == interval.records:
             return {each: count.found[each - low] for each in ranks}
         if start <= begin or not _is_counted(interval):
@@ -168,29 +168,29 @@ class Translation:
     async def _by_content(
         self, interval: OffsetInterval, places: Sequence[int]
     ) -> dict[int, Answer]:
-        """Seek the first record at or behind each place that both logs still hold.
+        """Find the first record at or behind each place that both logs still hold.
 
-        For where compaction took what is to be counted. Whatever is passed over is gone from one
-        of the logs, because a later record of its key is there. Among equal records the first that
-        can be the one is taken. A stretch that is too long to be decoded has no exact answers.
+        Used where compaction deleted records to be counted. A skipped record is missing in one of
+        the logs, because that log holds a later record of its key. Among equal records the first
+        possible one is used. An interval that is too long to be decoded has no exact answers.
         """
         (begin, end), (there, end_there) = interval.span(HERE), interval.span(THERE)
-        if max(end - begin, end_there - there) > _MOST_DECODED:
+        if max(end - begin, end_there - there) > _MAX_DECODED:
             return {each: Answer(interval.lowest(each), exact=False) for each in places}
         theirs: dict[int, list[int]] = {}
-        async for offset, mark in self._log(interval, THERE).records(there, end_there):
-            theirs.setdefault(mark, []).append(offset)
+        async for offset, digest in self._log(interval, THERE).records(there, end_there):
+            theirs.setdefault(digest, []).append(offset)
         ours = [each async for each in self._log(interval, HERE).records(begin, end)]
         found: dict[int, Answer] = {}
         for place in places:
             lowest, at = interval.lowest(place), bisect_left(ours, (place,))
-            both = (t for _, mark in ours[at:] for t in theirs.get(mark, ()) if t >= lowest)
+            both = (t for _, digest in ours[at:] for t in theirs.get(digest, ()) if t >= lowest)
             if (first := next(both, None)) is not None:
                 found[place] = Answer(first)
         return found
 
     async def _open(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
-        """Answer behind the last mark, for source offsets."""
+        """Answer behind the last sync point, for source offsets."""
         further = [each for each in places if each > low.source]
         if not further or not self.ahead:
             if len(further) == len(places):
@@ -211,7 +211,7 @@ class Translation:
         }
 
     async def _open_back(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
-        """Answer behind the last mark, for target offsets."""
+        """Answer behind the last sync point, for target offsets."""
         count = await count_to(self.target, low.target, places, places[-1])
         source = self._newest
         found = await seek(source, low.source, set(count.found.values()), None)
@@ -228,22 +228,22 @@ class Translation:
 
     @property
     def _newest(self) -> CountedLog:
-        """The source as it is copied now."""
-        return self.source(self.marks[-1])
+        """The source log as it is copied now."""
+        return self.source(self.sync_points[-1])
 
 
 def _compacts(interval: OffsetInterval) -> bool:
-    """Say whether compaction may have taken what is to be counted."""
+    """Say whether compaction may have deleted records to be counted."""
     return (interval.high or interval.low).mode == Mode.TRANSACTIONAL
 
 
 def _is_counted(interval: OffsetInterval) -> bool:
-    """Say whether the records between the marks are as many as the marks say, from either end."""
+    """Say whether the sync points' record counts are exact, counted from either end."""
     return (interval.high or interval.low).mode == Mode.APPEND
 
 
 def _that_is_there(answer: Answer, start: int) -> Answer:
-    """Move what retention took to the first record that is left."""
+    """Move an offset below the log start to the log start."""
     if answer.offset is None or answer.offset >= start:
         return answer
     return answer._replace(offset=start)

@@ -1,7 +1,7 @@
-"""Which offsets of a partition are a flow's business: told by batch headers, without decoding.
+"""Which offsets of a partition belong to a flow, found by batch headers, without decoding.
 
-For a source that is what the flow copies: what was born there, and the copies that it passes on.
-For a target it is what the flow appended, as against local records and those of other flows.
+At the source: the records that the flow copies, those produced there and the copies it forwards.
+On the target: the records that the flow appended, not local records or those of other flows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
     Concerns = Callable[[ProducerEntry | None], bool]
 
-_PATIENCE_S = 30.0
+_NO_PROGRESS_S = 30.0
 _PAUSE_S = 0.1
 
 
 @dataclass(slots=True)
 class OffsetsAppended:
-    """Ranges of offsets that belong to something; ascending, none touches the next."""
+    """Ascending ranges of offsets; adjacent ranges are merged."""
 
     _starts: list[int] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list)
 
     def add(self, first: int, after: int) -> None:
-        """Add ``[first, after)``, which lies behind all others."""
+        """Add ``[first, after)``, which is behind all others."""
         if self._ends and self._ends[-1] == first:
             self._ends[-1] = after
         else:
@@ -77,29 +77,29 @@ class OwnOffsets:
     async def offsets(
         self, partition: TopicPartition, end: int, concerns: Concerns
     ) -> OffsetsAppended:
-        """Return the offsets before ``end`` of batches whose registry entry ``concerns`` us.
+        """Return the offsets before ``end`` of batches whose registry entry meets ``concerns``.
 
         Raises ClusterUnavailable or ClusterRejected.
         """
         found = OffsetsAppended()
-        if end == 0:  # there may be no such partition
+        if end == 0:  # the partition may not exist
             return found
         await self.network.refresh([partition.topic])
         position = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
-        heard, reading = time.monotonic(), Reading(self.network, partition, "fetch")
+        progress_at, reading = time.monotonic(), Reading(self.network, partition, "fetch")
         while position < end:
             answer = await reading.fetch(position, FetchOptions())
             if answer is None or not answer.records:
-                if time.monotonic() > heard + _PATIENCE_S:
+                if time.monotonic() > progress_at + _NO_PROGRESS_S:
                     raise ClusterUnavailable(f"reading {partition}: no progress at {position}")
                 await asyncio.sleep(_PAUSE_S)
                 await self.network.refresh([partition.topic])
                 code = ErrorCode.NONE if answer is None else answer.error
-                if code == ErrorCode.OFFSET_OUT_OF_RANGE:  # retention took it
+                if code == ErrorCode.OFFSET_OUT_OF_RANGE:  # retention deleted it
                     start = await self.network.offset_at(partition, EARLIEST_TIMESTAMP)
                     position = max(position, start)
                 continue
-            heard = time.monotonic()
+            progress_at = time.monotonic()
             batches = list(walk(answer.records, partition, answer.legacy))
             await self.registry.look_up({each.producer_id for each in batches})
             for each in batches:

@@ -1,4 +1,4 @@
-"""The source's registry of producer ids: which of its batches are copies, and by which way."""
+"""Reads the source's registry of producer ids: which batches are copies, and their path."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from replication.client.network import Network
 
-_LOOKS = 4  # for a topic without which copies would come home
+_ATTEMPTS = 4  # to find a topic that is needed to prevent replication cycles
 _PAUSE_S = 0.3
-_DENIED = (
+_UNAUTHORIZED = (
     f"Isthmus' user cannot read {PRODUCERS_TOPIC} on the source, so copies cannot be separated "
-    "from records produced there: allow it READ and DESCRIBE on that topic"
+    "from records produced exists: allow it READ and DESCRIBE on that topic"
 )
 
 
@@ -31,7 +31,7 @@ class SourceRegistry:
 
     source: Network
     origins: Origins = field(default_factory=Origins)
-    there: bool = False  # the topic is known to be there
+    exists: bool = False  # the topic is known to exist
     _log: StateLog = field(init=False)
     _topic_id: bytes | None = None
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -40,19 +40,19 @@ class SourceRegistry:
         self._log = StateLog(self.source, PRODUCERS_TOPIC)
 
     async def look_up(self, producer_ids: Collection[int], *, needed: bool = False) -> None:
-        """Read the registry to its end, so that nothing is unknown of ``producer_ids`` (P1).
+        """Read the registry to its end, so that all of ``producer_ids`` are known (P1).
 
-        Where our user may not see it, it tells nothing; if it is ``needed`` that is an error.
+        Where our user may not read it, all batches count as local; if ``needed`` that is an error.
         Raises ClusterUnavailable or ClusterRejected.
         """
         async with self._turn:
             if self.origins.unknown(producer_ids):
                 await self._read(needed=needed)
-                self.origins.dispatch(producer_ids)
+                self.origins.note_looked_up(producer_ids)
 
-    async def _find(self, looks: int) -> bytes | None:
-        """Return the topic's id. A broker that lags may not show what is there: look again."""
-        for pause_s in [0.0, *[_PAUSE_S] * (looks - 1)]:
+    async def _find(self, attempts: int) -> bytes | None:
+        """Return the topic's id. Retry: a broker whose metadata lags may not list it yet."""
+        for pause_s in [0.0, *[_PAUSE_S] * (attempts - 1)]:
             if self.source.topic_id(PRODUCERS_TOPIC) or self.source.denied(PRODUCERS_TOPIC):
                 break
             await asyncio.sleep(pause_s)
@@ -60,17 +60,17 @@ class SourceRegistry:
         return self.source.topic_id(PRODUCERS_TOPIC)
 
     async def _read(self, *, needed: bool) -> None:
-        topic_id = await self._find(_LOOKS if needed else 1)
+        topic_id = await self._find(_ATTEMPTS if needed else 1)
         if topic_id is None and needed and self.source.denied(PRODUCERS_TOPIC):
-            raise ClusterRejected(_DENIED)
-        if topic_id is None and (self.there or self._topic_id is not None):
+            raise ClusterRejected(_UNAUTHORIZED)
+        if topic_id is None and (self.exists or self._topic_id is not None):
             raise ClusterUnavailable(f"{PRODUCERS_TOPIC} is no longer listed by the source")
         if topic_id is None:
-            return  # nobody has ever copied to this cluster
-        if topic_id != self._topic_id:  # what we knew of one that was there before stays true (P3)
+            return  # no flow has copied to this cluster
+        if topic_id != self._topic_id:  # entries of a former topic stay valid (P3)
             self._log.position, self._topic_id = UNKNOWN_OFFSET, topic_id
-        # A leader that is new does not say where the log ends before it knows, so not before what
-        # was acked is in sight; the answer to a Fetch may lag behind that.
+        # A new leader does not answer ListOffsets before it knows the log end, which covers all
+        # acked records; the end in a Fetch response may lag behind that.
         end = await self.source.offset_at(self._log.partition, LATEST_TIMESTAMP)
         while True:
             self.origins.learn(await self._log.read_on())

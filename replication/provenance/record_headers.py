@@ -1,11 +1,11 @@
-"""Record headers that say where a record was born: written by option, and understood. Pure.
+"""Origin headers: names the cluster where a record was produced; written by option. Pure.
 
-``isthmus.origin`` holds alias, cluster id, topic, partition and offset of the birthplace, parted by
-slashes, which topics and ids do not contain. A record that has one keeps it on its way.
+``isthmus.origin`` holds alias, cluster id, topic, partition and offset of the origin, separated by
+slashes, which topics and ids do not contain. A record keeps this header on later hops.
 
-Of others we know: Redpanda Migrator writes the id of the source cluster as
-``redpanda-migrator-provenance``; MSK Replicator marks what it copied under kept names with
-``__mskmr``, whose content is its own affair, so that such a record counts as a copy for us as well.
+Headers of other tools: Redpanda Migrator writes the id of the source cluster as
+``redpanda-migrator-provenance``; MSK Replicator marks records that it copied under the same topic
+name with ``__mskmr``. Its content is undocumented, so such a record counts as a copy.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MSK = "__mskmr"
 
 
 class RecordOrigin(NamedTuple):
-    """The cluster that a record was born on, as far as its headers tell."""
+    """The cluster on which a record was produced, as far as its headers name it."""
 
-    cluster: str  # id; empty: not told
+    cluster: str  # id; empty: unknown
     alias: str = ""
 
 
-def birthplace(listed: Iterable[tuple[str, bytes | None]]) -> RecordOrigin | None:
-    """Return where a record with these headers says that it was born; None: it does not say."""
+def origin_of(listed: Iterable[tuple[str, bytes | None]]) -> RecordOrigin | None:
+    """Return the origin in a record's headers; None: they name none."""
     headers = {name: value or b"" for name, value in listed}
     if (own := headers.get(ORIGIN)) is not None:
         alias, _, rest = own.decode(errors="replace").partition("/")
@@ -45,20 +45,20 @@ def birthplace(listed: Iterable[tuple[str, bytes | None]]) -> RecordOrigin | Non
     return RecordOrigin("") if _MSK in headers else None
 
 
-def is_copied(born: RecordOrigin | None, rule: Rule) -> bool:
-    """Say whether a flow with ``rule`` copies what was born there; None: on its source."""
-    if born is None:
+def is_copied(origin: RecordOrigin | None, rule: Rule) -> bool:
+    """Say whether a flow with ``rule`` copies records of ``origin``; None: its source."""
+    if origin is None:
         return True
-    known = born.cluster not in {"", rule.target}
-    return known and born.alias not in rule.elsewhere
+    known = origin.cluster not in {"", rule.target}
+    return known and origin.alias not in rule.elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class OriginHeaders:
-    """What becomes of each record of a partition. Which ones remain depends on the log alone (E).
+    """Filters and stamps the records of a partition. Which ones remain depends on the log only (E).
 
-    ``rule``: which copies are left out, by their headers; None: none. ``stamp``: alias and id of
-    the source, to be written into what was born there; None: nothing is written.
+    ``rule``: which copies to leave out, by their headers; None: none. ``stamp``: alias and id of
+    the source, to write into records that were produced there; None: write nothing.
     """
 
     partition: TopicPartition
@@ -66,13 +66,13 @@ class OriginHeaders:
     stamp: RecordOrigin | None = None
 
     def __call__(self, record: Record) -> Record | None:
-        """Return the record to append; None: it is not to be copied. Raises CorruptBatch."""
-        born = birthplace(headers_of(record))
-        if born is None:
+        """Return the record to append; None: do not copy it. Raises CorruptBatch."""
+        origin = origin_of(headers_of(record))
+        if origin is None:
             return record if self.stamp is None else self._stamped(record, self.stamp)
-        return record if self.rule is None or is_copied(born, self.rule) else None
+        return record if self.rule is None or is_copied(origin, self.rule) else None
 
     def _stamped(self, record: Record, source: RecordOrigin) -> Record:
         topic, number = self.partition
-        told = f"{source.alias}/{source.cluster}/{topic}/{number}/{record.offset}"
-        return replace(record, rest=with_headers(record.rest, [(ORIGIN, told.encode())]))
+        content = f"{source.alias}/{source.cluster}/{topic}/{number}/{record.offset}"
+        return replace(record, rest=with_headers(record.rest, [(ORIGIN, content.encode())]))

@@ -1,12 +1,12 @@
-"""By which flow the records of each cluster come to each other one, where names are kept. Pure.
+"""Routes: which flow brings one cluster's records to another, where topic names are kept. Pure.
 
-The rule: of the ways from where a record was born to a cluster the shortest is taken, and of two
-that are equally long the one whose last flow comes first by name. So each record comes to each
-cluster once: in a mesh by the direct flow, in a chain or a ring from cluster to cluster. It is
-applied topic by topic, because flows may select different ones.
+The rule: of the paths from a record's origin to a cluster the shortest is used, and of two equally
+long ones the path whose last flow is first by name. So a record reaches a cluster once: in a mesh
+through the direct flow, in a chain or a ring from cluster to cluster. The rule is applied per
+topic, because flows may select different ones.
 
-Ways through flows that are not in the file are unknown here. What comes by them is passed on, and
-never to a cluster that it has been on (P2).
+Paths through flows that are not in the file are unknown. Records that come along them are
+forwarded, and never to a cluster on their path (P2).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from replication.settings.sections import Flow
 
 
-def tells_copies(flow: Flow) -> bool:
-    """Say whether a flow looks for copies in a topic. With prefixes the names tell them."""
+def detects_copies(flow: Flow) -> bool:
+    """Say whether a flow detects copies within a topic. With prefixes the topic names do."""
     return not flow.naming.prefixes_all and flow.cycle_prevention != "names"
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """The flows of a file that tell copies within a topic."""
+    """The flows of a file that detect copies within a topic."""
 
     flows: Mapping[str, Flow]
     selectors: Mapping[str, TopicSelector]
@@ -42,14 +42,14 @@ class Routes:
     @classmethod
     def of(cls, flows: Iterable[Flow], aliases: Collection[str]) -> Self:
         """Return the routes of a file's flows. Raises ConfigError."""
-        chosen = {each.name: each for each in flows if tells_copies(each)}
+        chosen = {each.name: each for each in flows if detects_copies(each)}
         named = {name: TopicSelector.for_flow(each, aliases) for name, each in chosen.items()}
         return cls(chosen, named)
 
     def rule(self, flow: str, topic: str) -> str:
         """Return which copies in ``topic`` of its source a flow copies; empty: all.
 
-        Heartbeats get a prefix on every hop whatever the naming is: their names tell copies.
+        Heartbeats get a prefix on every hop whatever the naming is: their names show copies.
         """
         if flow not in self.flows or is_heartbeat(self.selectors[flow].policy, topic):
             return ""
@@ -60,7 +60,7 @@ class Routes:
         return self._rules[key]
 
     def _elsewhere(self, flow: Flow, topic: str) -> set[str]:
-        """Return the clusters whose records of ``topic`` come to the target by another flow."""
+        """Return the clusters whose records of ``topic`` reach the target through another flow."""
         carrying = [each for each in self.flows.values() if self._carries(each, topic)]
         others = {each.source for each in carrying} - {flow.source, flow.target}
         last = {each: _last_flow(each, flow.target, carrying) for each in others}
@@ -79,7 +79,7 @@ class Routes:
 
 
 def _last_flow(origin: str, target: str, flows: Iterable[Flow]) -> str | None:
-    """Return the last flow of the way from ``origin`` to ``target``; None: there is no way."""
+    """Return the last flow of the path from ``origin`` to ``target``; None: there is no path."""
     ordered = sorted(flows, key=lambda flow: flow.name)
     reached = {origin}
     while True:

@@ -1,8 +1,8 @@
-"""Record batches, format 2 (KIP-98), as bytes: walk, check, restamp. Pure and free of copies.
+"""Record batches, format 2 (KIP-98), as bytes: iterate, validate, restamp. Pure, without copying.
 
-A batch that can pass as it is never gets decoded: its header is read, the few fields that belong
-to the writer are replaced in place, and the checksum is renewed. ``replication.records.codec`` decodes
-the rest. What older brokers left, in formats 0 and 1, is turned into format 2 by whoever walks it.
+A batch that can be copied as bytes is not decoded: its header is read, the producer's fields are
+replaced in place, and the checksum is recomputed. ``replication.records.codec`` decodes the rest.
+Messages of older brokers, in formats 0 and 1, are converted to format 2 while iterating.
 
     offset  size  field                    offset  size  field
          0     8  base offset                  27     8  base timestamp
@@ -34,7 +34,7 @@ SMALLEST = 26  # bytes of a message of format 0 with neither key nor value: less
 MAGIC_AT = 16  # in every format
 NO_TIMESTAMP = -1  # format 0 has none; readers of format 2 understand the number in the same way
 _MAGIC = 2
-_OLD_ATTRIBUTES_AT = 17  # in formats 0 and 1
+_LEGACY_ATTRIBUTES_AT = 17  # in formats 0 and 1
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
 _BASE_AND_REST = struct.Struct(">q")
@@ -51,21 +51,21 @@ LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
-OLD_FORMAT = 1 << 16  # beyond the field's 16 bits: what ``walk`` says of formats 0 and 1
+OLD_FORMAT = 1 << 16  # beyond the field's 16 bits: ``walk`` sets it for formats 0 and 1
 ABORT, COMMIT = 0, 1  # types of a marker
-SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and start again
+SEQUENCE_MODULUS = 1 << 31  # sequences run from 0 to 2^31 - 1 and wrap
 
 
 class Batch(NamedTuple):
-    """One batch, where it lies. ``view`` covers it whole, header included.
+    """One batch, not copied. ``view`` covers all of it, header included.
 
     A message of format 0 or 1 is a batch without a producer, and so is a compressed set of them:
-    ``view`` covers what they became in format 2, unpacked, ``attributes`` has their codec.
+    ``view`` covers their uncompressed form in format 2, ``attributes`` has their codec.
     """
 
     view: memoryview
-    base: int  # offset of its first record, or of the record that once was there
-    last: int  # offset of its last record, even when compaction took that record
+    base: int  # offset of its first record, even when compaction removed it
+    last: int  # offset of its last record, even when compaction removed it
     count: int  # type: ignore[assignment]  # records that are in it, not tuple's method
     attributes: int
     base_timestamp: int
@@ -85,7 +85,7 @@ class Batch(NamedTuple):
 
     @property
     def leader_epoch(self) -> int:
-        """Epoch of the leader that took it; -1: not known. Gone once the batch is restamped."""
+        """Epoch of the leader that appended it; -1: unknown. A restamp erases it."""
         if self.attributes & OLD_FORMAT:
             return -1
         return int(_LEADER_EPOCH.unpack_from(self.view, _PREFIX)[0])
@@ -105,14 +105,14 @@ class LegacyFormats(Protocol):
     def __call__(self, message: memoryview, /) -> memoryview:
         """Return a message, or the set in it, as a batch of format 2 that is not compressed.
 
-        Offsets, timestamps (or NO_TIMESTAMP), keys and values stay. Raises CorruptBatch, without a
-        place.
+        Keeps offsets, timestamps (or NO_TIMESTAMP), keys and values. Raises CorruptBatch, without
+        the offset.
         """
         ...
 
 
 def refuse_legacy(message: memoryview, /) -> NoReturn:
-    """Raise CorruptBatch: in batches of our own there are no such messages."""
+    """Raise CorruptBatch: Isthmus' own batches have no legacy format."""
     raise CorruptBatch(f"message format {message[MAGIC_AT]}, which is not known here")
 
 
@@ -121,11 +121,11 @@ def walk(
     where: object = "record batches",
     legacy: LegacyFormats = refuse_legacy,
 ) -> Iterator[Batch]:
-    """Yield the whole batches in ``records``; a cut-off last one is left out, as Kafka sends it.
+    """Yield the complete batches in ``records``; skip a truncated last one, which Kafka may send.
 
-    ``where`` names the topic-partition in messages. Raises CorruptBatch for anything that is not
-    of a format that we know with a right checksum: a wrong copy would get a fresh one from us.
-    The checksum does not cover offsets and length: offsets must rise, and the first batch be whole.
+    ``where`` names the topic-partition in messages. Raises CorruptBatch for an unknown format or a
+    wrong checksum: a damaged copy would get a valid checksum from us. The checksum does not cover
+    offsets and length: offsets must rise, and the first batch be complete.
     """
     position, end, following = 0, len(records), 0
     while position < end:
@@ -143,7 +143,7 @@ def walk(
             )
         view = records[position:stop]
         if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
-            batch = _read_old(view, base, where, legacy)
+            batch = _read_legacy(view, base, where, legacy)
         else:
             batch = _read(view, base, length, where)
         if batch.base < following:
@@ -155,7 +155,7 @@ def walk(
 
 
 def producer_ids(records: memoryview) -> set[int]:
-    """Return the producer ids of the batches in ``records``: a look at headers, no check."""
+    """Return the producer ids of the batches in ``records``, from their headers, unchecked."""
     found: set[int] = set()
     position, end = 0, len(records)
     while position + SMALLEST <= end:
@@ -165,7 +165,7 @@ def producer_ids(records: memoryview) -> set[int]:
             found.add(_PRODUCER_ID.unpack_from(records, position + _PRODUCER_AT)[0])
         length = _LENGTH.unpack_from(records, position + 8)[0]
         if length < SMALLEST - _PREFIX:
-            break  # damaged: whoever walks the batches says so
+            break  # damaged: ``walk`` raises CorruptBatch
         position += _PREFIX + length
     return found
 
@@ -201,15 +201,15 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
     )
 
 
-def _read_old(view: memoryview, last: int, where: object, legacy: LegacyFormats) -> Batch:
-    """Return a message of format 0 or 1, or a compressed set, which has its last one's offset."""
+def _read_legacy(view: memoryview, last: int, where: object, legacy: LegacyFormats) -> Batch:
+    """Return a message of format 0 or 1, or a compressed set, with its last message's offset."""
     try:
-        renewed = legacy(view)
+        converted = legacy(view)
     except CorruptBatch as error:
         raise CorruptBatch(f"reading {where} at offset {last}: {error}") from error
-    base, length = _BASE_AND_LENGTH.unpack_from(renewed)
-    batch = _read(renewed, base, length, where)
-    codec = view[_OLD_ATTRIBUTES_AT] & CODEC_MASK
+    base, length = _BASE_AND_LENGTH.unpack_from(converted)
+    batch = _read(converted, base, length, where)
+    codec = view[_LEGACY_ATTRIBUTES_AT] & CODEC_MASK
     return batch._replace(attributes=codec | OLD_FORMAT)
 
 
@@ -220,9 +220,9 @@ def restamp(
     sequence: int,
     transactional: int = 0,
 ) -> None:
-    """Make the batch in ``view`` an idempotent append of ours, in place.
+    """Replace the producer fields of the batch in ``view``, in place.
 
-    Invariant A. The base offset becomes 0 (a broker refuses compressed batches otherwise:
+    Invariant A. The base offset becomes 0 (a broker rejects compressed batches otherwise:
     INVALID_RECORD), the leader epoch NO_LEADER_EPOCH, the transactional bit becomes
     ``transactional`` (0 or TRANSACTIONAL); records, timestamps and count stay.
     """
@@ -249,17 +249,17 @@ class AbortedTransaction(NamedTuple):
 class AbortedFilter:
     """Drops batches of aborted transactions, as a ``read_committed`` consumer does (KIP-98).
 
-    ``aborted`` is what a Fetch response says; feed it the response's batches in order.
+    ``aborted`` is a Fetch response's list; pass the response's batches in order.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
-        self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._upcoming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._open: set[int] = set()
 
     def keeps(self, batch: Batch) -> bool:
-        """Say whether ``batch`` holds records to deliver: no marker and not aborted."""
-        while self._coming and self._coming[-1].first_offset <= batch.last:
-            self._open.add(self._coming.pop().producer_id)
+        """Say whether ``batch`` is deliverable: no marker and not aborted."""
+        while self._upcoming and self._upcoming[-1].first_offset <= batch.last:
+            self._open.add(self._upcoming.pop().producer_id)
         if batch.is_control:
             self._open.discard(batch.producer_id)
             return False

@@ -1,7 +1,7 @@
-"""The records inside a batch: decode, cut, encode. Only for batches that cannot pass as bytes.
+"""Decodes, splits and encodes the records of a batch, where it cannot be copied as bytes.
 
-A record is kept as its offset, its timestamp and the *rest*: the bytes of key, value and headers
-as they stand. So re-encoding changes nothing but the shape of the batch.
+A record is its offset, its timestamp and the *rest*: the unchanged bytes of key, value and
+headers. So re-encoding changes only how records are batched.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from replication.records.compression import CODEC_MASK, compress, decompress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_SMALLEST = 7  # bytes of a record: a length, six fields of one byte each, nothing else
-_FAR = 1 << 62  # ms; the distance of two timestamps must fit into 64 bits
+_MIN_SIZE = 7  # bytes of a record: a length, six fields of one byte each, nothing else
+_MAX_TIMESTAMP = 1 << 62  # ms; the distance of two timestamps must fit into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ def decode(batch: Batch, where: object = "record batch") -> list[Record]:
         data = decompress(codec, batch.view[HEADER_SIZE:])
         return list(_records(batch, memoryview(data)))
     except (CorruptBatch, IndexError) as error:
-        told = error if isinstance(error, CorruptBatch) else "it ends within a record"
-        raise CorruptBatch(f"reading {where} at offset {batch.base}: {told}") from error
+        reason = error if isinstance(error, CorruptBatch) else "it ends within a record"
+        raise CorruptBatch(f"reading {where} at offset {batch.base}: {reason}") from error
 
 
 def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
-    """Yield the records. What a damaged batch claims is checked before anything is built on it."""
-    if batch.count * _SMALLEST > len(data):
+    """Yield the records. Lengths and counts of a damaged batch are checked before they are used."""
+    if batch.count * _MIN_SIZE > len(data):
         raise CorruptBatch(f"{batch.count} records in {len(data)} bytes")
     position, following = 0, batch.base
     for _ in range(batch.count):
@@ -61,21 +61,21 @@ def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
         timestamp, after = read_varint(data, position + 1)  # past the attributes, always 0
         delta, after = read_varint(data, after)
         offset = batch.base + delta
-        stamp = (
+        time_ms = (
             batch.max_timestamp
             if batch.attributes & LOG_APPEND_TIME
             else (batch.base_timestamp + timestamp)
         )
-        if after > end or not following <= offset <= batch.last or abs(stamp) >= _FAR:
-            raise CorruptBatch(f"a record at {offset} of {length} bytes, timestamp {stamp}")
-        yield Record(offset, stamp, bytes(data[after:end]))
+        if after > end or not following <= offset <= batch.last or abs(time_ms) >= _MAX_TIMESTAMP:
+            raise CorruptBatch(f"a record at {offset} of {length} bytes, timestamp {time_ms}")
+        yield Record(offset, time_ms, bytes(data[after:end]))
         position, following = end, offset + 1
     if position != len(data):
         raise CorruptBatch(f"{len(data) - position} bytes after the last record")
 
 
 def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
-    """Return one batch of ``records``, numbered without holes, that no producer has stamped yet.
+    """Return one batch of ``records``, with dense offsets and without a producer.
 
     Timestamps are the records' own (CreateTime). ``records`` must not be empty.
     """
@@ -97,10 +97,10 @@ def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
-    """What is left of a batch: ``batch`` is None when nothing is."""
+    """The remaining records of a batch; ``batch`` is None when none remain."""
 
     batch: bytearray | None
-    offsets: tuple[int, ...]  # of its records at the source
+    offsets: tuple[int, ...]  # source offsets of its records
     skipped: int
 
 
@@ -115,7 +115,7 @@ def reshape(
     """Re-encode ``batch`` without the records before offset ``start`` and the next ``skip``.
 
     Keeps the compression codec, timestamps, keys, values, headers and order. ``recast`` changes
-    single records, or says None of those that are left out and not counted either.
+    single records, or returns None for those to leave out, which are not counted either.
     """
     records = [each for each in decode(batch, where) if each.offset >= start]
     if recast is not None:
@@ -164,7 +164,7 @@ def _rest(
 
 
 def with_headers(rest: bytes, more: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return ``rest``, a record's key, value and headers, with headers put before its own."""
+    """Return ``rest``, a record's key, value and headers, with headers added before its own."""
     listed, data = list(more), memoryview(rest)
     _, after_key = _take(data, 0)
     _, after_value = _take(data, after_key)
@@ -217,7 +217,7 @@ def _sized(content: bytes | None) -> bytes:
 
 
 def varint(value: int) -> bytes:
-    """Encode a signed number the way records do: zigzag, seven bits a byte, low ones first."""
+    """Encode a signed number as in records: zigzag, seven bits per byte, low bits first."""
     rest = (value << 1) ^ (value >> 63)
     out = bytearray()
     while rest > 0x7F:

@@ -1,4 +1,4 @@
-"""The walk through two streams of fingerprints; what it looks for is said in ``compare``."""
+"""Compares a source and a target partition: merges two streams of record fingerprints. Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def compare(
 ) -> Comparison:
     """Compare two streams of one partition.
 
-    ``foreign_ok``: the target also holds records of other writers, which are merely counted as
+    ``foreign_ok``: the target also holds records of other producers, which are only counted as
     extra; a record that was altered then shows as one lost and one extra.
     """
-    return _Walk(source, target, limits, foreign_ok=foreign_ok).run()
+    return _Comparing(source, target, limits, foreign_ok=foreign_ok).run()
 
 
 class _Side:
@@ -51,14 +51,14 @@ class _Side:
 
 
 class _Place(NamedTuple):
-    """Where an unmatched record stands."""
+    """The gap and the offset of an unmatched record."""
 
     gap: int
     offset: int
 
 
 class _Skip(NamedTuple):
-    """How many records to pass over on either side."""
+    """How many records to skip on either side."""
 
     source: int
     target: int
@@ -76,7 +76,7 @@ class _Unmatched:
         self.count += 1
 
     def claim(self, digest: int) -> int | None:
-        """Take out a record with this content and return its offset, or None."""
+        """Remove a record with this content and return its offset, or None."""
         places = self._by_digest.get(digest)
         if places is None:
             return None
@@ -87,7 +87,7 @@ class _Unmatched:
         return offset
 
     def drain(self) -> dict[int, list[int]]:
-        """Take out everything: offsets in order, by gap."""
+        """Remove all records: offsets in order, by gap."""
         gaps: dict[int, list[int]] = {}
         for gap, offset in sorted(each for places in self._by_digest.values() for each in places):
             gaps.setdefault(gap, []).append(offset)
@@ -96,8 +96,8 @@ class _Unmatched:
         return gaps
 
 
-class _Walk:
-    """One comparison on its way."""
+class _Comparing:
+    """One comparison in progress."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Walk:
                 target.ahead.popleft()
             else:
                 self._skip(*self._next_agreement())
-        self._settle()
+        self._classify()
         self._result.source_records, self._result.target_records = source.read, target.read
         return self._result
 
@@ -151,7 +151,7 @@ class _Walk:
     def _give_up(self, *, more: bool) -> _Skip:
         """Return what to skip where nothing agrees as far as we can see."""
         source, target = len(self._source.ahead), len(self._target.ahead)
-        # A long run of another writer's records must not cost the source its place.
+        # A long run of another producer's records must not skip source records.
         return _Skip(0 if more and self._foreign_ok and target else source, target)
 
     def _skip(self, from_source: int, from_target: int) -> None:
@@ -174,10 +174,10 @@ class _Walk:
             else:
                 self._extra.add(self._gap, record)
         if self._lost.count + self._extra.count > self._limits.memory:
-            self._settle()
+            self._classify()
 
-    def _settle(self) -> None:
-        """Give all unmatched records their kind."""
+    def _classify(self) -> None:
+        """Assign a kind to all unmatched records."""
         lost, extra = self._lost.drain(), self._extra.drain()
         for gap in sorted(lost.keys() | extra.keys()):
             sources, targets = lost.get(gap, []), extra.get(gap, [])
@@ -201,7 +201,7 @@ class _Walk:
 
 def _nearest(source: deque[Fingerprint], target: deque[Fingerprint]) -> _Skip | None:
     """Return the positions of the nearest equal records, or None."""
-    last = len(target) - 1  # walked backwards, so that the first place of a content stays
+    last = len(target) - 1  # backwards, so that the first place of a content remains
     first = {record.digest: last - at for at, record in enumerate(reversed(target))}
     best: _Skip | None = None
     for at, record in enumerate(source):

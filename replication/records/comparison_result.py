@@ -1,8 +1,8 @@
-"""Compare what a partition holds on the source with what its copy holds on the target.
+"""Result of comparing a partition with its copy: kinds of differences, counts and examples.
 
-Pure: two streams of fingerprints in, findings out. The streams are walked in step. Where they
-differ, both are searched ahead for the nearest place at which they agree again; what lies before
-it on either side is a *gap*, and its records are told apart by where else they occur::
+Pure: two streams of fingerprints in, findings out. Both streams are read in parallel. Where they
+differ, both are searched ahead for the nearest place at which they agree again. The records before
+it on either side are a *gap*, and each gets a kind by where else it occurs::
 
     source   a b c d e f        only in the source's gap  -> LOST
     target   a b b d X f        seen before on the target -> REPEATED (the second b)
@@ -35,7 +35,7 @@ class Kind(StrEnum):
     REPEATED = "repeated"  # on the target again
     DIFFERENT = "different"  # another content in its place
     OUT_OF_ORDER = "out of order"  # on both sides, at another place
-    EXTRA = "extra"  # on the target only: another writer, or older than the source's log
+    EXTRA = "extra"  # on the target only: of another producer, or below the source's log start
 
 
 class Fingerprint(NamedTuple):
@@ -46,7 +46,7 @@ class Fingerprint(NamedTuple):
 
 
 class Example(NamedTuple):
-    """Where a finding is; None where a record has no counterpart."""
+    """The offsets of a finding; None where a record has no counterpart."""
 
     source: int | None
     target: int | None
@@ -63,7 +63,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Finding:
-    """How often a kind was found, and where first."""
+    """How often a kind was found, with its first examples."""
 
     count: int = 0
     examples: list[Example] = field(default_factory=list)
@@ -71,16 +71,16 @@ class Finding:
 
 @dataclass(slots=True)
 class Comparison:
-    """What was found in one partition."""
+    """The result for one partition."""
 
     source_records: int = 0
     target_records: int = 0
     equal: int = 0
     found: dict[Kind, Finding] = field(default_factory=lambda: {each: Finding() for each in Kind})
-    not_yet: int = 0  # of the lost ones, those after the last record that agrees
+    not_yet: int = 0  # of the lost ones, those after the last equal record
 
     def count(self, kind: Kind) -> int:
-        """Return how many records are wrong in this way."""
+        """Return how many records have this kind of difference."""
         return self.found[kind].count
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
@@ -95,9 +95,9 @@ def fingerprint(
     headers: Sequence[tuple[str, bytes | None]],
     time_ms: int | None,
 ) -> int:
-    """Return 64 bits that stand for a record's content; ``time_ms``: None where it is no matter.
+    """Return a 64-bit hash of a record's content; ``time_ms``: None to ignore the timestamp.
 
-    The timestamp's type says what the topic is told to do, not what the record holds.
+    The timestamp type is not part of it: it is a setting of the topic, not content.
     """
     time = b"" if time_ms is None else _TIME.pack(time_ms)
     parts = [time, *_sized(key), *_sized(value)]

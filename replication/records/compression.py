@@ -1,4 +1,4 @@
-"""Compression of record batches, by the codes that stand in a batch's attributes. Pure."""
+"""Compresses and decompresses record batches, by the codec in a batch's attributes. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CODEC_MASK = 0x07  # of a batch's attributes
-MOST = 128 << 20  # bytes of one batch, unpacked; only batches that must be taken apart meet it
-_FIRST_ROOM = 64 << 10
-_NO_ROOM = "whole buffer"  # how cramjam says that the output does not fit; it has no other sign
+MOST = 128 << 20  # bytes of one unpacked batch; applies only to batches that must be decoded
+_FIRST_SIZE = 64 << 10
+_TOO_SMALL = "whole buffer"  # cramjam's only sign that the output does not fit
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
@@ -90,20 +90,20 @@ def _unlz4(data: bytes | memoryview, most: int) -> bytes:
 
 
 def _unzstd(data: bytes | memoryview, most: int) -> bytearray:
-    """Unpack into room that grows: frames of the Java client do not say how large they are."""
-    size = min(max(_FIRST_ROOM, 8 * len(data)), most)
+    """Unpack into a growing buffer: frames of the Java client do not contain their size."""
+    size = min(max(_FIRST_SIZE, 8 * len(data)), most)
     while True:
-        room = bytearray(size)
+        output = bytearray(size)
         try:
-            del room[cramjam.zstd.decompress_into(data, room) :]
+            del output[cramjam.zstd.decompress_into(data, output) :]
         except cramjam.DecompressionError as error:
-            if _NO_ROOM not in str(error):
+            if _TOO_SMALL not in str(error):
                 raise
             if size == most:
                 raise _too_much(most) from None
             size = min(4 * size, most)
         else:
-            return room
+            return output
 
 
 def _unsnappy(data: bytes | memoryview, most: int) -> bytes:

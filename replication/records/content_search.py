@@ -1,4 +1,4 @@
-"""Find records by what is in them, where offsets no longer tell. Pure."""
+"""Finds a batch in a log by the content of its records, where offsets do not help. Pure."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 class Match(NamedTuple):
-    """A place where the run stands: the offset after it, and how many records were looked at."""
+    """An occurrence of the run: the offset after it, and how many records were searched."""
 
     end: int
     seen: int
 
 
 class SearchedBatch:
-    """A run of records, without gap, as one batch of a target holds them.
+    """A run of records without a gap, from one batch of a target.
 
-    Batches may have been cut, merged or compressed anew on the way: records are compared, by
-    timestamp and the bytes of key, value and headers. A target that puts its own time on records
-    leaves the bytes alone to tell by.
+    The copier may have split, merged or recompressed batches, so records are compared: by
+    timestamp and the bytes of key, value and headers. If the target uses LogAppendTime, only the
+    bytes are compared.
     """
 
     def __init__(self, batch: Batch, where: object) -> None:
         self._timed = not batch.attributes & LOG_APPEND_TIME
         self._run = [self._key(each) for each in decode(batch, where)]
         self._back = _borders(self._run)
-        self._fits = 0  # records of the run that the last ones looked at are equal to
+        self._fits = 0  # length of the run's prefix that equals the last records
         self.seen = 0
         self.found: list[Match] = []
 
-    def look_at(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
-        """Take the next records of a log, in order, with their offsets."""
+    def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
+        """Search the next records of a log, in order, with their offsets."""
         for record, offset in zip(records, offsets, strict=True):
             self.seen += 1
             key = self._key(record)

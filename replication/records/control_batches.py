@@ -1,4 +1,4 @@
-"""Markers: the control batches with which a transaction ends in each of its partitions. Pure."""
+"""Transaction markers: the control batches that commit or abort a transaction. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_commit(marker: Batch, where: object) -> bool:
-    """Say what a marker's record says: its key is a version and a type, two bytes each."""
+    """Say whether a marker is a commit: its record's key is a version and a type, 2 bytes each."""
     keys = [key_and_value(each)[0] for each in decode(marker, where)]
     return any(key and len(key) >= 4 and int.from_bytes(key[2:4], "big") == COMMIT for key in keys)
 
@@ -27,7 +27,7 @@ def find_marker(
 ) -> tuple[bool | None, int]:
     """Return how the first marker of ``producer`` from ``begin`` on ended its transaction.
 
-    True: commit, False: abort, None: there is no marker; and the offset after what was looked at.
+    True: commit, False: abort, None: there is no marker; and the offset after the last batch read.
     Raises CorruptBatch.
     """
     for batch in walk(records, where, legacy):

@@ -1,4 +1,4 @@
-"""Records of the copy itself: where it stands, who may append, what was lost, whose records."""
+"""State records of partitions: anchors, claims, losses, offset points, producer ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from replication.state.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Anchor(Record):
-    """What is known to be on the target of one source partition, and who may append to it.
+    """The copy position of one source partition, and the producers that may append to its target.
 
     Invariant D: an anchor may lag behind what was acked, it never leads. ``source`` and
     ``target`` are the next offsets, one past the last acked record.
@@ -24,12 +24,12 @@ class Anchor(Record):
     topic: str  # on the source
     partition: int
     target_topic: str
-    source: int | None  # next source offset to copy; None: nothing known yet
+    source: int | None  # next source offset to copy; None: unknown yet
     target: int | None  # where counting begins: next target offset after our last acked record
     appenders: tuple[tuple[str, int], ...] = ()  # (transactional id or "", producer id): may append
     generation: int = 0  # of the driver that wrote this
     epoch: int = 0  # producer epoch of the writer
-    clean: bool = False  # all acked and nobody appending (invariant G)
+    clean: bool = False  # all acked and no producer appending (invariant G)
     records: int = 0  # appended since the flow's first start
     bytes: int = 0  # the same in bytes of record batches
     state: str = PartitionState.WAITING
@@ -39,18 +39,20 @@ class Anchor(Record):
     source_end: int = 0  # readable end of the source when this was written
     behind_ms: int = 0  # age of the oldest record not yet copied, 0 when there is none
     at_ms: int = 0  # wall clock of the writer
-    mode: str = Mode.APPEND  # how the records up to here were copied
-    isolation: str = ""  # what was deliverable (invariant E); empty: written by an older release
+    mode: str = Mode.APPEND  # in which the records up to here were copied
+    isolation: str = (
+        ""  # which records were deliverable (invariant E); empty: written by an older release
+    )
     source_epoch: int = NO_LEADER_EPOCH  # of the last copied batch at the source
-    lost: int = 0  # source offsets that were passed over, see Loss
+    lost: int = 0  # source offsets that were skipped, see Loss
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None
     origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
-    # Where it took the partition over from another copier, at the source and on the target: what
-    # stands before was not copied by us, so offsets before it cannot be translated.
+    # Where we took the partition over from another copier, at the source and on the target: we did
+    # not copy the records before it, so offsets before it cannot be translated.
     since: tuple[int, int] | None = None
-    # Delays in ms, see copier.delays: the last one, the longest of late, the sum over ``timed``
-    # records; of reading at the source, and of being acked by the target.
+    # Delays in ms, see copier.latency: the last one, the recent maximum, the sum over ``timed``
+    # records; when read at the source, and when acked by the target.
     timed: int = 0
     age_ms: tuple[int, int, int] = (0, 0, 0)
     latency_ms: tuple[int, int, int] = (0, 0, 0)
@@ -58,10 +60,10 @@ class Anchor(Record):
 
 @dataclass(frozen=True, slots=True)
 class Claim(Record):
-    """Who may append to a partition from here on; the position stays with the anchor.
+    """The producers that may append to a partition from now on; the anchor keeps the position.
 
-    It has a key of its own: a claim is written before it is known what the former appender
-    committed last, so it must never stand in for a position.
+    It has a key of its own: a claim is written before the former appender's last commit is known,
+    so it must never replace a position.
     """
 
     KIND: ClassVar[str] = "claim"
@@ -77,7 +79,7 @@ class Claim(Record):
 
 @dataclass(frozen=True, slots=True)
 class Loss(Record):
-    """Offsets of the source, [first, next), that are not on the target, and why. Kept for ever."""
+    """Source offsets [first, next) that were not copied, and why. Kept for ever."""
 
     KIND: ClassVar[str] = "loss"
     KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition", "topic_id", "first", "state")
@@ -95,9 +97,9 @@ class Loss(Record):
 
 @dataclass(frozen=True, slots=True)
 class OffsetPoint(Record):
-    """A fact about a partition from which offsets are translated; see replication.offsets.offset_points.
+    """A partition's source and target offset that correspond; see offsets.offset_points.
 
-    Of our records those with a source offset below ``source`` stand before ``target``, all others
+    Our records with a source offset below ``source`` are before ``target``, all others
     at or behind it. It stays true for ever, for these two topic ids.
     """
 
@@ -107,14 +109,14 @@ class OffsetPoint(Record):
     flow: str
     topic: str  # on the source
     partition: int
-    slot: int  # which of the points that are kept
+    slot: int  # which of the retained points
     era: int = 0  # when the partition began, in ms: points of different eras have nothing in common
     number: int = 0  # counts the era's points
     source: int = 0
     target: int = 0
     records: int = 0  # copied before
     mode: str = Mode.APPEND  # how the records before it were copied
-    isolation: str = ""  # which of them were deliverable
+    isolation: str = ""  # which records were deliverable
     origins: str = ""  # the same of copies, as in the anchor
     source_topic_id: str = ""
     target_topic_id: str = ""
@@ -129,19 +131,19 @@ class ProducerEntry(Record):
 
     producer_id: int
     flow: str
-    origin: str  # id of the cluster on which the records were born
+    origin: str  # id of the cluster on which the records were produced
     transactional_id: str
     at_ms: int = 0
     generation: int = 0  # of the driver that wrote it
-    via: tuple[str, ...] = ()  # ids of the clusters they came by, ``origin`` first; empty: that one
-    origin_alias: str = ""  # what the file calls ``origin``; empty: as in the flow's name
+    via: tuple[str, ...] = ()  # replication path: cluster ids, ``origin`` first; empty: only that
+    origin_alias: str = ""  # alias of ``origin`` in the file; empty: as in the flow's name
 
     @property
     def came_by(self) -> tuple[str, ...]:
-        """Return the ids of all clusters that its records have been on before this one."""
+        """Return the replication path: ids of the clusters that the records were on before."""
         return self.via or (self.origin,)
 
     @property
     def alias(self) -> str:
-        """Return what ``origin`` is called in the file of whoever wrote this."""
+        """Return the alias of ``origin`` in the writer's file."""
         return self.origin_alias or self.flow.partition("->")[0]

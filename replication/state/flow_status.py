@@ -1,4 +1,4 @@
-"""Records of whole flows: health, what people want, what was done besides copying."""
+"""State records of flows: health, desired state, decisions, applied configs and ACLs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FlowStatus(Record):
     flow: str
     state: str = FlowState.STARTING
     generation: int = 0
-    instance: str = ""  # random, one a driver process
+    instance: str = ""  # random, one per driver process
     host: str = ""
     pid: int = 0
     started_ms: int = 0
@@ -39,7 +39,7 @@ class FlowStatus(Record):
 
 @dataclass(frozen=True, slots=True)
 class Intent(Record):
-    """What a person wants of a flow."""
+    """The desired state of a flow, set by an operator."""
 
     KIND: ClassVar[str] = "intent"
     KEYS: ClassVar[tuple[str, ...]] = ("flow",)
@@ -52,7 +52,7 @@ class Intent(Record):
 
 @dataclass(frozen=True, slots=True)
 class Control(Record):
-    """Tells the units of a flow that epoch ``end_epoch`` and all before it are over."""
+    """Ends epoch ``end_epoch`` of a flow, and all before it, in all its units."""
 
     KIND: ClassVar[str] = "control"
     KEYS: ClassVar[tuple[str, ...]] = ("flow",)
@@ -60,12 +60,12 @@ class Control(Record):
     flow: str
     generation: int = 0
     end_epoch: int = -1
-    last: bool = False  # no other epoch comes: who copies on for it must end at once
+    last: bool = False  # no epoch follows: units that prepared for it must end at once
 
 
 @dataclass(frozen=True, slots=True)
 class Decision(Record):
-    """A person's answer to the state that a partition is in; it holds for that one event."""
+    """An operator's decision on a halted partition; it holds for that one event."""
 
     KIND: ClassVar[str] = "decision"
     KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic", "partition")
@@ -82,7 +82,7 @@ class Decision(Record):
 
 @dataclass(frozen=True, slots=True)
 class TaskReport(Record):
-    """How something that the driver does for a flow besides copying last went."""
+    """The last result of one of a flow's background tasks."""
 
     KIND: ClassVar[str] = "duty"
     KEYS: ClassVar[tuple[str, ...]] = ("flow", "name")
@@ -91,13 +91,13 @@ class TaskReport(Record):
     name: str
     at_ms: int = 0  # when it had ended
     ok: bool = True
-    summary: str = ""  # what it did, or why it could not
+    summary: str = ""  # what it did, or why it failed
     took_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedConfigs(Record):
-    """What was last set on a target topic, so that a change by others can be told from our own."""
+    """The configs last set on a target topic, to distinguish changes by others from our own."""
 
     KIND: ClassVar[str] = "applied"
     KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic")
@@ -112,10 +112,10 @@ class AppliedConfigs(Record):
 
 @dataclass(frozen=True, slots=True)
 class NewName(Record):
-    """What a flow is about to call a topic on the target, said before it is first copied.
+    """The target name of a topic, announced before the topic is first copied.
 
-    It is for the drivers of other applications that copy to the same target: what they both begin
-    at the same moment, neither would see in the other's anchors.
+    It is for drivers of other applications that copy to the same target: if both start a topic at
+    the same moment, neither would see it in the other's anchors.
     """
 
     KIND: ClassVar[str] = "name"
@@ -132,7 +132,7 @@ class NewName(Record):
 
 @dataclass(frozen=True, slots=True)
 class AppliedAcls(Record):
-    """The rights on one resource of the target that Isthmus made: it may take away no others."""
+    """The ACLs on one target resource that Isthmus created: it may delete no others."""
 
     KIND: ClassVar[str] = "rights"
     KEYS: ClassVar[tuple[str, ...]] = ("flow", "resource", "name", "pattern")
@@ -148,12 +148,12 @@ class AppliedAcls(Record):
 
 @dataclass(frozen=True, slots=True)
 class Fencing(Record):
-    """Whether a target does what appends outside transactions rely on, tried once a cluster."""
+    """The result of the fencing probe of a target, which runs once per cluster."""
 
     KIND: ClassVar[str] = "fencing"
     KEYS: ClassVar[tuple[str, ...]] = ("cluster",)
 
-    cluster: str  # id of the target, so that another cluster under its name is tried anew
-    lacks: str = ""  # what it does not do; empty: it does all of it
-    flow: str = ""  # for which it was tried
+    cluster: str  # id of the target, so that another cluster under its alias is probed again
+    lacks: str = ""  # which guarantee is missing; empty: none
+    flow: str = ""  # for which it was probed
     at_ms: int = 0

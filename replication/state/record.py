@@ -1,4 +1,4 @@
-"""What all records of the state have in common: a kind, a key, a version. JSON both ways."""
+"""Base class of state records: kind, key and version, encoded as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Record:
 
     @classmethod
     def parse(cls, key: Mapping[str, Any], value: Mapping[str, Any]) -> Self:
-        """Build from a decoded key and value; fields that we do not know are ignored."""
+        """Build from a decoded key and value; unknown fields are ignored."""
         known = {each.name for each in fields(cls)}  # type: ignore[arg-type]
         return cls(**{k: v for k, v in {**key, **value}.items() if k in known})
 

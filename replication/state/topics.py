@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PRODUCERS_TOPIC = "isthmus-producers.internal"
-PROBE_TOPIC = "isthmus-probe.internal"  # holds nothing: appends are tried on it
+PROBE_TOPIC = "isthmus-probe.internal"  # holds no data: the fencing probe appends to it
 
 
 def anchors_topic(source: str) -> str:
@@ -22,10 +22,10 @@ def status_topic(source: str) -> str:
 
 
 def flow_topics(source: str) -> tuple[str, ...]:
-    """Return the topics that every flow from ``source`` needs for itself."""
+    """Return the topics that every flow from ``source`` needs."""
     return anchors_topic(source), offsets_topic(source), status_topic(source)
 
 
 def dead_letters_topic(source: str) -> str:
-    """Return the topic with records from ``source`` that the target refused and the flow skips."""
+    """Return the topic with records from ``source`` that the target rejected and the flow skips."""
     return f"isthmus-dead-letters.{source}.internal"

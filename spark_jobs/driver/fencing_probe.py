@@ -6,20 +6,20 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import connect
-from replication.copier.takeover.fencing_probe import prove
+from replication.copier.takeover.fencing_probe import missing_guarantees
 
 if TYPE_CHECKING:
     from replication.settings.sections import Flow
 
 
 def ask_target(flow: Flow) -> str:
-    """Return what the target does not do of what appends rely on; see copier.proving."""
+    """Return the missing guarantee, or empty; see copier.takeover.fencing_probe."""
     return asyncio.run(_ask(flow))
 
 
 async def _ask(flow: Flow) -> str:
     network = connect(flow.clients.target_producer, f"isthmus-{flow.name}-probe")
     try:
-        return await prove(network, f"isthmus.{flow.name}.probe")
+        return await missing_guarantees(network, f"isthmus.{flow.name}.probe")
     finally:
         await network.close()

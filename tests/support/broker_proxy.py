@@ -14,7 +14,7 @@ class Proxies:
 
     def connect(self, properties, client_id):
         network = connect(properties, client_id)
-        lines = network._lines
+        lines = network._connections
         learn, lines.brokers = lines.learn, self._all(lines.brokers)
         lines.learn = lambda brokers: learn(self._all(brokers))
         return network

@@ -81,7 +81,7 @@ def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, lis
 
 def _require_all(work: GroupSync, flow: Flow) -> None:
     """Raise ClusterUnavailable where something was left out of the last look."""
-    for quiet in (work.source.away, work.target.away, work.offsets.trouble):
+    for quiet in (work.source.unavailable, work.target.unavailable, work.offsets.errors):
         for why in quiet.values():
             raise ClusterUnavailable(f"{flow.name}: some groups were left out: {why}")
 
@@ -91,11 +91,11 @@ def _differences(flow: Flow, config: Config) -> list[Difference]:
         found = sync.plan()
         _require_all(sync, flow)
         listed = sync.target.listed()
-        there = {each.group for each in found.moved} & listed.keys()
+        there = {each.group for each in found.translated} & listed.keys()
         now = sync.target.positions(listed[each] for each in there)
         ends = (
-            reader.ends({each.source for each in found.moved}, target=False),
-            reader.ends({each.target for each in found.moved}, target=True),
+            reader.ends({each.source for each in found.translated}, target=False),
+            reader.ends({each.target for each in found.translated}, target=True),
         )
         return differences(found, dict(now), ends)
 
@@ -224,7 +224,7 @@ def export(
     rows = []
     for each in named_flows(config, flow):
         with _opened(each, config) as (work, _):
-            rows += rows_of(each.name, work.moved())
+            rows += rows_of(each.name, work.translated())
             _require_all(work, each)
     if output is Form.json:
         typer.echo(json.dumps([asdict(each) for each in rows], indent=2))

@@ -1,4 +1,4 @@
-"""Questions that come in one turn of the event loop, answered by one request."""
+"""Batches the requests of one iteration of the event loop into a single one."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-Question = TypeVar("Question")
+Query = TypeVar("Query")
 Answer = TypeVar("Answer")
 
 
-class BatchedRequests(Generic[Question, Answer]):
-    """Collects questions and asks all of them at once: thousands of partitions start together.
+class BatchedRequests(Generic[Query, Answer]):
+    """Collects queries and sends them in one request: thousands of partitions start together.
 
-    ``ask_all`` answers each of them.
+    ``ask_all`` returns the answers by query.
     """
 
     def __init__(
-        self, ask_all: Callable[[Sequence[Question]], Awaitable[Mapping[Question, Answer]]]
+        self, ask_all: Callable[[Sequence[Query]], Awaitable[Mapping[Query, Answer]]]
     ) -> None:
         self._ask_all = ask_all
-        self._waiting: list[tuple[Question, asyncio.Future[Answer]]] = []
-        self._asking: set[asyncio.Task[None]] = set()
+        self._waiting: list[tuple[Query, asyncio.Future[Answer]]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def ask(self, question: Question) -> Answer:
-        """Return the answer, or raise what asking raised."""
+    async def ask(self, query: Query) -> Answer:
+        """Return the answer, or raise the error of the request."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._begin)
         answer: asyncio.Future[Answer] = loop.create_future()
-        self._waiting.append((question, answer))
+        self._waiting.append((query, answer))
         return await answer
 
     def _begin(self) -> None:
         waiting, self._waiting = self._waiting, []
-        task = asyncio.ensure_future(self._settle(waiting))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
+        task = asyncio.ensure_future(self._answer(waiting))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _settle(self, waiting: Sequence[tuple[Question, asyncio.Future[Answer]]]) -> None:
+    async def _answer(self, waiting: Sequence[tuple[Query, asyncio.Future[Answer]]]) -> None:
         try:
             answers = await self._ask_all(list(dict.fromkeys(each for each, _ in waiting)))
-        except Exception as problem:  # noqa: BLE001 -- it goes to those who asked
+        except Exception as problem:  # noqa: BLE001 -- it goes to all callers
             for _, future in waiting:
                 if not future.done():
                     future.set_exception(problem)
             return
-        for question, future in waiting:
+        for query, future in waiting:
             if not future.done():
-                future.set_result(answers[question])
+                future.set_result(answers[query])

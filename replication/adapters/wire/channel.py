@@ -1,7 +1,7 @@
-"""One connection to a broker on the event loop: frames out, frames in, answers in order.
+"""One connection to a broker on the event loop: sends requests and matches responses in order.
 
 Kafka answers the requests of a connection in the order they were sent, so the oldest open request
-gets the next frame. Large frames are received straight into a buffer that the request brought.
+gets the next response. Large responses are received straight into the request's own buffer.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from replication.errors import ClusterUnavailable
 if TYPE_CHECKING:
     from replication.adapters.wire.open_connection import OpenConnection
 
-_MOST_PIECES = 512  # of one sendmsg; the kernel takes 1,024
+_MAX_BUFFERS = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_SIZE = 4  # bytes of an answer's size, before it
-_FIRST_READ = 64 << 10  # bytes; small answers come whole, or several at a time
-_READ_TURN = 8 << 20  # bytes before other sockets get their turn
+_SIZE = 4  # bytes of the size before a response
+_FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
+_READ_TURN = 8 << 20  # bytes before other sockets are read
 
 
 class Buffer(Protocol):
-    """Memory for a frame, reused from one to the next."""
+    """Memory for a response, reused for the next one."""
 
     def view(self, size: int) -> memoryview:
-        """Return ``size`` writable bytes; what it returned before is void."""
+        """Return ``size`` writable bytes; earlier views become invalid."""
 
 
-class _Fresh:
+class _NewBuffer:
     def view(self, size: int) -> memoryview:
         return memoryview(bytearray(size))
 
 
-Answer = Callable[[memoryview | None, Exception | None], None]
+OnResponse = Callable[[memoryview | None, Exception | None], None]
 
 
-class _Open:
-    """A request that waits for its answer."""
+class _OpenRequest:
+    """A request without a response yet."""
 
-    __slots__ = ("answer", "buffer", "deadline")
+    __slots__ = ("buffer", "deadline", "on_response")
 
-    def __init__(self, answer: Answer, buffer: Buffer, deadline: float) -> None:
-        self.answer, self.buffer, self.deadline = answer, buffer, deadline
+    def __init__(self, on_response: OnResponse, buffer: Buffer, deadline: float) -> None:
+        self.on_response, self.buffer, self.deadline = on_response, buffer, deadline
 
 
 class Channel:
-    """Requests and answers on one line. Every callback runs exactly once, with bytes or an error.
+    """Requests and responses of one connection; each callback runs once, with bytes or an error.
 
     Not for threads: all calls come from the event loop's thread.
     """
 
-    def __init__(self, line: OpenConnection, where: str) -> None:
-        self.line = line
+    def __init__(self, connection: OpenConnection, where: str) -> None:
+        self.connection = connection
         self.where = where
-        self._sock = line.sock
-        self._secure = isinstance(line.sock, ssl.SSLSocket)
+        self._sock = connection.sock
+        self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop = asyncio.get_running_loop()
-        self._open: deque[_Open] = deque()
+        self._open: deque[_OpenRequest] = deque()
         self._out: deque[bytes | memoryview] = deque()
         self._writing = False
         self._first = memoryview(bytearray(_FIRST_READ))
-        self._held = 0  # bytes in it: a size that is not whole yet
-        self._body: memoryview | None = None  # of an answer that is not whole yet
-        self._got = 0  # bytes of that
+        self._partial = 0  # bytes in it: an incomplete size
+        self._body: memoryview | None = None  # of an incomplete response
+        self._received = 0  # bytes of it
         self.error: Exception | None = None
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
 
@@ -77,29 +77,32 @@ class Channel:
 
     def request(
         self,
-        pieces: Sequence[bytes | memoryview],
-        answer: Answer,
+        buffers: Sequence[bytes | memoryview],
+        on_response: OnResponse,
         timeout_s: float,
         buffer: Buffer | None = None,
     ) -> None:
-        """Send one framed request; ``pieces`` must stay as they are until the answer.
+        """Send one framed request; ``buffers`` must not change before the response.
 
-        ``answer(frame, None)`` gets the frame without its size, or ``answer(None, error)``.
+        ``on_response(frame, None)`` gets the response without its size; if the request fails,
+        ``on_response(None, error)`` is called.
         """
         if self.error is not None:
-            self._loop.call_soon(answer, None, self.error)
+            self._loop.call_soon(on_response, None, self.error)
             return
-        self._open.append(_Open(answer, buffer or _Fresh(), time.monotonic() + timeout_s))
-        self._out.extend(pieces)
+        self._open.append(
+            _OpenRequest(on_response, buffer or _NewBuffer(), time.monotonic() + timeout_s)
+        )
+        self._out.extend(buffers)
         if not self._writing:
             self._flush()
 
     def overdue(self, now: float) -> bool:
-        """Say whether the oldest request has waited longer than it may."""
+        """Say whether the oldest request has exceeded its timeout."""
         return bool(self._open) and self._open[0].deadline < now
 
     def close(self, error: Exception | None = None) -> None:
-        """Close the line and fail what is open."""
+        """Close the connection and fail its open requests."""
         if self.error is not None:
             return
         self.error = error or ClusterUnavailable(f"connection to {self.where}: closed")
@@ -109,7 +112,7 @@ class Channel:
         self._sock.close()
         self._out.clear()
         while self._open:
-            self._open.popleft().answer(None, self.error)
+            self._open.popleft().on_response(None, self.error)
 
     def _flush(self) -> None:
         try:
@@ -130,9 +133,9 @@ class Channel:
     def _send_some(self) -> int:
         if self._secure:  # an SSLSocket has no sendmsg
             return self._sock.send(self._out[0])
-        if len(self._out) <= _MOST_PIECES:
+        if len(self._out) <= _MAX_BUFFERS:
             return self._sock.sendmsg(self._out)
-        return self._sock.sendmsg([self._out[i] for i in range(_MOST_PIECES)])
+        return self._sock.sendmsg([self._out[i] for i in range(_MAX_BUFFERS)])
 
     def _sent(self, count: int) -> None:
         while count:
@@ -147,7 +150,11 @@ class Channel:
         taken = 0
         try:
             while taken < _READ_TURN or self._holds_bytes():
-                room = self._first[self._held :] if self._body is None else self._body[self._got :]
+                room = (
+                    self._first[self._partial :]
+                    if self._body is None
+                    else self._body[self._received :]
+                )
                 count = self._sock.recv_into(room)
                 if count == 0:
                     self._lost(None)
@@ -162,8 +169,8 @@ class Channel:
             self._lost(error)
 
     def _is_drained(self, left: int) -> bool:
-        """Say whether epoll will tell of what is still to come; ``left`` is the room not used."""
-        if self._secure:  # it gives a TLS record at a time
+        """Say whether epoll will report the remaining bytes; ``left``: unused buffer space."""
+        if self._secure:  # it returns one TLS record at a time
             return self._body is None and not self._holds_bytes()
         return left > 0
 
@@ -172,18 +179,18 @@ class Channel:
         return isinstance(self._sock, ssl.SSLSocket) and self._sock.pending() > 0
 
     def _take(self, count: int) -> None:
-        """Take in ``count`` bytes that were read."""
+        """Process ``count`` bytes that were read."""
         if self._body is None:
-            self._split(self._held + count)
+            self._split(self._partial + count)
             return
-        self._got += count
-        if self._got == len(self._body):
+        self._received += count
+        if self._received == len(self._body):
             body, self._body = self._body, None
-            self._open.popleft().answer(body, None)
+            self._open.popleft().on_response(body, None)
 
     def _split(self, end: int) -> None:
-        """Take the first ``end`` bytes apart: whole answers, then the beginning of one."""
-        at = self._held = 0
+        """Split the first ``end`` bytes: complete responses, then the beginning of one."""
+        at = self._partial = 0
         while end - at >= _SIZE:
             if not self._open:
                 self._lost(OSError("a response without a request"))
@@ -194,13 +201,13 @@ class Channel:
             body[:there] = self._first[at : at + there]
             at += there
             if there < size:
-                self._body, self._got = body, there
+                self._body, self._received = body, there
                 return
-            self._open.popleft().answer(body, None)
+            self._open.popleft().on_response(body, None)
             if self.error is not None:
                 return
-        self._held = end - at
-        self._first[: self._held] = bytes(self._first[at:end])
+        self._partial = end - at
+        self._first[: self._partial] = bytes(self._first[at:end])
 
     def _lost(self, cause: OSError | None) -> None:
         reason = cause or "the broker closed the connection"

@@ -1,4 +1,4 @@
-"""The connections to one cluster: dialed when first needed, closed when they stop answering."""
+"""The connections to one cluster: opened on first use, closed when a request times out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.open_connection import OpenConnection
 
-_T = TypeVar("_T")
+_Response = TypeVar("_Response")
 CALL_S = 30.0
 COORDINATOR_MOVED = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -57,24 +57,24 @@ class Connections:
         self._sweeper: asyncio.Task[None] | None = None
 
     def learn(self, brokers: Mapping[int, tuple[str, int]]) -> None:
-        """Take over what a metadata answer says of the brokers; bootstrap addresses stay."""
+        """Note the brokers of a metadata response; keep the bootstrap addresses."""
         stay = {node: address for node, address in self.brokers.items() if node < 0}
         self.brokers = {**brokers, **stay}
 
     def ready(self, node: int, purpose: str) -> Channel | None:
-        """Return the open channel, or None when there is none; never dials."""
+        """Return the open channel, or None; never opens one."""
         channel = self._channels.get((node, purpose))
         return None if channel is None or channel.error is not None else channel
 
     async def channel(self, node: int, purpose: str) -> Channel:
-        """Return an open channel, dialing if need be."""
+        """Return an open channel; open one if there is none."""
         channel = self.lasting(node, purpose)
         if channel is not None:
             return channel
         return await asyncio.shield(self._begin_dial(node, purpose))
 
     def lasting(self, node: int, purpose: str) -> Channel | None:
-        """Return the open channel unless it is idle and near its end; never dials."""
+        """Return the open channel unless it is idle and about to expire; never opens one."""
         channel = self.ready(node, purpose)
         return None if channel is None or _expiring(channel) else channel
 
@@ -85,7 +85,7 @@ class Connections:
         return self._dialing[key]
 
     async def any_channel(self) -> Channel:
-        """Return a channel to any broker, the known ones first. Raises what the last one said."""
+        """Return a channel to any broker, connected ones first. Raises the last broker's error."""
         problem: Exception = ClusterUnavailable("no broker is reachable")
         for node in sorted(
             self.brokers, key=lambda each: (self.ready(each, "call") is None, -each)
@@ -97,8 +97,8 @@ class Connections:
         raise problem
 
     async def call(self, channel: Channel, request: Any, highest: int) -> Any:
-        """Send a request of kafka-python's, in the highest version that both sides know."""
-        low, high = channel.line.versions.get(request.API_KEY, NO_VERSION)
+        """Send a kafka-python request, in the highest version that both sides support."""
+        low, high = channel.connection.versions.get(request.API_KEY, NO_VERSION)
         version = min(highest, high)
         if version < low:
             raise ClusterRejected(
@@ -108,20 +108,20 @@ class Connections:
         request.with_header(correlation_id=next(self._correlation), client_id=self._client_id)
         response = request.header.get_response_class()
         raw = request.encode(version=version, header=True, framed=True)
-        answered: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
-        channel.request([raw], functools.partial(settle, answered), CALL_S)
-        return response.decode(await answered, version=version, header=True)
+        response_bytes: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        channel.request([raw], functools.partial(settle, response_bytes), CALL_S)
+        return response.decode(await response_bytes, version=version, header=True)
 
     def framed(
-        self, key: int, version: int, pieces: Sequence[bytes | memoryview]
+        self, key: int, version: int, buffers: Sequence[bytes | memoryview]
     ) -> list[bytes | memoryview]:
-        """Put size and header before the pieces of a request body."""
+        """Prepend size and header to a request body."""
         head = framing.request_head(key, version, next(self._correlation), self._client_id)
-        size = len(head) + sum(map(len, pieces))
-        return [size.to_bytes(4, "big") + head, *pieces]
+        size = len(head) + sum(map(len, buffers))
+        return [size.to_bytes(4, "big") + head, *buffers]
 
     def drop(self, purpose: str) -> None:
-        """Close the channels of ``purpose`` on which an answer is still awaited."""
+        """Close the channels of ``purpose`` that have an open request."""
         for key, channel in list(self._channels.items()):
             if key[1] == purpose and channel.open_requests:
                 del self._channels[key]
@@ -145,17 +145,17 @@ class Connections:
             host, port = self.brokers[node]
             opening = self._threads.submit(open_connection, host, port, self._config, _DIAL_S)
             try:
-                line = await asyncio.wrap_future(opening)
+                connection = await asyncio.wrap_future(opening)
             except asyncio.CancelledError:
-                opening.add_done_callback(_hang_up)  # the thread goes on
+                opening.add_done_callback(_close_unused)  # the thread still runs
                 raise
             former = self.ready(node, purpose)
             if former is not None and former.open_requests:
-                line.sock.close()  # requests in order go over one connection, as long as it lives
+                connection.sock.close()  # ordered requests use one connection while it is open
                 return former
             if former is not None:
                 former.close()
-            self._channels[node, purpose] = channel = Channel(line, f"{host}:{port}")
+            self._channels[node, purpose] = channel = Channel(connection, f"{host}:{port}")
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
             return channel
@@ -163,9 +163,9 @@ class Connections:
             del self._dialing[node, purpose]
 
     async def _sweep(self) -> None:
-        """Close lines whose oldest request is overdue: half-open connections never say so.
+        """Close connections whose oldest request timed out: half-open ones report no error.
 
-        Idle ones whose session ends soon are replaced, so that nothing that is sent meets its end.
+        Replace idle ones whose SASL session ends soon, so that no request meets its end.
         """
         while True:
             await asyncio.sleep(_SWEEP_S)
@@ -174,11 +174,13 @@ class Connections:
                 if channel.overdue(now):
                     channel.close(ClusterUnavailable(f"{channel.where}: no response in time"))
                 elif channel.error is None and _expiring(channel):
-                    self._begin_dial(*key).add_done_callback(_hear)
+                    self._begin_dial(*key).add_done_callback(_ignore_failure)
 
 
-def settle(future: asyncio.Future[_T], answer: _T | None, error: Exception | None) -> None:
-    """Give a waiting coroutine its answer or its error."""
+def settle(
+    future: asyncio.Future[_Response], answer: _Response | None, error: Exception | None
+) -> None:
+    """Complete a future with a response or an error."""
     if future.done():
         return
     if answer is None:
@@ -198,14 +200,14 @@ async def attempts() -> AsyncIterator[int]:
         pause = min(pause * 2, 1.0)
 
 
-def _hear(dialing: asyncio.Task[Channel]) -> None:
-    """Take in a failure that nobody waits for: whoever needs the line dials again."""
+def _ignore_failure(dialing: asyncio.Task[Channel]) -> None:
+    """Retrieve a failure that no caller awaits: the next user opens the connection again."""
     if not dialing.cancelled():
         dialing.exception()
 
 
-def _hang_up(opening: Future[OpenConnection]) -> None:
-    """Close a connection that nobody waits for any more."""
+def _close_unused(opening: Future[OpenConnection]) -> None:
+    """Close a connection whose caller was cancelled."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().sock.close()
 
@@ -216,7 +218,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _expiring(channel: Channel) -> bool:
-    ends = channel.line.expires_at
+    ends = channel.connection.expires_at
     if ends is None or channel.open_requests:
         return False
     return ends - time.monotonic() < _RENEW_BEFORE_S

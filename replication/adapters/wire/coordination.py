@@ -1,4 +1,4 @@
-"""Producer ids and transactions, by the transactional id's coordinator."""
+"""Requests to transaction coordinators: producer ids, adding partitions, ending transactions."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ _NOT_GRANTED = {
     ErrorCode.UNSUPPORTED_VERSION,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
-_OF_PARTITIONS = {
+_PARTITION_ERRORS = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ErrorCode.OPERATION_NOT_ATTEMPTED,
 }
-_ENDING_S, _ENDING_TRIES = 0.002, 20  # while the last transaction's markers are written
+_MARKER_PAUSE_S, _MARKER_TRIES = 0.002, 20  # until the last transaction's markers are written
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
 
 class Coordination:
-    """What one cluster's coordinators are asked. ``call`` asks a broker.
+    """The transaction coordinators of one cluster. ``call`` sends a request to a broker.
 
-    The versions are those in which a producer keeps its epoch from one transaction to the next
-    and plain appends of it are taken in between; brokers of transaction.version 2 still speak them.
+    In these versions a producer keeps its epoch from one transaction to the next, and brokers
+    accept its plain appends in between; brokers with transaction.version 2 still support them.
     """
 
-    def __init__(self, lines: Connections, call: Call) -> None:
-        self._lines = lines
+    def __init__(self, connections: Connections, call: Call) -> None:
+        self._connections = connections
         self._call = call
         self._coordinators: dict[str, int] = {}
 
     async def init(self, transactional_id: str) -> ProducerIdAndEpoch:
-        """Return the producer with a new epoch. Raises NotGranted where the target gives none."""
+        """Return the producer with a new epoch. Raises NotGranted where the target grants none."""
         request = InitProducerIdRequest(
             transactional_id=transactional_id,
             transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
             producer_id=NO_PRODUCER_ID,
             producer_epoch=NO_PRODUCER_EPOCH,
         )
-        answer = await self._ask(transactional_id, request, 4, lambda each: {each.error_code})
+        answer = await self._request(transactional_id, request, 4, lambda each: {each.error_code})
         return _granted(answer)
 
     async def init_plain(self) -> ProducerIdAndEpoch:
-        """Return a producer id of nobody's. Raises NotGranted where not even that is given."""
+        """Return a producer id without a transactional id. Raises NotGranted if none is granted."""
         request = InitProducerIdRequest(
             transactional_id=None,
             transaction_timeout_ms=_TRANSACTION_TIMEOUT_MS,
@@ -87,7 +87,7 @@ class Coordination:
         producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> Mapping[TopicPartition, int]:
-        """Let partitions take part; return the error codes of those that may not."""
+        """Add partitions to the transaction; return the error codes of rejected ones."""
         listed = itertools.groupby(sorted(partitions), key=lambda each: each.topic)
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
@@ -98,8 +98,11 @@ class Coordination:
                 for name, group in listed
             ],
         )
-        answer = await self._ask(
-            transactional_id, request, 3, lambda each: set(_errors(each).values()) - _OF_PARTITIONS
+        answer = await self._request(
+            transactional_id,
+            request,
+            3,
+            lambda each: set(_errors(each).values()) - _PARTITION_ERRORS,
         )
         return {partition: code for partition, code in _errors(answer).items() if code}
 
@@ -112,20 +115,20 @@ class Coordination:
             producer_epoch=producer.epoch,
             committed=commit,
         )
-        await self._ask(transactional_id, request, 3, lambda each: {each.error_code})
+        await self._request(transactional_id, request, 3, lambda each: {each.error_code})
 
-    async def _ask(
+    async def _request(
         self,
         transactional_id: str,
         request: Any,
         highest: int,
         errors_of: Callable[[Any], set[int]],
     ) -> Any:
-        """Ask the coordinator until it has an answer that stays."""
+        """Send a request to the coordinator until the response is final."""
         errors: set[int] = set()
         async for _ in attempts():
             try:
-                answer = await self._at_once(transactional_id, request, highest, errors_of)
+                answer = await self._send(transactional_id, request, highest, errors_of)
             except ClusterUnavailable:
                 self._coordinators.pop(transactional_id, None)
                 continue
@@ -139,20 +142,20 @@ class Coordination:
         doing = type(request).__name__.split("_")[0].removesuffix("Request")
         raise _problem(f"{doing} for {transactional_id}", errors)
 
-    async def _at_once(
+    async def _send(
         self,
         transactional_id: str,
         request: Any,
         highest: int,
         errors_of: Callable[[Any], set[int]],
     ) -> Any:
-        """Ask once; while only the last transaction's markers are missing, some more times."""
-        for _ in range(_ENDING_TRIES):
+        """Send once; retry while only the last transaction's markers are missing."""
+        for _ in range(_MARKER_TRIES):
             node = await self._coordinator(transactional_id)
             answer = await self._call(node, request, highest)
             if errors_of(answer) - {ErrorCode.NONE} != {ErrorCode.CONCURRENT_TRANSACTIONS}:
                 break
-            await asyncio.sleep(_ENDING_S)
+            await asyncio.sleep(_MARKER_PAUSE_S)
         return answer
 
     async def _coordinator(self, transactional_id: str) -> int:
@@ -165,7 +168,7 @@ class Coordination:
         found = (await self._call(None, request, 4)).coordinators[0]
         if found.error_code:
             raise _problem(f"finding the coordinator of {transactional_id}", {found.error_code})
-        self._lines.brokers.setdefault(found.node_id, (found.host, found.port))
+        self._connections.brokers.setdefault(found.node_id, (found.host, found.port))
         self._coordinators[transactional_id] = found.node_id
         return int(found.node_id)
 
@@ -175,9 +178,9 @@ def _granted(answer: Any) -> ProducerIdAndEpoch:
 
 
 def _problem(doing: str, errors: set[int]) -> ClusterRejected | ClusterUnavailable:
-    """Return what to raise for an answer of the coordinator that stays."""
-    shown = ", ".join(map(str, sorted(errors))) or "no answer"
-    message = f"{doing}: error {shown}"
+    """Return the exception for a coordinator's final errors."""
+    codes = ", ".join(map(str, sorted(errors))) or "no answer"
+    message = f"{doing}: error {codes}"
     if errors & _FENCED:
         return Fenced(message)
     if errors & _NOT_GRANTED:

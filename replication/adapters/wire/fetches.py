@@ -1,4 +1,4 @@
-"""Fetches over the connections to the brokers, also over one that has yet to be opened."""
+"""Sends Fetch requests to brokers, opening a connection first where there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry
     from replication.client.network import FetchAnswer
 
-_VERSION_MOST = 16  # 13 is the first with topic ids; brokers since 3.1 have it
+_MAX_VERSION = 16  # 13 is the first with topic ids; brokers since 3.1 have it
 _SESSION_LOST = {
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -30,96 +30,103 @@ _SESSION_LOST = {
 }
 
 
-class Asked:
-    """A Fetch, and the session that it is asked in: its turn is the one of this moment."""
+class PendingFetch:
+    """A Fetch and its session, with the session's turn at this moment."""
 
     def __init__(
         self,
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: FetchBuffer,
-        answer: FetchAnswer,
+        on_response: FetchAnswer,
     ) -> None:
-        self.entries, self.options, self.into, self.answer = entries, options, into, answer
+        self.entries, self.options, self.into, self.on_response = (
+            entries,
+            options,
+            into,
+            on_response,
+        )
         self._turn = options.session.turn if options.session is not None else 0
 
     @property
     def session(self) -> FetchSession | None:
-        """The session, as long as nobody has begun it anew."""
+        """The session, unless it was restarted meanwhile."""
         session = self.options.session
         return session if session is not None and session.turn == self._turn else None
 
     def send(self, lines: Connections, channel: Channel) -> None:
-        """Send it, unless it waited for the connection for so long that its turn is over."""
+        """Send it, unless the session was restarted while it waited for the connection."""
         if self.options.session is not self.session:
-            self.answer(None, SessionLost(f"fetching from {channel.where}: cancelled"))
+            self.on_response(None, SessionLost(f"fetching from {channel.where}: cancelled"))
             return
-        version = min(_VERSION_MOST, channel.line.versions.get(framing.FETCH, NO_VERSION).highest)
+        version = min(
+            _MAX_VERSION, channel.connection.versions.get(framing.FETCH, NO_VERSION).highest
+        )
         body = framing.fetch_request(self.entries, self.options, version)
-        pieces = lines.framed(framing.FETCH, version, [body])
+        buffers = lines.framed(framing.FETCH, version, [body])
         timeout_s = CALL_S + self.options.max_wait_ms / 1000
         take = functools.partial(self._take, channel)
-        channel.request(pieces, take, timeout_s, self.into)
+        channel.request(buffers, take, timeout_s, self.into)
 
     def _take(self, channel: Channel, frame: memoryview | None, problem: Exception | None) -> None:
         if frame is None:
-            self.answer(None, problem or ClusterUnavailable("no answer"))
+            self.on_response(None, problem or ClusterUnavailable("no on_response"))
             return
         try:
             error, number, found = framing.fetch_response(frame)
         except framing.MALFORMED as damage:
-            self.answer(None, malformed(channel, damage))
+            self.on_response(None, malformed(channel, damage))
             return
         if error:
-            self.answer(None, _problem(channel, error, self.session))
+            self.on_response(None, _problem(channel, error, self.session))
             return
         if (session := self.session) is not None:
             session.answered(number)
-        self.answer(found, None)
+        self.on_response(found, None)
 
 
 class Fetches:
-    """Sends Fetches and reads what comes back. One event loop, no threads."""
+    """Sends Fetches and decodes the responses. One event loop, no threads."""
 
     def __init__(self, lines: Connections) -> None:
         self._lines = lines
-        self._dialing: dict[asyncio.Task[None], str] = {}  # the name of the line that each needs
+        self._dialing: dict[asyncio.Task[None], str] = {}  # and the connection that it waits for
 
     async def fetch(
         self, node: int, entries: Sequence[FetchEntry], options: FetchOptions, into: FetchBuffer
     ) -> list[Fetched]:
-        """Fetch once, and wait for the answer."""
+        """Fetch once, and wait for the response."""
         channel = await self._lines.channel(node, options.line)
         answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
-        asked = Asked(entries, options, into, functools.partial(settle, answered))
-        asked.send(self._lines, channel)
+        pending = PendingFetch(entries, options, into, functools.partial(settle, answered))
+        pending.send(self._lines, channel)
         return await answered
 
-    def begin(self, node: int, asked: Asked) -> None:
+    def begin(self, node: int, pending: PendingFetch) -> None:
         """Send a Fetch, as soon as its connection is open."""
-        channel = self._lines.lasting(node, asked.options.line)
+        channel = self._lines.lasting(node, pending.options.line)
         if channel is not None:
-            asked.send(self._lines, channel)
+            pending.send(self._lines, channel)
             return
-        dialing = asyncio.create_task(self._dial_and_send(node, asked))
-        self._dialing[dialing] = asked.options.line
+        dialing = asyncio.create_task(self._dial_and_send(node, pending))
+        self._dialing[dialing] = pending.options.line
         dialing.add_done_callback(self._dialing.pop)
 
     def drop(self, line: str | None = None) -> None:
-        """Give up the Fetches that wait for a connection called ``line``, or for any."""
+        """Cancel the Fetches that wait for a connection called ``line``, or for any."""
         for task, its in self._dialing.items():
             if line in {its, None}:
                 task.cancel()
 
-    async def _dial_and_send(self, node: int, asked: Asked) -> None:
+    async def _dial_and_send(self, node: int, pending: PendingFetch) -> None:
         try:
-            channel = await self._lines.channel(node, asked.options.line)
-            asked.send(self._lines, channel)
+            channel = await self._lines.channel(node, pending.options.line)
+            pending.send(self._lines, channel)
         except asyncio.CancelledError:
-            asked.answer(None, ClusterUnavailable(f"fetching from broker {node}: cancelled"))
+            pending.on_response(None, ClusterUnavailable(f"fetching from broker {node}: cancelled"))
             raise
-        except Exception as problem:  # noqa: BLE001 -- who asked is to hear of it
-            asked.answer(None, problem)
+        except Exception as problem:  # noqa: BLE001 -- it goes to the caller
+            pending.on_response(None, problem)
 
 
 def _problem(channel: Channel, error: int, session: FetchSession | None) -> ClusterUnavailable:
@@ -131,5 +138,5 @@ def _problem(channel: Channel, error: int, session: FetchSession | None) -> Clus
 
 
 def malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
-    """Return what to say of an answer that cannot be read."""
+    """Return the error for a response that cannot be decoded."""
     return ClusterUnavailable(f"decoding a response of {channel.where}: {problem}")

@@ -1,4 +1,4 @@
-"""The bytes of Fetch and Produce, without copying record data. Pure.
+"""Encodes Fetch and Produce requests and decodes their responses, without copying records. Pure.
 
 Fetch 13 to 16 (by topic id, KIP-516; in sessions, KIP-227) and Produce 9 to 12; field order as in
 Kafka's message definitions FetchRequest.json and ProduceRequest.json. All other requests are
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from replication.client.fetch_session import FetchOptions
 
 PRODUCE, FETCH = 0, 1
-CONSUMER_REPLICA_ID = -1  # who asks is no broker
-_NO_SESSION_ID, _FINAL_EPOCH = 0, -1  # of a fetch that is part of no session (FetchMetadata.LEGACY)
-_NO_LOG_START = -1  # brokers that follow say theirs
+CONSUMER_REPLICA_ID = -1  # the client is no broker
+_NO_SESSION_ID, _FINAL_EPOCH = 0, -1  # of a Fetch without a session (FetchMetadata.LEGACY)
+_NO_LOG_START = -1  # only followers send theirs
 _ACKS_ALL = -1
 _HEAD = struct.Struct(">hhi")
 _FETCH_HEAD = struct.Struct(">iiibii")
@@ -38,9 +38,9 @@ _EPOCH_AND_END = struct.Struct(">iq")
 _LEADER = struct.Struct(">ii")
 _Entry = TypeVar("_Entry", bound=tuple[Any, ...])
 _NO_TAGS = b"\0"
-_NOTHING_SAID = b"\1\0\0"  # no refused records, no message, no tags
-_NULL = b"\0"  # a compact string that is not there
-MALFORMED = (struct.error, IndexError, ValueError)  # what parsing a damaged answer raises
+_NO_ERROR = b"\1\0\0"  # no rejected records, no message, no tags
+_NULL = b"\0"  # a null compact string
+MALFORMED = (struct.error, IndexError, ValueError)  # raised by decoding a damaged response
 
 
 def uvarint(value: int) -> bytes:
@@ -81,13 +81,13 @@ def request_head(key: int, version: int, correlation: int, client_id: str) -> by
 
 @functools.cache
 def _client(client_id: str) -> bytes:
-    """Encode the rest of a header; a process has one client id a unit."""
+    """Encode the rest of a header; a process has one client id per unit."""
     raw = client_id.encode()
     return struct.pack(">h", len(raw)) + raw + _NO_TAGS
 
 
 def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version: int) -> bytes:
-    """Return a Fetch body. ``entries`` of a topic stand together."""
+    """Return a Fetch body. ``entries`` of a topic are adjacent."""
     session = options.session
     out = bytearray()
     if version < 15:  # later versions carry the replica id as a tagged field
@@ -120,7 +120,7 @@ def fetch_request(entries: Sequence[FetchEntry], options: FetchOptions, version:
 
 
 def _by_topic(entries: Iterable[_Entry]) -> list[list[_Entry]]:
-    """Return runs of entries that have the same topic, which is what each begins with."""
+    """Return runs of entries with the same topic, their first field."""
     topics: list[list[_Entry]] = []
     for each in entries:
         if topics and topics[-1][0][0] == each[0]:
@@ -142,9 +142,9 @@ def _forgotten(partitions: Iterable[tuple[bytes, int]]) -> bytes:
 
 
 def fetch_response(frame: memoryview) -> tuple[int, int, list[Fetched]]:
-    """Return the response's error code, its session, and what it says of each partition.
+    """Return the response's error code, its session id, and its partitions.
 
-    ``frame`` begins with the correlation id. Record data stays where it lies.
+    ``frame`` begins with the correlation id. Record data is not copied.
     """
     at = 4 + 1 + 4  # correlation id, header tags, throttle time
     error, session = struct.unpack_from(">hi", frame, at)
@@ -201,26 +201,28 @@ def _tags(frame: memoryview, at: int) -> tuple[dict[int, memoryview], int]:
 def produce_request(
     batches: Iterable[tuple[str, int, memoryview]], timeout_ms: int, transactional_id: str = ""
 ) -> list[bytes | memoryview]:
-    """Return a Produce body (acks=all) in pieces; the batches are not copied.
+    """Return a Produce body (acks=all) as buffers; the batches are not copied.
 
-    ``batches`` of a topic stand together, one a partition.
+    ``batches`` of a topic are adjacent, one per partition.
     """
     topics = _by_topic(batches)
-    pieces: list[bytes | memoryview] = []
-    whose = compact(transactional_id) if transactional_id else _NULL
-    head = bytearray(whose + _PRODUCE_HEAD.pack(_ACKS_ALL, timeout_ms) + uvarint(len(topics) + 1))
+    buffers: list[bytes | memoryview] = []
+    encoded_id = compact(transactional_id) if transactional_id else _NULL
+    head = bytearray(
+        encoded_id + _PRODUCE_HEAD.pack(_ACKS_ALL, timeout_ms) + uvarint(len(topics) + 1)
+    )
     for listed in topics:
         head += compact(listed[0][0]) + uvarint(len(listed) + 1)
         for _, partition, batch in listed:
             head += struct.pack(">i", partition) + uvarint(len(batch) + 1)
-            pieces += [bytes(head), batch]
+            buffers += [bytes(head), batch]
             head = bytearray(_NO_TAGS)
         head += _NO_TAGS
-    return [*pieces, bytes(head + _NO_TAGS)]
+    return [*buffers, bytes(head + _NO_TAGS)]
 
 
 def produce_response(frame: memoryview) -> list[Ack]:
-    """Return the broker's answer for each partition. ``frame`` begins with the correlation id."""
+    """Return the ack of each partition. ``frame`` begins with the correlation id."""
     topics, at = read_uvarint(frame, 5)
     acks: list[Ack] = []
     for _ in range(topics - 1):
@@ -230,7 +232,7 @@ def produce_response(frame: memoryview) -> list[Ack]:
         for _ in range(partitions - 1):
             partition, error, base, _, _ = _ACK.unpack_from(frame, at)
             at += _ACK.size
-            if frame[at : at + 3] == _NOTHING_SAID:
+            if frame[at : at + 3] == _NO_ERROR:
                 message, at = "", at + 3
             else:
                 message, at = _produce_errors(frame, at)
@@ -241,7 +243,7 @@ def produce_response(frame: memoryview) -> list[Ack]:
 
 
 def _produce_errors(frame: memoryview, at: int) -> tuple[str, int]:
-    """Skip the list of refused records and return the partition's error message."""
+    """Skip the list of rejected records and return the partition's error message."""
     count, at = read_uvarint(frame, at)
     detail = ""
     for _ in range(count - 1):

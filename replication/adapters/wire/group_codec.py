@@ -1,4 +1,4 @@
-"""What is said of consumer groups, between kafka-python's messages and our values. Pure."""
+"""Converts consumer group offsets between kafka-python's messages and our values. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kafka.protocol.consumer import OffsetCommitRequest
 
 from replication.client.error_codes import ErrorCode
 from replication.model import NO_LEADER_EPOCH, TopicPartition
-from replication.offsets.consumer_groups import UNSETTLED, Committed
+from replication.offsets.consumer_groups import UNSTABLE, Committed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.offsets.consumer_groups import CommitGroup, Positions
 
-WHY: dict[int, str] = {
+REASONS: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such partition",
     ErrorCode.UNKNOWN_MEMBER_ID: "it has active members on the target",
     ErrorCode.ILLEGAL_GENERATION: "it has active members on the target",
@@ -39,7 +39,7 @@ def kind_of(group: Any) -> str:
 def positions_of(group: Any) -> Positions:
     return {
         TopicPartition(topic.name, each.partition_index): Committed(
-            UNSETTLED if each.error_code else each.committed_offset, each.metadata or ""
+            UNSTABLE if each.error_code else each.committed_offset, each.metadata or ""
         )
         for topic in group.topics
         for each in topic.partitions
@@ -71,13 +71,13 @@ def commit_request(action: CommitGroup) -> Any:
     )
 
 
-def refused(answer: Any) -> tuple[set[int], str]:
-    """Return the codes of what was refused, and a sentence; nothing and none if all was done."""
+def rejection(answer: Any) -> tuple[set[int], str]:
+    """Return the error codes of a commit and the reasons; both empty if it succeeded."""
     errors: Mapping[int, str] = {
         each.error_code: f"{topic.name}-{each.partition_index}"
         for topic in answer.topics
         for each in topic.partitions
         if each.error_code
     }
-    told = (f"{WHY.get(code, f'error {code}')} ({at})" for code, at in errors.items())
-    return set(errors), "; ".join(told)
+    reasons = (f"{REASONS.get(code, f'error {code}')} ({at})" for code, at in errors.items())
+    return set(errors), "; ".join(reasons)

@@ -1,9 +1,9 @@
-"""Messages of formats 0 and 1, which brokers before 0.11 wrote, as batches of format 2.
+"""Converts messages of formats 0 and 1, written by brokers before 0.11, to batches of format 2.
 
-A log that was begun long ago may still start with them: brokers hand them out as they lie, those
-of 4.x too, which take no new ones. kafka-python reads and writes the formats (offsets of a
-compressed set, LogAppendTime). Ours is what it leaves out: that a set unpacks within bounds,
-checksums that fit, and messages and offsets that are whole and in order.
+An old log may still start with them: brokers return them unchanged, those of 4.x too, which accept
+no new ones. kafka-python reads and writes the formats (offsets of a compressed set,
+LogAppendTime). This module adds the checks that it lacks: the size of an unpacked set, checksums,
+complete messages, and ascending offsets.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM = 0x20, 0x10, 0x
 
 
 def to_format_2(message: memoryview) -> memoryview:
-    """Return what a message holds, itself or its set, as one batch that is not compressed.
+    """Return a message, or its compressed set, as one batch that is not compressed.
 
-    Offsets, also with holes, timestamps (NO_TIMESTAMP where format 0 has none), keys and values
-    stay. Raises CorruptBatch, without a place, for anything that is not whole and right.
+    Keeps offsets, also with holes, timestamps (NO_TIMESTAMP where format 0 has none), keys and
+    values. Raises CorruptBatch, without the offset, for damaged or incomplete messages.
     """
     try:
         return _packed(_records(message))
@@ -58,12 +58,12 @@ def _records(message: memoryview) -> list[LegacyRecord]:
 
 
 class _Messages(LegacyRecordBatch):  # type: ignore[misc]  # it has no types
-    """A message, and what is in it."""
+    """A message, and the messages in its compressed set."""
 
     __slots__ = ()
 
     def _decompress(self, key_offset: int) -> bytes | bytearray:
-        """Return the messages of the set, checked for what iterating them relies on."""
+        """Return the messages of the set, checked so that iterating them is safe."""
         _, value = self._read_key_value(key_offset)
         codec, magic = self.compression_type, self.magic
         if codec > self.CODEC_LZ4 or value is None:
@@ -75,7 +75,7 @@ class _Messages(LegacyRecordBatch):  # type: ignore[misc]  # it has no types
 
 
 def _require_messages(data: memoryview, magic: int) -> None:
-    """Raise CorruptBatch unless ``data`` is whole messages of one format, none of them a set."""
+    """Raise CorruptBatch unless ``data`` is complete messages of one format, none of them a set."""
     if not data:
         raise CorruptBatch("an empty set")
     position = 0
@@ -135,9 +135,10 @@ def _packed(records: Sequence[LegacyRecord]) -> memoryview:
 
 
 def _with_right_checksum(frame: bytes) -> bytes:
-    """Return an lz4 frame of format 0 as it should be: its header checksum covers too much.
+    """Return an lz4 frame of format 0 with a correct header checksum (KAFKA-3160).
 
-    KAFKA-3160. kafka-python's remedy needs a package for xxHash; here lz4 writes the header anew.
+    In format 0 that checksum covers too many bytes. kafka-python's fix needs a package for xxHash;
+    here lz4 rewrites the header.
     """
     flags, block_size = frame[_FLAGS_AT], frame[_FLAGS_AT + 1] >> 4
     header: bytes = lz4.frame.compress_begin(

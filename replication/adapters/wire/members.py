@@ -1,4 +1,4 @@
-"""How many members a group has, of whatever protocol: workers of Kafka Connect meet in one too."""
+"""Counts the members of a group of any protocol, Kafka Connect's worker groups included."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
     from replication.adapters.wire.connections import Connections
 
-_GROUP = 0  # the kind of coordinator
+_GROUP = 0  # key_type of FindCoordinator
 
 
 async def members(
-    lines: Connections, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
+    connections: Connections, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
 ) -> int:
-    """Return it. Raises ClusterRejected where the credentials may not know."""
+    """Return the number of members. Raises ClusterRejected if our user may not describe it."""
     async for _ in attempts():
         request = FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
         found = (await call(None, request, 4)).coordinators[0]
         error = found.error_code
         if not error:
-            lines.brokers.setdefault(found.node_id, (found.host, found.port))
-            asked = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
-            described = (await call(found.node_id, asked, 5)).groups[0]
+            connections.brokers.setdefault(found.node_id, (found.host, found.port))
+            request = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
+            described = (await call(found.node_id, request, 5)).groups[0]
             error = described.error_code
             if error in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
                 return len(described.members)

@@ -1,4 +1,4 @@
-"""One cluster on one event loop: leaders, coordinators, and the calls that the copier makes."""
+"""One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
 from replication.adapters.wire.connections import CALL_S, Connections
 from replication.adapters.wire.coordination import Coordination
-from replication.adapters.wire.fetches import Asked, Fetches, malformed
+from replication.adapters.wire.fetches import Fetches, PendingFetch, malformed
 from replication.adapters.wire.groups import Groups
 from replication.adapters.wire.members import members
 from replication.adapters.wire.offsets import Offsets
@@ -36,31 +36,31 @@ class WireNetwork:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.cluster_id = ""
-        self._lines = Connections(bootstrap, config, client_id)
+        self._connections = Connections(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()
-        self._fetches = Fetches(self._lines)
-        self._coordination = Coordination(self._lines, self._call)
+        self._fetches = Fetches(self._connections)
+        self._coordination = Coordination(self._connections, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
-        self.groups = Groups(self._call, lambda: self._lines.brokers)
+        self.groups = Groups(self._call, lambda: self._connections.brokers)
 
     # -- leaders -----------------------------------------------------------------------------
 
     async def refresh(self, topics: Iterable[str]) -> None:
-        wanted = sorted(set(topics))
+        names = sorted(set(topics))
         request = MetadataRequest(
             topics=[
                 MetadataRequest.MetadataRequestTopic(topic_id=uuid.UUID(int=0), name=name)
-                for name in wanted
+                for name in names
             ],
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         )
         answer = await self._call(None, request, highest=12)
         self.cluster_id = str(answer.cluster_id)
-        self._lines.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
-        self._forget(wanted)
+        self._connections.learn({each.node_id: (each.host, each.port) for each in answer.brokers})
+        self._forget(names)
         for topic in answer.topics:
             if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id.bytes
@@ -83,7 +83,7 @@ class WireNetwork:
 
     def learn(self, partition: TopicPartition, leader: Leader) -> bool:
         known = self._leaders.get(partition)
-        if leader.node not in self._lines.brokers or (known and known.epoch >= leader.epoch):
+        if leader.node not in self._connections.brokers or (known and known.epoch >= leader.epoch):
             return False
         self._leaders[partition] = leader
         return True
@@ -97,7 +97,7 @@ class WireNetwork:
     # -- data --------------------------------------------------------------------------------
 
     async def ready(self, node: int) -> None:
-        await self._lines.channel(node, "produce")
+        await self._connections.channel(node, "produce")
 
     async def fetch(
         self,
@@ -114,21 +114,21 @@ class WireNetwork:
         entries: Sequence[FetchEntry],
         options: FetchOptions,
         into: FetchBuffer,
-        answer: FetchAnswer,
+        on_response: FetchAnswer,
     ) -> None:
-        self._fetches.begin(node, Asked(entries, options, into, answer))
+        self._fetches.begin(node, PendingFetch(entries, options, into, on_response))
 
     def produce(
         self,
         node: int,
         batches: Sequence[tuple[str, int, memoryview]],
-        answer: Callable[[list[Ack] | None, Exception | None], None],
+        on_response: Callable[[list[Ack] | None, Exception | None], None],
         transactional_id: str = "",
     ) -> None:
-        channel = self._lines.ready(node, "produce")
+        channel = self._connections.ready(node, "produce")
         if channel is None:
             error = ClusterUnavailable(f"appending to broker {node}: not connected")
-            asyncio.get_running_loop().call_soon(answer, None, error)
+            asyncio.get_running_loop().call_soon(on_response, None, error)
             return
 
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
@@ -136,10 +136,10 @@ class WireNetwork:
                 acks = None if frame is None else framing.produce_response(frame)
             except framing.MALFORMED as damage:
                 acks, error = None, malformed(channel, damage)
-            answer(acks, error)
+            on_response(acks, error)
 
-        pieces = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
-        framed = self._lines.framed(framing.PRODUCE, _PRODUCE_VERSION, pieces)
+        buffers = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
+        framed = self._connections.framed(framing.PRODUCE, _PRODUCE_VERSION, buffers)
         channel.request(framed, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
@@ -172,33 +172,35 @@ class WireNetwork:
         producer: ProducerIdAndEpoch,
         partitions: Sequence[TopicPartition],
     ) -> None:
-        refused = await self.add_to_transaction(transactional_id, producer, partitions)
-        if refused:
-            told = ", ".join(f"{each}: error {code}" for each, code in sorted(refused.items()))
-            raise ClusterRejected(f"fencing {transactional_id}: {told}")
+        rejected = await self.add_to_transaction(transactional_id, producer, partitions)
+        if rejected:
+            errors = ", ".join(f"{each}: error {code}" for each, code in sorted(rejected.items()))
+            raise ClusterRejected(f"fencing {transactional_id}: {errors}")
         await self.end_transaction(transactional_id, producer, commit=False)
 
     async def members(self, group: str) -> int:
-        return await members(self._lines, self._call, group)
+        return await members(self._connections, self._call, group)
 
     # -- connections -------------------------------------------------------------------------
 
     def drop(self, line: str) -> None:
         self._fetches.drop(line)
-        self._lines.drop(line)
+        self._connections.drop(line)
 
     async def close(self) -> None:
         self._fetches.drop()
-        await self._lines.close()
+        await self._connections.close()
 
     async def _call(self, node: int | None, request: Any, highest: int) -> Any:
-        lines = self._lines
-        channel = await (lines.any_channel() if node is None else lines.channel(node, "call"))
-        return await lines.call(channel, request, highest)
+        connections = self._connections
+        channel = await (
+            connections.any_channel() if node is None else connections.channel(node, "call")
+        )
+        return await connections.call(channel, request, highest)
 
 
 def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
-    """Return a network for the running event loop; it connects when it is first asked.
+    """Return a network for the running event loop; it connects on first use.
 
     ``properties`` are Java client properties. Raises ConfigError for stores that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Ask brokers for offsets: one request a leader, however many partitions are asked about."""
+"""Requests offsets by timestamp: one ListOffsets per leader, however many partitions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Found(NamedTuple):
 
 
 class Offsets:
-    """The offsets of one cluster. ``call`` asks a broker, ``refresh`` for leaders."""
+    """The offsets of one cluster. ``call`` sends a request, ``refresh`` updates leaders."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Offsets:
         self._leader = leader
         self._refresh = refresh
         self._stale: BatchedRequests[str, None] = BatchedRequests(self._refresh_all)
-        self._asking: dict[tuple[int, int], BatchedRequests[TopicPartition, _Found]] = {}
+        self._batched: dict[tuple[int, int], BatchedRequests[TopicPartition, _Found]] = {}
 
     async def at(self, partition: TopicPartition, timestamp: int) -> int:
-        """Return the offset at ``timestamp``; ask again while leaders move."""
+        """Return the offset at ``timestamp``; retry while leaders move."""
         async for _ in attempts():
             leader = self._leader(partition)
             if leader is not None:
@@ -63,16 +63,20 @@ class Offsets:
         return dict.fromkeys(topics)
 
     def _of(self, node: int, timestamp: int) -> BatchedRequests[TopicPartition, _Found]:
-        """Return where questions of one kind to one broker gather."""
+        """Return the batch of requests for one timestamp to one broker."""
         key = node, timestamp
-        if key not in self._asking:
+        if key not in self._batched:
 
-            async def ask_all(asked: Sequence[TopicPartition]) -> Mapping[TopicPartition, _Found]:
-                self._asking.pop(key, None)
-                return _found(await self._call(node, _request(asked, timestamp), 7), asked)
+            async def ask_all(
+                partitions: Sequence[TopicPartition],
+            ) -> Mapping[TopicPartition, _Found]:
+                self._batched.pop(key, None)
+                return _found(
+                    await self._call(node, _request(partitions, timestamp), 7), partitions
+                )
 
-            self._asking[key] = BatchedRequests(ask_all)
-        return self._asking[key]
+            self._batched[key] = BatchedRequests(ask_all)
+        return self._batched[key]
 
 
 def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
@@ -97,11 +101,11 @@ def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
     )
 
 
-def _found(answer: Any, asked: Sequence[TopicPartition]) -> dict[TopicPartition, _Found]:
-    told = {
+def _found(answer: Any, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, _Found]:
+    offsets = {
         (topic.name, each.partition_index): _Found(int(each.error_code), int(each.offset))
         for topic in answer.topics
         for each in topic.partitions
     }
     left_out = _Found(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_OFFSET)
-    return {each: told.get((each.topic, each.partition), left_out) for each in asked}
+    return {each: offsets.get((each.topic, each.partition), left_out) for each in partitions}

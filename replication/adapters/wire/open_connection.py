@@ -1,6 +1,6 @@
 """Open and authenticate a connection with kafka-python, then take its socket over.
 
-So no SASL or TLS code is ours. Everything here blocks: call it from a thread.
+So Isthmus has no SASL or TLS code. All functions block: call them from a thread.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SILENCE_MS = 15_000
-_SOCKET_BUFFER = 4 << 20  # a fetch response arrives in few pieces
-_REFUSALS = (
+_TCP_TIMEOUT_MS = 15_000
+_SOCKET_BUFFER = 4 << 20  # a fetch response arrives in few segments
+_REJECTIONS = (
     kafka_errors.SaslAuthenticationFailedError,
     kafka_errors.UnsupportedSaslMechanismError,
     kafka_errors.AuthorizationError,
 )
 
-# kafka-python logs every refused connection with a stack trace; our errors say it once.
+# kafka-python logs every refused connection with a stack trace; our errors report it once.
 logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 class VersionRange(NamedTuple):
-    """The lowest and the highest version of a request."""
+    """The lowest and the highest supported version of a request."""
 
     lowest: int
     highest: int
 
 
-NO_VERSION = VersionRange(0, -1)  # of a request that a broker does not know
+NO_VERSION = VersionRange(0, -1)  # of a request that a broker does not support
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class OpenConnection:
     """An open, authenticated connection to one broker."""
 
     sock: socket.socket
-    versions: Mapping[int, VersionRange]  # that the broker knows, by api key
+    versions: Mapping[int, VersionRange]  # that the broker supports, by API key
     expires_at: float | None  # monotonic; the broker ends the SASL session then (KIP-368)
 
 
@@ -59,14 +59,14 @@ def open_connection(
     """Connect to a broker and authenticate.
 
     ``config`` holds kafka-python's connection settings. Raises ClusterUnavailable when the broker
-    does not answer within ``timeout_s``, ClusterRejected when it refuses the credentials.
+    does not answer within ``timeout_s``, ClusterRejected when it rejects the credentials.
     """
     where = f"{host}:{port}"
     net = NetworkSelector()
     try:
         manager = KafkaConnectionManager(net, **{**config, "bootstrap_servers": [where]})
         return net.run(_open, net, manager, timeout_s)  # type: ignore[no-any-return]
-    except _REFUSALS as error:
+    except _REJECTIONS as error:
         raise ClusterRejected(f"authenticating at {where}: {error}") from error
     except (kafka_errors.KafkaError, OSError) as error:
         reason = str(error) or type(error).__name__
@@ -103,7 +103,7 @@ async def _authenticate(
 async def _transport(
     net: NetworkSelector, manager: KafkaConnectionManager, deadline: float
 ) -> KafkaTCPTransport:
-    """Connect, and shake hands if it is TLS.
+    """Connect, with a handshake if it is TLS.
 
     kafka-python's own connecting leaves the sockets of refused connections to the garbage
     collector, and of those whose handshake failed.
@@ -129,17 +129,17 @@ async def _transport(
     return transport
 
 
-def _notice_silence(sock: socket.socket) -> None:
-    """Let the kernel close the connection when the other side has not been heard for 15 s."""
+def _set_keepalive(sock: socket.socket) -> None:
+    """Let the kernel close the connection when the peer has been silent for 15 s."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 2)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENCE_MS)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _TCP_TIMEOUT_MS)
 
 
 def _take_over(connection: KafkaConnection) -> OpenConnection:
     transport = connection.transport
-    connection._reauth.cancel()  # the owner of the Line dials anew before it expires
+    connection._reauth.cancel()  # the owner opens a new connection before it expires
     transport.pause_reading()
     sock, transport._sock = transport._sock, None
     transport._closed = True
@@ -147,7 +147,7 @@ def _take_over(connection: KafkaConnection) -> OpenConnection:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SOCKET_BUFFER)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    _notice_silence(sock)
+    _set_keepalive(sock)
     versions = connection.broker_version_data.api_versions
     lifetime_ms = connection._reauth.session_lifetime_ms
     return OpenConnection(

@@ -1,7 +1,7 @@
-"""All topics of a cluster with their ids, in one request, and cheap to read.
+"""Lists all topics of a cluster with their ids, in one Metadata request that is cheap to decode.
 
-librdkafka's listing has no topic ids, and asking for them it builds objects for every replica of
-every partition: with thousands of partitions that is what an idle driver would be busy with.
+librdkafka's listing has no topic ids; its request for them builds objects for every replica of
+every partition: with thousands of partitions an idle driver would spend its time on that.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
-_ALL_TOPICS = b"\0\0\0\0"  # no list of names; make none; no authorized operations; no tags
+_ALL_TOPICS = b"\0\0\0\0"  # all topics; create none; no authorized operations; no tags
 _TOPIC_ERROR = struct.Struct(">h")
 _PARTITION_HEAD = 2 + 4 + 4 + 4  # error, number, leader, leader epoch
 _OPERATIONS = 4
-_PATIENCE_S = 10.0
+_TIMEOUT_S = 10.0
 
 
 class TopicListing:
-    """Asks one cluster for its topics, over a connection that stays open.
+    """Requests the topics of one cluster, over a connection that stays open.
 
     ``properties`` are Java client properties. Threads take turns. Raises ClusterUnavailable or
     ClusterRejected; ConfigError for stores that cannot be read.
@@ -39,7 +39,7 @@ class TopicListing:
         config = to_kafka_python(properties)
         self._address = ",".join(config["bootstrap_servers"])
         self._loop = asyncio.new_event_loop()
-        self._lines = Connections(config["bootstrap_servers"], config, client_id)
+        self._connections = Connections(config["bootstrap_servers"], config, client_id)
         self._turn = threading.Lock()
 
     def topics(self) -> dict[str, TopicInfo]:
@@ -49,37 +49,37 @@ class TopicListing:
         """
         with self._turn:
             try:
-                return self._loop.run_until_complete(self._ask())
-            except ClusterUnavailable:  # the connection broke while nobody looked
-                return self._loop.run_until_complete(self._ask())
+                return self._loop.run_until_complete(self._list_in_time())
+            except ClusterUnavailable:  # the connection broke while it was idle
+                return self._loop.run_until_complete(self._list_in_time())
 
     def close(self) -> None:
         """Close the connection."""
         with self._turn:
             if not self._loop.is_closed():
-                self._loop.run_until_complete(self._lines.close())
+                self._loop.run_until_complete(self._connections.close())
                 self._loop.close()
 
-    async def _ask(self) -> dict[str, TopicInfo]:
+    async def _list_in_time(self) -> dict[str, TopicInfo]:
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_TIMEOUT_S):
                 return await self._list()
         except TimeoutError as problem:
-            self._lines.drop("call")
-            told = f"listing the topics at {self._address}: no response in time"
-            raise ClusterUnavailable(told) from problem
+            self._connections.drop("call")
+            message = f"listing the topics at {self._address}: no response in time"
+            raise ClusterUnavailable(message) from problem
 
     async def _list(self) -> dict[str, TopicInfo]:
-        channel = await self._lines.any_channel()
+        channel = await self._connections.any_channel()
         answered: asyncio.Future[memoryview] = self._loop.create_future()
-        framed = self._lines.framed(_METADATA, _VERSION, [_ALL_TOPICS])
+        framed = self._connections.framed(_METADATA, _VERSION, [_ALL_TOPICS])
         channel.request(framed, lambda frame, error: settle(answered, frame, error), CALL_S)
         frame = await answered
         try:
             return read_topics(frame)
         except MALFORMED as problem:
-            told = f"listing the topics at {channel.where}: decoding the response: {problem}"
-            raise ClusterUnavailable(told) from problem
+            message = f"listing the topics at {channel.where}: decoding the response: {problem}"
+            raise ClusterUnavailable(message) from problem
 
 
 def read_topics(frame: memoryview) -> dict[str, TopicInfo]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.copier.partition.broker_errors import (
     LEADER_MOVED,
     PartitionError,
@@ -184,7 +184,7 @@ async def locate(source: Network, partitions: Iterable[PartitionCopy]) -> list[P
 async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
     try:
         async with asyncio.timeout(_LOCATE_S):
-            end = await believed_end(source, partition.source, partition.position)
+            end = await confirmed_end(source, partition.source, partition.position)
             start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
         return PartitionError(

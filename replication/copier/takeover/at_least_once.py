@@ -1,9 +1,10 @@
-"""Copy where nobody can be fenced: after a crash what followed the last anchor may come again.
+"""At-least-once copies: a producer without a transactional id, which cannot fence or be fenced.
 
-A plain producer id has no transactional id, so no marker bars its late appends and nothing that it
-appended is ever counted. Whoever takes over goes back to the anchor's source offset, and first
-moves the anchor's target behind what stands there, with itself as the only appender: a later owner
-that can count, counts only what came after that.
+A plain producer id has no transactional id, so no marker fences its late appends, and the records
+that it appended are never counted. After a crash the records behind the last anchor are copied
+again. The new owner resumes at the anchor's source offset. First it moves the anchor's target
+offset to the log end, with itself as the only appender: a later owner that can count then counts
+only what came after that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.partition.broker_errors import target_reset
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from replication.client.network import Network
     from replication.client.state_log import StateLog
 
-_MOST_EPOCHS = 32_000  # of a producer id; the protocol ends at 32,767
+_MAX_EPOCH = 32_000  # of a producer id; the protocol ends at 32,767
 
 
 @dataclass(eq=False)
 class AtLeastOnceCopy(PartitionCopy):
-    """A lane of a plain producer, or of none at all: then batches go one by one, unnumbered."""
+    """A partition copied by a plain producer id, or by none: then one batch at a time."""
 
     mode: ClassVar[str] = Mode.AT_LEAST_ONCE
 
@@ -45,13 +46,13 @@ class AtLeastOnceCopy(PartitionCopy):
 async def plain_identity(
     target: Network, last: ProducerIdAndEpoch, generation: int
 ) -> ProducerIdentity:
-    """Return who appends without a transactional id.
+    """Return a producer without a transactional id.
 
-    A new epoch of our ``last`` producer id, so that the registry does not grow with every epoch of
-    the driver; else a new id; without a producer id where the target gives not even that.
+    It gets a new epoch of our ``last`` producer id, so that the registry does not grow with every
+    epoch of the driver; else a new id; no producer id where the target does not grant one.
     """
     producer = last._replace(epoch=last.epoch + 1)
-    if last == NO_PRODUCER or producer.epoch > _MOST_EPOCHS:
+    if last == NO_PRODUCER or producer.epoch > _MAX_EPOCH:
         try:
             producer = await target.plain_producer_id()
         except NotGranted:
@@ -60,43 +61,42 @@ async def plain_identity(
 
 
 def cannot_count(partition: PartitionCopy) -> bool:
-    """Say whether somebody whom no marker bars may have appended since the anchor."""
+    """Say whether a producer that no marker fences may have appended since the anchor."""
     return any(not name for name, _ in partition.claimed.appenders)
 
 
 async def ends_of(
     target: Network, partitions: Sequence[PartitionCopy]
 ) -> Mapping[PartitionCopy, int]:
-    """Return where each lane's target partition ends; a lane whose target was emptied is parked."""
-    connections = await asyncio.gather(*(_end_of(target, each) for each in partitions))
-    found = dict(zip(partitions, connections, strict=True))
+    """Return the end offset of each target partition; halt those whose target lost records."""
+    ends = await asyncio.gather(*(_end_of(target, each) for each in partitions))
+    found = dict(zip(partitions, ends, strict=True))
     for partition, end in found.items():
         if partition.acked is not None and end < partition.acked.target:
-            told = target_reset(end, partition.acked.target)
-            partition.halt(told.state, told.reason)
+            error = target_reset(end, partition.acked.target)
+            partition.halt(error.state, error.reason)
     return found
 
 
 async def _end_of(target: Network, partition: PartitionCopy) -> int:
-    return await believed_end(
+    return await confirmed_end(
         target, partition.target, partition.acked.target if partition.acked else 0
     )
 
 
-async def back_to_anchors(connections: Mapping[PartitionCopy, int], anchors: StateLog) -> None:
-    """Let lanes go on at their anchors, whose target is moved to ``connections`` first.
+async def back_to_anchors(ends: Mapping[PartitionCopy, int], anchors: StateLog) -> None:
+    """Let partitions resume at their anchors, whose target offset is moved to ``ends`` first.
 
-    The anchor is acked before the first append: what is counted from it must be all of its owner.
+    The anchor is acked before the first append: all records counted from it must be its owner's.
     """
-    partitions = [each for each in connections if each.state is PartitionState.RUNNING]
+    partitions = [each for each in ends if each.state is PartitionState.RUNNING]
     now = int(time.time() * 1000)
     for partition in partitions:
         source = partition.acked.source if partition.acked else 0
-        partition.acked, partition.exact = Position(source, connections[partition]), True
+        partition.acked, partition.exact = Position(source, ends[partition]), True
         partition.skip, partition.found = 0, NO_RECORDS
-        partition.claimed = partition.anchor(
-            now
-        )  # a claim that is written again must not go behind it
+        # The new anchor: a claim that is written again must not fall behind it.
+        partition.claimed = partition.anchor(now)
     await anchors.append([each.claimed for each in partitions])
     for partition in partitions:
         partition.error = None

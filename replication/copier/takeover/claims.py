@@ -1,4 +1,4 @@
-"""What a claim says of a lane, and how a lane begins by what was found. No I/O."""
+"""Claims: the ownership record of a partition, and where its copy starts after a takeover. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _POSITION = (
 
 
 def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> None:
-    """Set a lane to its anchor; ``exact`` when nothing has to be counted (G).
+    """Set a partition to its anchor; ``exact`` when nothing has to be counted (G).
 
-    Otherwise it is held back until that is done: fetching now would repeat what is there.
+    Otherwise it is not fetched until its records are counted: it would copy them twice.
     """
     anchor = partition.claimed
     partition.forget()
@@ -43,11 +43,10 @@ def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> Non
 
 
 def claim_of(partition: PartitionCopy) -> Anchor | Claim:
-    """Return the record of a lane's claim.
+    """Return the record that claims a partition.
 
-    Where transactions are at work it must not hold a position: what it is based on may be older
-    than what a former appender commits in this moment. A lagging anchor is right only where the
-    rest is counted (D).
+    In transactional mode it must not hold a position: a former appender may commit a newer one at
+    this moment. A lagging anchor is right only where the records behind it are counted (D).
     """
     claimed = partition.claimed
     if Mode.TRANSACTIONAL not in (claimed.mode, partition.mode):
@@ -70,9 +69,9 @@ def is_mine(anchor: Anchor, me: ProducerIdentity) -> bool:
 
 
 def is_committed(partition: PartitionCopy, seen: Anchor | None) -> bool:
-    """Say whether the last anchor was committed with the records before it (T).
+    """Say whether the last anchor was committed in one transaction with the records before it (T).
 
-    Not if it is of another topic, because one of the two was recreated.
+    False for an anchor of another topic id: the source or the target topic was recreated.
     """
     if seen is None or seen.source is None or seen.mode != Mode.TRANSACTIONAL:
         return False
@@ -82,7 +81,7 @@ def is_committed(partition: PartitionCopy, seen: Anchor | None) -> bool:
 
 
 def begin_at(partition: PartitionCopy, committed: Anchor, me: ProducerIdentity) -> None:
-    """Set a lane to an anchor that was committed, under the claim that the lane has."""
+    """Set a partition to a committed anchor, and keep the partition's claim."""
     partition.claimed = replace(
         partition.claimed, **{name: getattr(committed, name) for name in _POSITION}
     )

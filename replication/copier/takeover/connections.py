@@ -1,4 +1,4 @@
-"""Both ends of a flow, what a process has read of its anchors, and who may use them now."""
+"""Connections to a flow's two clusters, pooled per process with the anchors they have read."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Both ends of a flow, and what this process has read of the flow's anchors so far."""
+    """The source and the target of a flow, and the anchors that this process has read so far."""
 
     source: Network
     target: Network
     takeover: Takeover
     registry: SourceRegistry  # of the producer ids that append to the source
-    sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by place
+    sessions: dict[tuple[int, bool], FetchSession] = field(default_factory=dict)  # by node, tail
     replicas: Replicas = field(default_factory=Replicas)
-    checked: set[TopicPartition] = field(default_factory=set)  # whose target end was looked at
+    checked: set[TopicPartition] = field(default_factory=set)  # whose target end was checked
 
 
-def clusters(flow: str, source: Network, target: Network, source_alias: str) -> Connections:
-    """Return both ends with nothing read yet."""
+def new_connections(flow: str, source: Network, target: Network, source_alias: str) -> Connections:
+    """Return the connections to both clusters, with no anchor read yet."""
     anchors = StateLog(target, anchors_topic(source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
     takeover = Takeover(flow, target, anchors, registry, source)
@@ -47,32 +47,32 @@ def clusters(flow: str, source: Network, target: Network, source_alias: str) -> 
 
 @dataclass(slots=True)
 class ConnectionPool:
-    """The ends that a process has open. Each is used by one unit's group of one mode at a time.
+    """The connections that a process has open. One unit's partitions of one mode use one at a time.
 
-    A connection answers in order, so two of them would wait for each other's long polls.
+    A broker answers a connection in order, so two users would wait for each other's long polls.
     """
 
     _free: dict[_Key, list[Connections]] = field(default_factory=lambda: defaultdict(list))
 
     def take(self, spec: UnitSpec, connect: Connect) -> Connections:
-        """Return ends that nobody uses, as they were left, or new ones."""
+        """Return idle connections with what they have read, or new ones."""
         free = self._free[_key(spec)]
         if free:
             return free.pop()
         name = f"isthmus-{spec.flow}{'-txn' if spec.is_transactional else ''}"
         source, target = connect(spec.source, name), connect(spec.target, name)
-        return clusters(spec.flow, source, target, spec.source_alias)
+        return new_connections(spec.flow, source, target, spec.source_alias)
 
     def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
-        """Let others use ``connections``. Unless all is ``well``, what was read may be what went wrong."""
+        """Put ``connections`` back. Unless all is ``well``, forget what they have read."""
         if not well:
-            connections = clusters(
+            connections = new_connections(
                 spec.flow, connections.source, connections.target, spec.source_alias
             )
         self._free[_key(spec)].append(connections)
 
     async def close(self) -> None:
-        """Close the connections of all that nobody uses."""
+        """Close all idle connections."""
         for free in self._free.values():
             for connections in free:
                 await connections.source.close()

@@ -1,8 +1,8 @@
-"""Find a position by content, where retention has taken what counting needs.
+"""Finds the copy position by content, where retention has deleted what counting needs.
 
-S  The last batch of ours before our marker stands in the source, and nothing that we appended
-   follows it: where it stands in one place only, the copy goes on behind that place. It is looked
-   for among as many deliverable records as may have been copied since the anchor.
+S  The last batch of ours before our marker is also in the source, and we appended nothing behind
+   it: if it occurs only once in the source, the copy resumes behind that place. The search reads
+   as many deliverable records as may have been copied since the anchor.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     from replication.client.network import Network
     from replication.provenance.origins import ReplicationPath
 
-_PATIENCE_S = 30.0  # without any progress
-_GONE_S = 3.0
+_NO_PROGRESS_S = 30.0  # without any progress
+_LOG_STARTS_S = 3.0
 
 
 class TargetTail(NamedTuple):
-    """What is known of a partition whose records could not be counted, or not all."""
+    """What is known of a partition of which not all records could be counted."""
 
     batch: bytes | None  # the last one of ours on the target
     least: int  # records of ours since the anchor that are on the target
     most: int  # that may have been appended since then
-    passed: str  # what the target no longer holds; empty: it holds all, the source does not
+    passed: str  # what the target no longer holds; empty: only the source lacks records
 
 
 async def without_anchor_range(
     source: Network, partitions: Sequence[PartitionCopy]
 ) -> set[PartitionCopy]:
-    """Return the lanes whose anchors point to what the source no longer holds."""
+    """Return the partitions whose anchor is below the source's log start."""
     try:
-        async with asyncio.timeout(_GONE_S):
+        async with asyncio.timeout(_LOG_STARTS_S):
             starts = await asyncio.gather(
                 *(source.offset_at(each.source, EARLIEST_TIMESTAMP) for each in partitions)
             )
     except (TimeoutError, ReplicationError):
-        return set()  # then it is met when it is fetched
+        return set()  # then the fetch reports OFFSET_OUT_OF_RANGE
     pairs = zip(partitions, starts, strict=True)
     return {
         partition
@@ -63,10 +63,10 @@ async def without_anchor_range(
     }
 
 
-async def dispatch(source: Network, partition: PartitionCopy, tail: TargetTail) -> None:
-    """Set ``partition`` behind the last batch of ours; where that is not known it stays as it was.
+async def set_position(source: Network, partition: PartitionCopy, tail: TargetTail) -> None:
+    """Set ``partition`` behind the last batch of ours; it keeps its position if that is not found.
 
-    If the target cannot be counted either it is parked. Raises ClusterUnavailable.
+    If the target cannot be counted either, halt it. Raises ClusterUnavailable.
     """
     places = [] if tail.batch is None else await _places(source, partition, tail)
     if len(places) == 1:
@@ -77,16 +77,16 @@ async def dispatch(source: Network, partition: PartitionCopy, tail: TargetTail) 
             f"after an unclean shutdown the position {places[0]} was found by content"
         )
     elif tail.passed:
-        told = "at several offsets" if places else "nowhere"
+        place = "at several offsets" if places else "nowhere"
         if tail.batch is not None:
-            told = f"our last batch on the target occurs {told} in the source"
+            place = f"our last batch on the target occurs {place} in the source"
         else:
-            told = "the target has none of our records left"
-        partition.halt(PartitionState.TARGET_RESET, f"{tail.passed}, and {told}")
+            place = "the target has none of our records left"
+        partition.halt(PartitionState.TARGET_RESET, f"{tail.passed}, and {place}")
 
 
 async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[int]:
-    """Return the source offsets behind each place where the batch stands."""
+    """Return the source offsets behind each occurrence of the batch."""
     try:
         (batch,) = walk(memoryview(tail.batch or b""), partition.target)
         start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
@@ -97,14 +97,14 @@ async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -
         found = await search.run()
     except CorruptBatch:
         return []
-    hole = start - (partition.claimed.source or 0)  # held that many records at most
+    hole = start - (partition.claimed.source or 0)  # it had this many records at most
     return [each.end for each in found if each.seen >= tail.least - hole]
 
 
-class _Anyone(ProducerState):
-    """Lets a lane take what it would copy, whoever would append it."""
+class _AnyProducer(ProducerState):
+    """Accepts batches of all replication paths: a search appends nothing."""
 
-    def producer_for(self, via: ReplicationPath) -> ProducerIdAndEpoch | None:
+    def producer_for(self, path: ReplicationPath) -> ProducerIdAndEpoch | None:
         return self.producer
 
 
@@ -114,52 +114,50 @@ class _Search:
     partition: PartitionCopy
     wanted: SearchedBatch
     most: int
-    start: int  # of what the source holds; its first batch may begin before that
+    start: int  # the source's log start; its first batch may begin before that
 
     async def run(self) -> list[Match]:
         partition = self.partition
-        looking = PartitionCopy(
-            partition.flow, partition.plan, partition.topic_id, partition.claimed
-        )
-        looking.queue.writer = _Anyone()
-        looking.path_of, looking.recast = partition.path_of, partition.recast
-        looking.position = partition.claimed.source or 0
+        scan = PartitionCopy(partition.flow, partition.plan, partition.topic_id, partition.claimed)
+        scan.queue.writer = _AnyProducer()
+        scan.path_of, scan.recast = partition.path_of, partition.recast
+        scan.position = partition.claimed.source or 0
         committed = partition.claimed.isolation != "read_uncommitted"
         options = FetchOptions(max_wait_ms=50, isolation=int(committed), line="search")
-        deadline, buffer = time.monotonic() + _PATIENCE_S, FetchBuffer()
+        deadline, buffer = time.monotonic() + _NO_PROGRESS_S, FetchBuffer()
         while self.wanted.seen < self.most:
-            before, found = looking.position, await self._fetch(looking, options, buffer)
+            before, found = scan.position, await self._fetch(scan, options, buffer)
             if found is not None:
                 if partition.path_of is not None and partition.look_up is not None:
                     await partition.look_up(producer_ids(found.records))
-                self._take(looking, found, buffer)
-                if looking.position >= (found.stable if committed else found.high_watermark):
+                self._take(scan, found, buffer)
+                if scan.position >= (found.stable if committed else found.high_watermark):
                     break
-            if looking.position > before:
-                deadline = time.monotonic() + _PATIENCE_S
+            if scan.position > before:
+                deadline = time.monotonic() + _NO_PROGRESS_S
             elif time.monotonic() > deadline:
-                raise ClusterUnavailable(f"looking for our last batch in {partition.source}")
+                raise ClusterUnavailable(f"scan for our last batch in {partition.source}")
         return self.wanted.found
 
-    def _take(self, looking: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> None:
-        take(looking, found, buffer)
-        for producer_batch in looking.queue.waiting:
-            (batch,) = walk(producer_batch.batch, looking.source)
-            self.wanted.look_at(decode(batch, looking.source), producer_batch.offsets)
+    def _take(self, scan: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> None:
+        take(scan, found, buffer)
+        for producer_batch in scan.queue.waiting:
+            (batch,) = walk(producer_batch.batch, scan.source)
+            self.wanted.add(decode(batch, scan.source), producer_batch.offsets)
             producer_batch.release_buffer()
-        looking.queue.waiting.clear()
+        scan.queue.waiting.clear()
 
     async def _fetch(
-        self, looking: PartitionCopy, options: FetchOptions, into: FetchBuffer
+        self, scan: PartitionCopy, options: FetchOptions, into: FetchBuffer
     ) -> Fetched | None:
-        """Fetch once; None: there is no answer yet."""
-        leader = self.source.leader(looking.source)
+        """Fetch once; None: the leader has not answered yet."""
+        leader = self.source.leader(scan.source)
         if leader is not None:
-            at = max(looking.position, self.start)
-            entry = FetchEntry(*looking.key, at, leader.epoch)
+            at = max(scan.position, self.start)
+            entry = FetchEntry(*scan.key, at, leader.epoch)
             (found,) = await self.source.fetch(leader.node, [entry], options, into)
             if not found.error:
                 return found
         await asyncio.sleep(0.1)
-        await self.source.refresh([looking.source.topic])
+        await self.source.refresh([scan.source.topic])
         return None

@@ -1,4 +1,4 @@
-"""Count what of ours stands on the target before our fence markers (invariant C)."""
+"""Counts our records on the target up to our fence markers (invariant C)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer, FetchEntry
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.copier.partition.position import OwnRecords, Position
 from replication.copier.takeover.at_least_once import cannot_count
 from replication.copier.takeover.content_position import TargetTail
@@ -35,12 +35,12 @@ async def count_own(
     target: Network,
     partitions: Sequence[PartitionCopy],
     producers: Mapping[str, ProducerIdAndEpoch],
-    kept: Collection[PartitionCopy] = (),
+    to_keep_last: Collection[PartitionCopy] = (),
 ) -> Mapping[PartitionCopy, TargetTail]:
-    """Read the target from each lane's anchor to our markers; set what the lane has to skip.
+    """Read the target from each anchor to our markers; set how many records to skip at the source.
 
-    Returns the last batch of ours for ``kept`` lanes, and for those whose count is not known as
-    the target's retention has passed their anchor.
+    Returns the last batch of ours for the partitions ``to_keep_last``, and for those whose count
+    is not known because the target's log start is above their anchor.
     """
     listed = appenders_of(partitions)
     counts = {
@@ -55,7 +55,7 @@ async def count_own(
         )
         for partition in partitions
     }
-    for partition in kept:
+    for partition in to_keep_last:
         counts[partition].keeps = True
     passed: dict[PartitionCopy, str] = {}
     deadline = time.monotonic() + _MARKER_PATIENCE_S
@@ -101,7 +101,7 @@ async def _read_some(
 ) -> Mapping[PartitionCopy, int]:
     """Fetch once from one leader of the partitions whose markers are missing.
 
-    Returns where the log begins of those whose next offset retention has taken.
+    Returns the log start of those whose next offset retention has deleted.
     """
     leader = target.leader(partitions[0].target)
     entries: list[FetchEntry] = []
@@ -121,7 +121,7 @@ async def _read_some(
     for found in await target.fetch(leader.node, entries, options, buffer):
         partition = by_entry[found.topic_id, found.partition]
         if found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            await _look_outside(target, partition, counts[partition].next_offset, passed)
+            await _resolve_out_of_range(target, partition, counts[partition].next_offset, passed)
             continue
         if found.error:
             await asyncio.sleep(0.1)
@@ -132,12 +132,12 @@ async def _read_some(
     return passed
 
 
-async def _look_outside(
+async def _resolve_out_of_range(
     target: Network, partition: PartitionCopy, at: int, passed: dict[PartitionCopy, int]
 ) -> None:
-    """Find out why ``at`` is not in the target's log: retention, a cut, or a leader that lagged."""
+    """Find out why ``at`` is out of range: retention, truncation, or a leader that lagged."""
     start = await target.offset_at(partition.target, EARLIEST_TIMESTAMP)
-    end = await believed_end(target, partition.target, at)
+    end = await confirmed_end(target, partition.target, at)
     if at < start:
         passed[partition] = start
     elif at > end:
@@ -146,7 +146,7 @@ async def _look_outside(
 
 
 def appenders_of(partitions: Iterable[PartitionCopy]) -> set[tuple[str, PartitionCopy]]:
-    """Return who may append, by transactional id and lane."""
+    """Return the transactional ids that may append, each with its partition."""
     return {
         (name, partition)
         for partition in partitions
@@ -158,7 +158,7 @@ def appenders_of(partitions: Iterable[PartitionCopy]) -> set[tuple[str, Partitio
 def unfenced_ids(
     partitions: Iterable[PartitionCopy], producers: Mapping[str, ProducerIdAndEpoch]
 ) -> set[tuple[str, int]]:
-    """Return appenders whose producer id our markers do not carry, but who are counted."""
+    """Return counted appenders whose producer id differs from the one in our markers."""
     listed = {
         each
         for partition in partitions

@@ -1,7 +1,8 @@
-"""Prove on a target what appends outside transactions rely on (invariants A and B).
+"""Fencing probe: does the target accept plain appends and fence old epochs (invariants A and B).
 
-Apache Kafka does both: it takes a plain append by a transactional id's producer, and after the
-marker of a newer epoch it refuses the former one. Not every cluster that speaks its protocol does.
+Apache Kafka does both: it accepts a non-transactional append by a producer with a transactional
+id, and after the marker of a newer epoch it rejects the older one. Other clusters with Kafka's
+protocol may not.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from replication.model import ProducerIdAndEpoch
 
 
-async def prove(target: Network, transactional_id: str) -> str:
-    """Return what the target does not do of what appends rely on; empty: it does all of it.
+async def missing_guarantees(target: Network, transactional_id: str) -> str:
+    """Return which guarantee of invariants A and B the target lacks; empty: it has all of them.
 
-    The probe topic must be there. Raises NotGranted or ClusterRejected when our user may not do
-    what has to be tried, ClusterUnavailable when there is no answer: neither says anything.
+    The probe topic must exist. Raises NotGranted or ClusterRejected when our user may not run the
+    probe, ClusterUnavailable when a broker does not answer: then the result is unknown.
     """
     await target.refresh([PROBE_TOPIC])
     former, present = StateLog(target, PROBE_TOPIC), StateLog(target, PROBE_TOPIC)
@@ -38,7 +39,7 @@ async def prove(target: Network, transactional_id: str) -> str:
         return "it assigns two producer ids to one transactional id"
     await present.own(new)
     await target.fence(transactional_id, new, [present.partition])
-    if not await _marked(present, new):
+    if not await _has_marker(present, new):
         return "it writes no marker for an aborted transaction"
     if not isinstance(await _append(former, b"late"), Fenced):
         return "it accepts produce requests of a fenced producer"
@@ -48,7 +49,7 @@ async def prove(target: Network, transactional_id: str) -> str:
 
 
 async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | None:
-    """Append a record; return the refusal, or nothing."""
+    """Append a record; return the broker's rejection, or None."""
     record = plain_record(int(time.time() * 1000), key, b"")
     try:
         await log.append_batch(encode([record]))
@@ -59,8 +60,8 @@ async def _append(log: StateLog, key: bytes = b"probe") -> ClusterRejected | Non
     return None
 
 
-async def _marked(log: StateLog, producer: ProducerIdAndEpoch) -> bool:
-    """Wait for the producer's marker. Where there is none, an append shows that all else works."""
+async def _has_marker(log: StateLog, producer: ProducerIdAndEpoch) -> bool:
+    """Wait for the producer's marker. If none comes, an append checks that the log still works."""
     try:
         await log.wait_for_markers(dict([producer]))
     except ClusterUnavailable:

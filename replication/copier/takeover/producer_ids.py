@@ -1,7 +1,7 @@
-"""Who a unit is for the brokers: one producer for each way that what it appends came by.
+"""Producer ids of a unit: one producer per replication path of the records that it appends.
 
-A producer's name holds the ids of the clusters, the source's too: an alias may come to name another
-cluster than it did, and what was appended under the former one stays that cluster's (P3).
+A transactional id holds the ids of the clusters, the source's too: an alias may later name another
+cluster, but records appended under the former one stay that cluster's (P3).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.copier.takeover.at_least_once import plain_identity
 from replication.errors import ClusterRejected
 from replication.model import NO_PRODUCER, Mode
-from replication.provenance.origins import LOCAL_ORIGIN, onward
+from replication.provenance.origins import LOCAL_ORIGIN, forwarding_id
 from replication.state import ProducerEntry
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 async def producer_identity(spec: UnitSpec, connections: Connections) -> ProducerIdentity:
-    """Get a new epoch of the unit's producer id: whoever had the unit before is older now.
+    """Get a new epoch of the unit's producer id, so that the unit's former owner has an older one.
 
-    One that cannot fence where the flow asks for no more, or the target refuses and it may.
+    Without a transactional id if the flow is at-least-once, or if the target does not grant one
+    and the flow's delivery is auto.
     """
     if spec.copying.delivery != Mode.AT_LEAST_ONCE:
         try:
@@ -42,12 +43,12 @@ async def producer_identity(spec: UnitSpec, connections: Connections) -> Produce
 
 
 async def forwarder(
-    spec: UnitSpec, connections: Connections, via: ReplicationPath
+    spec: UnitSpec, connections: Connections, path: ReplicationPath
 ) -> ProducerIdentity:
-    """Get a new epoch of the producer for records that came to the source by ``via``."""
+    """Get a new epoch of the producer for records that reached the source along ``path``."""
     if spec.copying.delivery == Mode.AT_LEAST_ONCE:
-        return await _plain(spec, connections, via)
-    name = onward(spec.transactional_id, via, connections.source.cluster_id)
+        return await _plain(spec, connections, path)
+    name = forwarding_id(spec.transactional_id, path, connections.source.cluster_id)
     return ProducerIdentity(name, *await connections.target.init_producer_id(name), spec.generation)
 
 
@@ -56,18 +57,18 @@ async def _named_identity(spec: UnitSpec, connections: Connections) -> ProducerI
     producer_id, epoch = await connections.target.init_producer_id(name)
     known = connections.takeover.producers.entries.get(producer_id)
     if known is not None and known.came_by != (connections.source.cluster_id,):
-        name = onward(name, LOCAL_ORIGIN, connections.source.cluster_id)
+        name = forwarding_id(name, LOCAL_ORIGIN, connections.source.cluster_id)
         producer_id, epoch = await connections.target.init_producer_id(name)
     return ProducerIdentity(name, producer_id, epoch, spec.generation)
 
 
 async def _plain(
-    spec: UnitSpec, connections: Connections, via: ReplicationPath
+    spec: UnitSpec, connections: Connections, path: ReplicationPath
 ) -> ProducerIdentity:
-    """Get a producer that cannot fence. Raises ClusterRejected where it needs an id to be told."""
+    """Get a producer that cannot fence. Raises ClusterRejected if others need a producer id."""
     plain = connections.takeover.plain
-    me = await plain_identity(connections.target, plain.get(via, NO_PRODUCER), spec.generation)
-    plain[via] = me.producer
+    me = await plain_identity(connections.target, plain.get(path, NO_PRODUCER), spec.generation)
+    plain[path] = me.producer
     if me.producer_id < 0 and spec.target_is_replicated:
         raise ClusterRejected(
             f"{spec.flow}: {spec.target_alias} grants Isthmus' user no producer id, so flows that "
@@ -81,19 +82,19 @@ async def _plain(
 def entry_of(
     spec: UnitSpec,
     connections: Connections,
-    who: ProducerIdentity,
-    via: ReplicationPath = LOCAL_ORIGIN,
+    identity: ProducerIdentity,
+    path: ReplicationPath = LOCAL_ORIGIN,
 ) -> ProducerEntry:
-    """Return what the registry has to hold before ``who`` appends what came by ``via`` (F)."""
+    """Return the registry entry to write before ``identity`` appends records of ``path`` (F)."""
     source_id = connections.source.cluster_id
     known = connections.registry.origins.entries.values()
     return ProducerEntry(
-        who.producer_id,
+        identity.producer_id,
         spec.flow,
-        via[0] if via else source_id,
-        who.transactional_id,
+        path[0] if path else source_id,
+        identity.transactional_id,
         int(time.time() * 1000),
-        who.generation,
-        (*via, source_id),
-        next(each.alias for each in known if each.came_by == via) if via else spec.source_alias,
+        identity.generation,
+        (*path, source_id),
+        next(each.alias for each in known if each.came_by == path) if path else spec.source_alias,
     )

@@ -1,7 +1,7 @@
-"""Where each partition of a unit goes on: at its anchor, at a start, or nowhere before an answer.
+"""Start position of each partition: at its anchor, at a new start, or halted for a decision.
 
-What happened to a topic while nobody copied it is seen here: another topic of the same name has
-another id. The flow's policy, or a person, says whether such a partition goes on.
+Here a unit detects what happened to a topic while nobody copied it: a recreated topic has another
+id. The flow's policy, or an operator's decision, says whether such a partition continues.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from replication.client.log_end import believed_end
+from replication.client.log_end import confirmed_end
 from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
 
 FOREIGN = PartitionState.TARGET_FOREIGN
-_PATIENCE_S = 3.0  # for the leader of a partition that has just been made
+_LEADER_WAIT_S = 3.0  # for the leader of a partition that was just created
 _RECREATED = "the source topic was deleted and recreated"
 _RESET = "the target topic was deleted and recreated"
 _NO_ANCHORS = (
@@ -47,18 +47,16 @@ _NO_ANCHORS = (
 
 @dataclass(slots=True)
 class StartPositions:
-    """Places the lanes of one unit at an epoch's start."""
+    """Finds the start position of each partition of a unit when an epoch begins."""
 
     spec: UnitSpec
     connections: Connections
-    copied_before: bool  # although the flow has no anchor at all
+    copied_before: bool  # the registry says so, although the flow has no anchor at all
     losses: list[Loss] = field(default_factory=list)  # to be written before anything is copied
-    restarts: dict[PartitionCopy, int] = field(
-        default_factory=dict
-    )  # lanes of another source topic
+    restarts: dict[PartitionCopy, int] = field(default_factory=dict)  # the source was recreated
 
     async def place(self, plan: PartitionPlan) -> PartitionCopy:
-        """Return a lane that is ready to be taken over, or without ``topic_id`` and parked."""
+        """Return a partition ready to be taken over, or a halted one without ``topic_id``."""
         partition = self._partition(plan)
         known, topic_id, target_id = (
             partition.claimed,
@@ -70,17 +68,17 @@ class StartPositions:
         elif self._position_is_lost(known):
             await self._without_anchor(partition)
         elif known.source is None or known.target_topic != plan.target.topic:
-            await self._anew(partition)
+            await self._start_over(partition)
         elif known.source_topic_id not in {"", topic_id}:
-            await self._of_another_source_topic(partition)
+            await self._source_recreated(partition)
         elif self.connections.target.leader(plan.target) is None:
-            _put_off(partition, "the target has no such partition, or it has no leader")
+            _wait(partition, "the target has no such partition, or it has no leader")
         elif known.target_topic_id not in {"", target_id}:
-            await self._reset(partition, _RESET, 0)
+            await self._target_reset(partition, _RESET, 0)
         elif known.state == FOREIGN and self._choice(partition, FOREIGN) == STOP:
             _halt(partition, FOREIGN, known.reason)
         else:
-            await self._look_at_target_end(partition)
+            await self._check_target_end(partition)
         if partition.topic_id:
             partition.claimed = replace(partition.claimed, target_topic_id=target_id)
         return partition
@@ -97,8 +95,8 @@ class StartPositions:
         return (self.connections.target.topic_id(plan.target.topic) or b"").hex()
 
     def _position_is_lost(self, known: Anchor) -> bool:
-        asked = known.source is None and known.state == PartitionState.POSITION_LOST
-        return self.copied_before or asked
+        halted = known.source is None and known.state == PartitionState.POSITION_LOST
+        return self.copied_before or halted
 
     async def _without_anchor(self, partition: PartitionCopy) -> None:
         end = await self._target_end(partition, 1)
@@ -106,18 +104,18 @@ class StartPositions:
             return
         choice = self._choice(partition, PartitionState.POSITION_LOST)
         if end == 0:
-            await self._anew(partition)  # nothing was copied yet that could be doubled
+            await self._start_over(partition)  # nothing was copied yet: no duplicates
         elif choice == STOP:
             known = partition.claimed
-            told = known.reason if known.state == PartitionState.POSITION_LOST else ""
-            _halt(partition, PartitionState.POSITION_LOST, told or _NO_ANCHORS)
+            reason = known.reason if known.state == PartitionState.POSITION_LOST else ""
+            _halt(partition, PartitionState.POSITION_LOST, reason or _NO_ANCHORS)
         else:
-            await self._anew(
+            await self._start_over(
                 partition, EARLIEST_TIMESTAMP if choice == RESEED else LATEST_TIMESTAMP
             )
 
-    async def _of_another_source_topic(self, partition: PartitionCopy) -> None:
-        """Go on with all of the new topic; what the old one still held is lost."""
+    async def _source_recreated(self, partition: PartitionCopy) -> None:
+        """Copy all of the new topic; what the old one still held is lost."""
         if self._choice(partition, PartitionState.SOURCE_RECREATED) == STOP:
             _halt(partition, PartitionState.SOURCE_RECREATED, _RECREATED)
         elif (begin := await self._offset(partition, EARLIEST_TIMESTAMP)) is not None:
@@ -125,34 +123,34 @@ class StartPositions:
             self._note(partition, OffsetRange(at, at), PartitionState.SOURCE_RECREATED, _RECREATED)
             self.restarts[partition] = begin
 
-    async def _reset(self, partition: PartitionCopy, why: str, end: int) -> None:
-        """Go on behind ``end`` of the target from where the source stands, or copy all again."""
+    async def _target_reset(self, partition: PartitionCopy, why: str, end: int) -> None:
+        """Continue from the anchor's source offset behind the target's ``end``, or copy all."""
         choice = self._choice(partition, PartitionState.TARGET_RESET)
         if choice == STOP:
             _halt(partition, PartitionState.TARGET_RESET, why)
         elif choice == RESEED:
-            await self._anew(partition, EARLIEST_TIMESTAMP)
+            await self._start_over(partition, EARLIEST_TIMESTAMP)
         else:
             at = partition.claimed.source or 0
             self._note(partition, OffsetRange(0, at), PartitionState.TARGET_RESET, why)
             partition.claimed = replace(partition.claimed, target=end)
 
-    async def _look_at_target_end(self, partition: PartitionCopy) -> None:
-        """See once a process that the target still holds what the anchor says.
+    async def _check_target_end(self, partition: PartitionCopy) -> None:
+        """Check once per process that the target still holds what the anchor says.
 
-        After an unclean end counting sees it.
+        After an unclean end counting detects a difference.
         """
         known = partition.claimed
         if partition.source in self.connections.checked or not known.clean:
             return
         end = await self._target_end(partition, known.target or 0)
         if end is not None and known.target is not None and end < known.target:
-            await self._reset(partition, target_reset(end, known.target).reason, end)
+            await self._target_reset(partition, target_reset(end, known.target).reason, end)
         elif end is not None:
             self.connections.checked.add(partition.source)
 
-    async def _anew(self, partition: PartitionCopy, begin: int | None = None) -> None:
-        """Begin a partition at ``begin``, or where the flow says that new ones begin."""
+    async def _start_over(self, partition: PartitionCopy, begin: int | None = None) -> None:
+        """Start a partition at ``begin``, or where the flow's setting says that new ones start."""
         at = self._begin(partition.plan) if begin is None else begin
         source = await self._offset(partition, at)
         if source is None:
@@ -170,14 +168,14 @@ class StartPositions:
             generation=self.spec.generation,
             at_ms=int(time.time() * 1000),
             clean=known.clean or not same,
-            appenders=known.appenders if same else (),  # who may still append is fenced
+            appenders=known.appenders if same else (),  # who may still append must be fenced
         )
 
     def _begin(self, plan: PartitionPlan) -> int:
-        """Return what to ask the source for: a moment in ms, its end, or its start.
+        """Return the timestamp for ListOffsets: ms, LATEST_TIMESTAMP or EARLIEST_TIMESTAMP.
 
-        A flow that copied before has seen all partitions that were there: what comes later is new,
-        and new ones are copied from their first record.
+        A flow that copied before knows all partitions that existed then: later ones are new, and
+        new partitions are copied from their first record.
         """
         anchors = self.connections.takeover.seen.values()
         before = (each for each in anchors if each.source is not None)
@@ -198,24 +196,24 @@ class StartPositions:
     async def _offset(
         self, partition_copy: PartitionCopy, at: int, *, of_target: bool = False
     ) -> int | None:
-        """Ask one end of a lane; None, and the lane put off, when it does not answer."""
+        """Return an offset at source or target; on failure None, and the partition waits."""
         end = self.connections.target if of_target else self.connections.source
         partition = partition_copy.target if of_target else partition_copy.source
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(_LEADER_WAIT_S):
                 found = await end.offset_at(partition, at)
                 return found if found >= 0 else await end.offset_at(partition, LATEST_TIMESTAMP)
         except (TimeoutError, ReplicationError) as problem:
-            _put_off(partition_copy, str(problem) or "the source or target partition has no leader")
+            _wait(partition_copy, str(problem) or "the source or target partition has no leader")
             return None
 
     async def _target_end(self, partition: PartitionCopy, known: int) -> int | None:
-        """Return the end of the target, an answer below ``known`` only if it is a sure one."""
+        """Return the end of the target; below ``known`` only if several answers confirm it."""
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                return await believed_end(self.connections.target, partition.target, known)
+            async with asyncio.timeout(_LEADER_WAIT_S):
+                return await confirmed_end(self.connections.target, partition.target, known)
         except (TimeoutError, ReplicationError) as problem:
-            _put_off(partition, str(problem) or "the target partition has no leader")
+            _wait(partition, str(problem) or "the target partition has no leader")
             return None
 
     def _choice(self, partition: PartitionCopy, state: PartitionState) -> str:
@@ -234,30 +232,30 @@ class StartPositions:
         partition.claimed = replace(partition.claimed, lost=partition.claimed.lost + after - first)
 
 
-def settle_isolation(partitions: Sequence[PartitionCopy], wanted: str) -> None:
-    """Let all lanes be copied under one isolation: ``wanted``, unless a former owner crashed.
+def choose_isolation(partitions: Sequence[PartitionCopy], desired: str) -> None:
+    """Copy all partitions with one isolation level: ``desired``, unless a former owner crashed.
 
-    What such a one appended is counted under the isolation that it copied under (E). So the unit
-    keeps to that for one epoch, whose clean end allows the change; a lane that crashed under
-    another one waits for the next. Which copies a lane copies on is its own affair.
+    Records of a crashed owner are counted under the isolation that it copied with (E). So the unit
+    keeps that one for an epoch, whose clean end allows the change; a partition that crashed under
+    another isolation waits for the next epoch. ``origins`` may differ between partitions.
     """
     taken = [each for each in partitions if each.topic_id]
-    bound = {each.claimed.isolation for each in taken if is_bound(each.claimed)} - {wanted}
-    used = min(bound, default=wanted)
+    bound = {each.claimed.isolation for each in taken if is_bound(each.claimed)} - {desired}
+    used = min(bound, default=desired)
     for partition in taken:
         if not is_bound(partition.claimed):
             partition.claimed = replace(
                 partition.claimed, isolation=used, origins=partition.plan.origins
             )
         elif partition.claimed.isolation != used:
-            _put_off(
+            _wait(
                 partition,
                 f"this epoch copies with {used}, because existing copies must be counted so",
             )
 
 
 def is_bound(known: Anchor) -> bool:
-    """Say whether what may have been appended after an anchor is counted under its isolation."""
+    """Say whether records behind an anchor may have to be counted under its isolation."""
     return bool(known.isolation) and not known.clean
 
 
@@ -275,10 +273,10 @@ def unknown(flow: str, plan: PartitionPlan) -> Anchor:
 
 
 def _halt(partition: PartitionCopy, state: PartitionState, reason: str) -> None:
-    """Leave the partition as it stands; ``partition`` is not taken over."""
+    """Halt ``partition`` and exclude it from the takeover."""
     partition.topic_id = b""
     partition.halt(state, reason)
 
 
-def _put_off(partition: PartitionCopy, reason: str) -> None:
+def _wait(partition: PartitionCopy, reason: str) -> None:
     _halt(partition, PartitionState.WAITING, reason)

@@ -1,12 +1,13 @@
-"""Take partitions over from whoever appended to them before.
+"""Takeover: claims partitions, fences their former appenders and finds the copy position.
 
-B  After an unclean end nothing about the target is believed before our own fence marker stands in
-   the partition. Taking over is: a new producer epoch, an empty transaction on the target
-   partitions, its abort. From the marker on the broker refuses the former appender.
-T  A transactional unit's position is its committed anchor: from the marker in the anchors topic on
-   no transaction of a former appender can be committed any more, so nothing is counted.
+B  After an unclean end nothing about the target is trusted before our own fence marker is in the
+   partition. A takeover is: a new producer epoch, an empty transaction on the target partitions,
+   its abort. From the marker on the broker rejects the former appender.
+T  A transactional unit's position is its committed anchor: after the marker in the anchors topic
+   no transaction of a former appender can be committed, so nothing is counted.
 F  A producer id is in the registry on the target, acked, before its first append.
-R  Whoever has no transactional id fences and counts nothing, and is not counted: see repeating.
+R  A producer without a transactional id fences and counts nothing, and is not counted: see
+   at_least_once.
 G  A clean end needs no marker: the next owner only takes a new epoch.
 """
 
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from replication.copier.partition.position import claim, missing_appenders, outranks
 from replication.copier.takeover.at_least_once import back_to_anchors, cannot_count, ends_of
 from replication.copier.takeover.claims import begin, begin_at, claim_of, is_committed, is_mine
-from replication.copier.takeover.content_position import dispatch, without_anchor_range
+from replication.copier.takeover.content_position import set_position, without_anchor_range
 from replication.copier.takeover.counting import (
     appenders_of,
     count_own,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
     from replication.state import ProducerEntry
 
-_MOST_CLAIMS = 20  # rounds; late records of a fenced appender take two
-_REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may still be on its way
+_MAX_CLAIMS = 20  # rounds; late records of a fenced appender take two
+_REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may be in flight
 
 
 @dataclass(slots=True)
@@ -56,15 +57,14 @@ class Takeover:
     registry: StateLog
     source: Network  # to look for a position by content
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
-    producers: Origins = field(default_factory=Origins)  # what the registry says
+    producers: Origins = field(default_factory=Origins)  # the registry's entries
     _has_read: bool = False
-    plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(
-        default_factory=dict
-    )  # the last unnamed ones
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or what bars one
+    # The last producers without a transactional id.
+    plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(default_factory=dict)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or of its fence
 
     async def read_anchors(self) -> list[Anchor]:
-        """Read on to the end of the anchors; return those of the flow that came."""
+        """Read on to the end of the anchors topic; return the flow's new anchors."""
         return [
             self._see(each)
             for each in await self.anchors.read_on()
@@ -89,30 +89,28 @@ class Takeover:
         return record
 
     async def read_registry(self) -> None:
-        """Read what stands in the registry, once: what comes later is of other producers."""
+        """Read the registry once: entries that come later are of other producers."""
         if not self._has_read:
             self.producers.learn(await self.registry.read_on())
             self._has_read = True
 
     async def register(self, entry: ProducerEntry) -> None:
-        """Write a producer id to the registry unless it is there (F)."""
+        """Write a producer id to the registry unless it is registered (F)."""
         if entry.producer_id >= 0 and entry.producer_id not in self.producers.entries:
             await self.registry.append([entry])
             self.producers.learn([entry])
 
     async def take(self, partitions: Sequence[PartitionCopy], me: ProducerIdentity) -> int:
-        """Claim ``partitions``, fence who else may append to them, and find their positions.
+        """Claim ``partitions``, fence their other appenders, and find their positions.
 
-        Each lane's ``claimed`` is the last anchor known, or one of a clean start. Returns how many
-        partitions had to be fenced and counted. Raises FlowTaken when someone of a higher rank
+        ``claimed`` of a partition is the last anchor known, or one of a clean start. Returns how
+        many partitions had to be fenced and counted. Raises FlowTaken when a unit of a higher rank
         claims one of them, ClusterUnavailable when the target does not answer in time.
         """
         unclean = {partition for partition in partitions if not partition.claimed.clean}
         for partition in partitions:
             partition.claimed = claim(partition.claimed, me)
-            partition.own = len(
-                partition.claimed.appenders
-            )  # until it has begun, all of them stand
+            partition.own = len(partition.claimed.appenders)  # until it has begun, keep all of them
         unclean |= await self._claim(partitions, me)
         for partition in partitions:
             begin(partition, me, exact=partition not in unclean)
@@ -128,9 +126,9 @@ class Takeover:
         return len(unclean)
 
     def _lacks_anchor(self, partition: PartitionCopy) -> bool:
-        """Say whether the log must be told an exact position before the first append.
+        """Say whether an exact position must be written to the log before the first append.
 
-        The next owner would else not know how what follows was copied, or where that began.
+        Otherwise the next owner would not know the mode of the copied records, or where they start.
         """
         seen = self.seen.get(partition.source)
         return partition.exact and (
@@ -140,35 +138,35 @@ class Takeover:
     async def _claim(
         self, partitions: Sequence[PartitionCopy], me: ProducerIdentity, *, again: bool = True
     ) -> set[PartitionCopy]:
-        """Write the claims until no stranger's claim stands between them and the log's end.
+        """Write the claims until no claim of another unit is between them and the log end.
 
-        Returns the lanes on which a stranger was met. Without ``again`` claims are written only
-        where a stranger's record came after ours. Raises ClusterRejected when a stranger of the
-        same rank does not give way, which no plan asks of two units.
+        Returns the partitions that another unit claimed too. Without ``again`` claims are written
+        only where another unit's record came after ours. Raises ClusterRejected when a unit of the
+        same rank keeps claiming: no plan gives a partition to two units.
         """
-        met: set[PartitionCopy] = set()
+        contested: set[PartitionCopy] = set()
         to_write = set(partitions) if again else set()
-        for _ in range(_MOST_CLAIMS):
+        for _ in range(_MAX_CLAIMS):
             await self.anchors.append([claim_of(each) for each in to_write])
             to_write = await self.read_new_claims(partitions, me)
-            met |= to_write
+            contested |= to_write
             if not to_write:
-                return met
-        contested = min(each.source for each in to_write)
+                return contested
+        first = min(each.source for each in to_write)
         raise ClusterRejected(
-            f"{self.flow}: another unit of this driver claims {contested} repeatedly; "
+            f"{self.flow}: another unit of this driver claims {first} repeatedly; "
             "each partition must belong to one unit"
         )
 
     async def read_new_claims(
         self, partitions: Sequence[PartitionCopy], me: ProducerIdentity
     ) -> set[PartitionCopy]:
-        """Read on; return the lanes that a stranger claimed, now listed as an appender of theirs.
+        """Read on; return the partitions that another unit claimed, and add it to their appenders.
 
-        Raises FlowTaken when the stranger outranks us.
+        Raises FlowTaken when the other unit outranks us.
         """
         by_key = {each.source: each for each in partitions}
-        met: set[PartitionCopy] = set()
+        contested: set[PartitionCopy] = set()
         for theirs in await self.read_anchors():
             partition = by_key.get(TopicPartition(theirs.topic, theirs.partition))
             if partition is None or is_mine(theirs, me):
@@ -184,20 +182,20 @@ class Takeover:
             )
             if more:
                 partition.own = len(partition.claimed.appenders)
-            met.add(partition)
-        return met
+            contested.add(partition)
+        return contested
 
     async def _fence_and_count(
         self, partitions: Sequence[PartitionCopy], me: ProducerIdentity
     ) -> None:
-        """Put our marker into each partition, then count what is ours before it (B, C)."""
+        """Write our marker into each partition, then count our records before it (B, C)."""
         producers: dict[str, ProducerIdAndEpoch] = {}
         fenced: set[tuple[str, PartitionCopy]] = set()
         while missing := appenders_of(partitions) - fenced:
             await self._fence(missing, producers, me)
             fenced |= missing
-            # Reads what was committed before our marker, and who else may append: a former owner
-            # may have named another producer of its own, to pass copies on, before it was fenced.
+            # Reads what was committed before our marker, and other appenders: a former owner may
+            # have added a producer of its own, to forward copies, before it was fenced.
             await self._claim(partitions, me, again=False)
         committed = [each for each in partitions if is_committed(each, self.seen.get(each.source))]
         for partition in committed:
@@ -208,8 +206,8 @@ class Takeover:
         sure = [each for each in counted if not cannot_count(each)]
         for partition in sure:
             if partition.state is PartitionState.RUNNING:
-                if partition in tails:  # held back until its position is known: it would repeat
-                    await dispatch(self.source, partition, tails[partition])
+                if partition in tails:  # not fetched until its position is known: no duplicates
+                    await set_position(self.source, partition, tails[partition])
                 partition.error = None
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
@@ -220,9 +218,9 @@ class Takeover:
         producers: dict[str, ProducerIdAndEpoch],
         me: ProducerIdentity,
     ) -> None:
-        """Bar the producers with these names in these partitions.
+        """Fence the producers with these transactional ids in these partitions.
 
-        ``producers`` has the ids and epochs of our markers, new ones too afterwards.
+        ``producers`` holds the ids and epochs of our markers; the new ones are added to it.
         """
         names = sorted({name for name, _ in missing})
         new = {
@@ -235,8 +233,8 @@ class Takeover:
         producers |= new
         if unfenced_ids([partition for _, partition in missing], new):
             # The transactional id has expired or used up its epochs: our marker does not stop the
-            # former producer id, but none of its requests can be on its way any longer after this.
-            # Before the fence, for what lands meanwhile is to be counted too.
+            # former producer id, but after this wait none of its requests can be in flight.
+            # It comes before the fence, so that records appended meanwhile are counted too.
             await asyncio.sleep(_REQUEST_TIMEOUT_S)
         for name in names:
             theirs = sorted(partition.target for other, partition in missing if other == name)

@@ -44,7 +44,7 @@ def test_what_the_target_refuses_fails_the_run():
 
 
 def test_a_broker_that_is_silent_fails_the_run():
-    found = report(replace(ROUND, silent="broker 3 gave no answer"), {})
+    found = report(replace(ROUND, unread="broker 3 gave no answer"), {})
     assert found.failures == ("some groups were skipped: broker 3 gave no answer",)
 
 

@@ -54,5 +54,5 @@ def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(connections, s
     cluster = Lying(*connections)
     partition.plan = partition.plan.__class__(HERE, HERE)
     passed: dict = {}
-    asyncio.run(counting._look_outside(cluster, partition, 10, passed))
+    asyncio.run(counting._resolve_out_of_range(cluster, partition, 10, passed))
     assert (partition.state, passed) == (state, {})

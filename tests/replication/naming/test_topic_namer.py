@@ -2,7 +2,7 @@ import pytest
 from support.builders import a_config, a_flow
 
 from replication.naming.topic_namer import Namer, rule_text
-from replication.provenance.routes import Routes, tells_copies
+from replication.provenance.routes import Routes, detects_copies
 from replication.settings.sections import MappedName, Naming, RenameRule
 
 KEPT_BY_MAP = Naming(mapped=(MappedName(None, "orders", "orders"),))
@@ -14,8 +14,8 @@ def flow(source="A", target="B", naming=KEPT_BY_MAP):
 
 
 def test_a_map_that_keeps_a_name_makes_its_flow_tell_copies_by_producer_id():
-    assert tells_copies(flow())
-    assert not tells_copies(flow(naming=Naming()))
+    assert detects_copies(flow())
+    assert not detects_copies(flow(naming=Naming()))
 
 
 def test_a_mapped_name_counts_when_it_is_judged_which_way_records_come():

@@ -9,7 +9,7 @@ import pytest
 
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import UNSETTLED, Committed, Group
+from replication.offsets.consumer_groups import UNSTABLE, Committed, Group
 from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.group_sync import GroupSync
 from replication.offsets.offset_map import Answer
@@ -27,7 +27,7 @@ class Offsets:
 
     def __init__(self, *copied, shift=1000, copy=COPY):
         self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
-        self.known, self.trouble = KnownPoints("A->B"), {}
+        self.known, self.errors = KnownPoints("A->B"), {}
 
     def look(self):
         at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
@@ -50,7 +50,7 @@ class Groups:
 
     def __init__(self, **positions):
         self.held = {name: dict(each) for name, each in positions.items()}
-        self.states, self.away, self.silent = {}, {}, False
+        self.states, self.unavailable, self.silent = {}, {}, False
 
     def listed(self):
         if self.silent:
@@ -155,18 +155,18 @@ def test_a_group_with_live_members_is_reported():
 
 def test_bl_079_a_silent_coordinator_is_reported_and_other_groups_go_on():
     source = Groups(g=at(10))
-    source.away = {2: "broker 2 gave no answer"}
+    source.unavailable = {2: "broker 2 gave no answer"}
     sync = a_sync(Offsets(50), source)
     with pytest.raises(ClusterUnavailable, match="broker 2 gave no answer"):
         sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
-    source.away = {}
+    source.unavailable = {}
     sync.sync()
 
 
 def test_bl_079_a_partition_whose_leader_is_away_is_reported_and_others_go_on():
     offsets = Offsets(50)
-    offsets.translate = lambda _, **__: offsets.trouble.update({ORDERS: "no leader"}) or {}
+    offsets.translate = lambda _, **__: offsets.errors.update({ORDERS: "no leader"}) or {}
     sync = a_sync(offsets, Groups(g=at(10)))
     with pytest.raises(ClusterUnavailable, match="some groups were not read: no leader"):
         sync.sync()
@@ -201,14 +201,14 @@ def test_while_another_source_of_a_partition_is_silent_nothing_is_committed():
     assert sync.target.held == {}
 
 
-@pytest.mark.parametrize("silence", ["away", "trouble"])
+@pytest.mark.parametrize("silence", ["unavailable", "errors"])
 def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
     sync = merged(Offsets(50, shift=500), Groups())
     (other,) = sync.siblings
-    if silence == "away":
-        other.source.away = {3: "silent"}
+    if silence == "unavailable":
+        other.source.unavailable = {3: "silent"}
     else:
-        other.offsets.trouble[ORDERS] = "no leader"
+        other.offsets.errors[ORDERS] = "no leader"
     sync.sync()
     assert sync.target.held == {}
 
@@ -229,25 +229,25 @@ def test_a_group_whose_place_on_the_target_could_not_be_read_is_left_out():
 
 def test_a_group_that_no_coordinator_lists_is_new_only_if_all_of_them_have_told():
     target = Groups()
-    target.away = {2: "broker 2 gave no answer"}
+    target.unavailable = {2: "broker 2 gave no answer"}
     assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
-    target.away = {}
+    target.unavailable = {}
     assert len(a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits) == 1
 
 
 def test_a_position_with_a_commit_under_way_is_not_set():
-    target = Groups(g={COPY: Committed(UNSETTLED)})
+    target = Groups(g={COPY: Committed(UNSTABLE)})
     assert a_sync(Offsets(50), Groups(g=at(10)), target).plan().commits == ()
 
 
-@pytest.mark.parametrize("silence", ["away", "trouble"])
+@pytest.mark.parametrize("silence", ["unavailable", "errors"])
 def test_what_a_source_found_while_part_of_it_was_silent_is_not_kept_for_others(silence):
     sync = merged(Offsets(50, shift=500), Groups(g=at(20)))
     (other,) = sync.siblings
     held = other.source.held.pop("g")  # its coordinator does not answer
-    quiet = other.source.away if silence == "away" else other.offsets.trouble
+    quiet = other.source.unavailable if silence == "unavailable" else other.offsets.errors
     quiet[ORDERS] = "silent"
-    other.moved()
+    other.translated()
     quiet.clear()  # it is back, and what was found without it must not count
     other.source.held["g"] = held
     sync.sync()
@@ -267,6 +267,6 @@ def test_answers_of_a_topic_that_was_recreated_are_not_kept():
     offsets = Offsets(50)
     sync = a_sync(offsets, Groups(g=at(10)))
     sync.plan()
-    offsets.trouble[ORDERS] = "orders is not the topic that was copied"
+    offsets.errors[ORDERS] = "orders is not the topic that was copied"
     offsets.translate = lambda _, **__: {}
     assert sync.plan().commits == ()

@@ -1,4 +1,4 @@
-"""Offsets translated both ways: against logs of which the truth is known."""
+"""Offsets translated both ways, compared with logs whose content is known."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ def test_a_compacted_stretch_that_is_too_long_never_skips(monkeypatch):
     copy.note()
     copy.target.batches = copy.target.batches[:1]  # compaction took all records but the last ones
     copy.target.add([28, 29, 30], OURS)
-    monkeypatch.setattr("replication.offsets.translate._MOST_DECODED", 10)
+    monkeypatch.setattr("replication.offsets.translate._MAX_DECODED", 10)
     found = asyncio.run(copy.translation().translate(range(30)))
     assert [each.exact for each in found.values()] == [False] * 30
     assert all(found[offset].offset <= offset + 1 for offset in found)

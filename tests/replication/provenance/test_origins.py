@@ -1,4 +1,4 @@
-"""Where records were born, and by which way they come to each cluster once."""
+"""Origins and routes: each record reaches each cluster once, and no copy returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from support.kept_name_clusters import configured
 from support.record_batches import a_batch
 
-from replication.provenance.origins import LOCAL_ORIGIN, Origins, Rule, onward, rule_of, rule_text
+from replication.provenance.origins import (
+    LOCAL_ORIGIN,
+    Origins,
+    Rule,
+    forwarding_id,
+    rule_of,
+    rule_text,
+)
 from replication.provenance.routes import Routes
 from replication.records.batch import producer_ids
 from replication.settings.sections import Naming, RenameRule, Selection
@@ -23,87 +30,87 @@ ALIASES = st.sampled_from("ABCDE")
 class World:
     """Clusters and flows that copy one record after another, as the engine would."""
 
-    def __init__(self, ways: set[tuple[str, str]], topic: str = "t", routes=None) -> None:
+    def __init__(self, links: set[tuple[str, str]], topic: str = "t", routes=None) -> None:
         self.topic = topic
-        self.ways = sorted(ways)
-        self.routes = routes or Routes.of([configured(*each) for each in self.ways], "ABCDE")
+        self.links = sorted(links)
+        self.routes = routes or Routes.of([configured(*each) for each in self.links], "ABCDE")
         self.origins = {each: Origins() for each in "ABCDE"}
         self.logs: dict[str, list[tuple[int, str]]] = {each: [] for each in "ABCDE"}
         self.read = Counter()
         self.producers: dict[str, int] = {}
 
-    def copy(self, way: tuple[str, str]) -> bool:
+    def copy(self, link: tuple[str, str]) -> bool:
         """Copy the next record of a flow; False: it is at its end."""
-        source, target = way
-        name = "->".join(way)
-        if self.read[way] == len(self.logs[source]):
+        source, target = link
+        name = "->".join(link)
+        if self.read[link] == len(self.logs[source]):
             return False
-        producer, record = self.logs[source][self.read[way]]
-        self.read[way] += 1
+        producer, record = self.logs[source][self.read[link]]
+        self.read[link] += 1
         rule = rule_of(self.routes.rule(name, self.topic), target)
         via = self.origins[source].path_of(producer, rule)
         if via is not None:
             assert len(self.logs[target]) < 500, "it circles"
-            self.logs[target].append((self._producer(name, via, way), record))
+            self.logs[target].append((self._producer(name, via, link), record))
         return True
 
-    def _producer(self, flow: str, via: tuple[str, ...], way: tuple[str, str]) -> int:
-        name = onward(f"isthmus.{flow}.0", via, way[0])
+    def _producer(self, flow: str, via: tuple[str, ...], link: tuple[str, str]) -> int:
+        name = forwarding_id(f"isthmus.{flow}.0", via, link[0])
         if name not in self.producers:
             number = self.producers[name] = 1000 + len(self.producers)
-            origin = via[0] if via else way[0]
+            origin = via[0] if via else link[0]
             entry = ProducerEntry(
-                number, flow, origin, name, via=(*via, way[0]), origin_alias=origin
+                number, flow, origin, name, via=(*via, link[0]), origin_alias=origin
             )
-            self.origins[way[1]].learn([entry])
+            self.origins[link[1]].learn([entry])
         return self.producers[name]
 
-    def dispatch(self, seed: int = 0) -> None:
+    def run(self, seed: int = 0) -> None:
         """Let all flows copy, in any order, until nothing is left to do."""
-        chance, ways = random.Random(seed), list(self.ways)
+        chance, links = random.Random(seed), list(self.links)
         busy = True
         while busy:
-            chance.shuffle(ways)
-            busy = sum(self.copy(each) for each in ways) > 0
+            chance.shuffle(links)
+            busy = sum(self.copy(each) for each in links) > 0
 
     def reach(self, where: str) -> set[str]:
-        """Return the clusters to which ways lead from ``where``, itself included."""
+        """Return the clusters to which links lead from ``where``, itself included."""
         found = {where}
-        while more := {two for one, two in self.ways if one in found} - found:
+        while more := {two for one, two in self.links if one in found} - found:
             found |= more
         return found
 
 
 @given(st.sets(st.tuples(ALIASES, ALIASES).filter(lambda each: each[0] != each[1])), st.integers())
-def test_whatever_the_flows_each_record_comes_to_each_cluster_in_reach_once(ways, seed):
-    world = World(ways)
+def test_whatever_the_flows_each_record_comes_to_each_cluster_in_reach_once(links, seed):
+    world = World(links)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.dispatch(seed)
+    world.run(seed)
     for where, log in world.logs.items():
-        stalled_lso = Counter(record for _, record in log)
-        assert stalled_lso == Counter(born for born in "ABCDE" if where in world.reach(born))
+        copies = Counter(record for _, record in log)
+        assert copies == Counter(origin for origin in "ABCDE" if where in world.reach(origin))
 
 
 @given(st.sets(st.tuples(ALIASES, ALIASES).filter(lambda each: each[0] != each[1])), st.integers())
-def test_flows_that_know_nothing_of_each_other_copy_nothing_in_circles(ways, seed):
-    """Each flow in a file of its own: a record may come twice where two ways lead, never home."""
-    world = World(ways)
-    world.routes = Alone(ways)
+def test_flows_that_know_nothing_of_each_other_copy_nothing_in_circles(links, seed):
+    """Each flow in a file of its own: a record may arrive twice by two paths, but never returns."""
+    world = World(links)
+    world.routes = Alone(links)
     for each in "ABCDE":
         world.logs[each].append((-1, each))
-    world.dispatch(seed)
+    world.run(seed)
     for where, log in world.logs.items():
-        stalled_lso = Counter(record for _, record in log)
-        assert stalled_lso[where] == 1
-        assert stalled_lso.keys() == {born for born in "ABCDE" if where in world.reach(born)}
+        copies = Counter(record for _, record in log)
+        assert copies[where] == 1
+        assert copies.keys() == {origin for origin in "ABCDE" if where in world.reach(origin)}
 
 
 class Alone:
     """The routes of flows of which each is alone in its file."""
 
-    def __init__(self, ways) -> None:
-        self._routes = {"->".join(each): Routes.of([configured(*each)], "ABCDE") for each in ways}
+    def __init__(self, links) -> None:
+        self._routes = {"->".join(each): Routes.of([configured(*each)], "ABCDE") for each in links}
 
     def rule(self, flow: str, topic: str) -> str:
         return self._routes[flow].rule(flow, topic)
@@ -158,11 +165,11 @@ def test_a_rule_is_reported_as_text_and_back(aliases):
     assert rule_of("", "id") is None
 
 
-def test_what_is_in_no_entry_was_born_here_once_the_registry_was_read():
+def test_what_is_in_no_entry_was_local_once_the_registry_was_read():
     origins = Origins()
     assert origins.unknown([-1, 5, 6]) == {5, 6}
     origins.learn([ProducerEntry(5, "B->A", "b", "isthmus.B->A.0")])
-    origins.dispatch([5, 6])
+    origins.note_looked_up([5, 6])
     assert origins.unknown([5, 6, 7]) == {7}
     assert origins.path_of(6, Rule("b")) == LOCAL_ORIGIN
     assert origins.path_of(-1, Rule("b")) == LOCAL_ORIGIN
@@ -177,10 +184,10 @@ def test_an_entry_of_an_older_release_says_its_origin_and_its_alias():
 
 
 def test_what_many_short_lived_producers_wrote_does_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("replication.provenance.origins._MOST_KNOWN", 10)
+    monkeypatch.setattr("replication.provenance.origins._MAX_LOCAL", 10)
     origins = Origins()
     for number in range(100):
-        origins.dispatch([number])
+        origins.note_looked_up([number])
     assert len(origins.unknown(range(100))) > 80
     assert not origins.unknown([99, -1])
 

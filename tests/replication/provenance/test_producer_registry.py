@@ -15,7 +15,7 @@ from replication.state import PRODUCERS_TOPIC, ProducerEntry
 
 
 class Lagging(MemoryCluster):
-    """Shows no registry before it was asked so many times."""
+    """Lists no registry before so many metadata requests."""
 
     asks = 0
 
@@ -50,12 +50,12 @@ def test_invariant_p1_a_registry_that_is_not_shown_at_once_is_asked_for_again():
     assert asyncio.run(read()).keys() == {5}
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["known to be there", "seen before"])
-def test_invariant_p1_a_registry_that_was_there_is_never_taken_for_none(there):
+@pytest.mark.parametrize("exists", [True, False], ids=["known to exist", "seen before"])
+def test_invariant_p1_a_registry_that_was_there_is_never_taken_for_none(exists):
     async def read():
         cluster = await with_an_entry()
-        found = SourceRegistry(cluster, there=there)
-        if not there:
+        found = SourceRegistry(cluster, exists=exists)
+        if not exists:
             await found.look_up([6])
         cluster.asks = 1000
         with pytest.raises(ClusterUnavailable, match="is no longer listed"):

@@ -1,4 +1,4 @@
-"""Headers that say where records were born."""
+"""Origin headers: which cluster they name, and which records a flow copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.record_batches import GZIP, a_batch
 from replication.errors import CorruptBatch
 from replication.model import TopicPartition
 from replication.provenance.origins import Rule
-from replication.provenance.record_headers import ORIGIN, OriginHeaders, RecordOrigin, birthplace
+from replication.provenance.record_headers import ORIGIN, OriginHeaders, RecordOrigin, origin_of
 from replication.records.batch import walk
 from replication.records.codec import Record, decode, headers_of, plain_record, reshape
 
@@ -39,7 +39,7 @@ def test_a_record_is_stamped_once_and_keeps_what_it_has():
     assert headers_of(stamped) == [(ORIGIN, b"A/id-of-A/orders/3/0"), ("mine", b"1")]
     elsewhere = OriginHeaders(TopicPartition("t", 0), stamp=RecordOrigin("id-of-B", "B"))
     assert elsewhere(stamped) == stamped
-    assert birthplace(headers_of(stamped)) == RecordOrigin("id-of-A", "A")
+    assert origin_of(headers_of(stamped)) == RecordOrigin("id-of-A", "A")
 
 
 def test_what_was_born_on_the_target_or_comes_to_it_otherwise_is_left_out():

@@ -188,23 +188,23 @@ def test_a_count_that_the_bytes_cannot_hold_builds_nothing():
 
 
 @pytest.mark.parametrize(
-    ("at", "value", "told"),
+    ("at", "value", "reason"),
     [
         pytest.param(57, 1, "after the last record", id="fewer records than there are"),
         pytest.param(57, 3, "ends within a record", id="more records than there are"),
         pytest.param(23, 5, None, id="a hole at the end is no damage"),
     ],
 )
-def test_counts_must_fit_the_records(at, value, told):
+def test_counts_must_fit_the_records(at, value, reason):
     batch = bytearray(a_batch(7, [b"one", b"two"]))
     struct.pack_into(">i", batch, at, value)
     if value == 3:
         struct.pack_into(">i", batch, 23, 2)
     (read,) = walk(memoryview(renewed(batch)), WHERE)
-    if told is None:
+    if reason is None:
         assert [each.offset for each in decode(read, WHERE)] == [7, 8]
     else:
-        with pytest.raises(CorruptBatch, match=told):
+        with pytest.raises(CorruptBatch, match=reason):
             decode(read, WHERE)
 
 

@@ -25,7 +25,7 @@ def test_every_place_of_a_run_is_found_and_no_other(run, log, cut):
     wanted = SearchedBatch(batch, "t")
     for begin in range(0, len(log), cut):
         part = log[begin : begin + cut]
-        wanted.look_at(records(part), range(begin, begin + len(part)))
+        wanted.add(records(part), range(begin, begin + len(part)))
     size = len(run)
     places = [end for end in range(size, len(log) + 1) if log[end - size : end] == run]
     assert wanted.found == [(end, end) for end in places]
@@ -37,7 +37,7 @@ def found(batch: bytes, log: bytes) -> list[int]:
     wanted = SearchedBatch(ours, "t")
     for each in walk(memoryview(log)):
         listed = decode(each)
-        wanted.look_at(listed, [record.offset for record in listed])
+        wanted.add(listed, [record.offset for record in listed])
     return [after for after, _ in wanted.found]
 
 

@@ -44,10 +44,10 @@ def fetched(broker, session, before_the_answer=lambda: None, error=0) -> list:
     async def run() -> list:
         network = connect({"bootstrap.servers": "broker:9092"}, "test")
         came = asyncio.Event()
-        told: list = []
+        responses: list = []
 
         def take(found, problem) -> None:
-            told.append((found, problem))
+            responses.append((found, problem))
             came.set()
 
         network.begin_fetch(-1, [], FetchOptions(session=session), FetchBuffer(), take)
@@ -56,7 +56,7 @@ def fetched(broker, session, before_the_answer=lambda: None, error=0) -> list:
         broker.sendall(answer_of(error))
         await came.wait()
         await network.close()
-        return told
+        return responses
 
     return asyncio.run(run())
 
@@ -76,8 +76,8 @@ def test_an_answer_to_a_request_of_a_former_turn_leaves_the_session_as_it_is(bro
 
 def test_a_session_that_was_lost_in_a_former_turn_is_not_lost_again(broker):
     session = FetchSession()
-    told = fetched(broker, session, session.restart, 70)
-    assert isinstance(told[0][1], ClusterUnavailable)
+    responses = fetched(broker, session, session.restart, 70)
+    assert isinstance(responses[0][1], ClusterUnavailable)
     assert session.turn == 1
 
 
@@ -102,15 +102,17 @@ def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(mo
 
     async def run() -> tuple:
         network = connect({"bootstrap.servers": "broker:9092"}, "test")
-        options, told = FetchOptions(session=session), asyncio.Queue()
-        network.begin_fetch(-1, [], options, FetchBuffer(), lambda *each: told.put_nowait(each))
+        options, responses = FetchOptions(session=session), asyncio.Queue()
+        network.begin_fetch(
+            -1, [], options, FetchBuffer(), lambda *each: responses.put_nowait(each)
+        )
         await asyncio.sleep(0)
         if left == "anew":
             session.restart()
         else:
             network.drop(options.line)
         dialing.set()
-        answer = await told.get()
+        answer = await responses.get()
         await network.close()
         return answer
 

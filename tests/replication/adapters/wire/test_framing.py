@@ -52,19 +52,19 @@ options = st.builds(
 @given(entries, options, st.sampled_from(FETCH_VERSIONS))
 def test_a_fetch_request_says_what_was_asked(asked, limits, version):
     body = framing.fetch_request(asked, limits, version)
-    told = FetchRequest.decode(body, version=version)
-    assert (told.max_wait_ms, told.min_bytes, told.max_bytes) == (
+    decoded = FetchRequest.decode(body, version=version)
+    assert (decoded.max_wait_ms, decoded.min_bytes, decoded.max_bytes) == (
         limits.max_wait_ms,
         limits.min_bytes,
         limits.max_bytes,
     )
-    assert (told.isolation_level, told.rack_id) == (limits.isolation, limits.rack)
+    assert (decoded.isolation_level, decoded.rack_id) == (limits.isolation, limits.rack)
     session = limits.session or FetchSession(0, -1)
-    assert (told.session_id, told.session_epoch) == (session.id, session.epoch)
-    assert told.replica_id == -1
+    assert (decoded.session_id, decoded.session_epoch) == (session.id, session.epoch)
+    assert decoded.replica_id == -1
     assert session.forgotten.keys() == {
         (topic.topic_id.bytes, each)
-        for topic in told.forgotten_topics_data
+        for topic in decoded.forgotten_topics_data
         for each in topic.partitions
     }
     assert asked == [
@@ -72,12 +72,12 @@ def test_a_fetch_request_says_what_was_asked(asked, limits, version):
             topic.topic_id.bytes,
             *(p.partition, p.fetch_offset, p.current_leader_epoch, p.last_fetched_epoch),
         )
-        for topic in told.topics
+        for topic in decoded.topics
         for p in topic.partitions
     ]
-    listed = [p for topic in told.topics for p in topic.partitions]
+    listed = [p for topic in decoded.topics for p in topic.partitions]
     assert all(p.partition_max_bytes == limits.partition_bytes for p in listed)
-    assert len({each.topic_id for each in told.topics}) == len(told.topics)
+    assert len({each.topic_id for each in decoded.topics}) == len(decoded.topics)
 
 
 Topic = FetchResponse.FetchableTopicResponse
@@ -122,23 +122,23 @@ def test_a_fetch_response_is_read_as_it_was_written(response, version):
     assert (error, session) == (response.error_code, response.session_id)
     wanted = [(t.topic_id.bytes, p) for t in response.responses for p in t.partitions]
     assert len(found) == len(wanted)
-    for each, (topic_id, told) in zip(found, wanted, strict=True):
+    for each, (topic_id, decoded) in zip(found, wanted, strict=True):
         assert (each.topic_id, each.partition, each.error) == (
             topic_id,
-            told.partition_index,
-            told.error_code,
+            decoded.partition_index,
+            decoded.error_code,
         )
         assert (each.high_watermark, each.stable, each.log_start, each.preferred_replica) == (
-            told.high_watermark,
-            told.last_stable_offset,
-            told.log_start_offset,
-            told.preferred_read_replica,
+            decoded.high_watermark,
+            decoded.last_stable_offset,
+            decoded.log_start_offset,
+            decoded.preferred_read_replica,
         )
-        assert bytes(each.records) == (told.records or b"")
+        assert bytes(each.records) == (decoded.records or b"")
         assert each.aborted == [
-            (a.producer_id, a.first_offset) for a in told.aborted_transactions or ()
+            (a.producer_id, a.first_offset) for a in decoded.aborted_transactions or ()
         ]
-        other, leader = told.diverging_epoch, told.current_leader
+        other, leader = decoded.diverging_epoch, decoded.current_leader
         assert each.diverging in {(other.epoch, other.end_offset), None}
         assert each.diverging is not None or (other.epoch, other.end_offset) == (-1, -1)
         assert each.leader in {(leader.leader_id, leader.leader_epoch), None}
@@ -165,11 +165,11 @@ appends = st.dictionaries(
 def test_a_produce_request_carries_the_batches_where_they_lie(topics, timeout, version):
     batches = [(t, p, memoryview(b)) for t, listed in topics.items() for p, b in listed.items()]
     producer_batches = framing.produce_request(batches, timeout)
-    told = ProduceRequest.decode(b"".join(producer_batches), version=version)
-    assert (told.acks, told.timeout_ms, told.transactional_id) == (-1, timeout, None)
+    decoded = ProduceRequest.decode(b"".join(producer_batches), version=version)
+    assert (decoded.acks, decoded.timeout_ms, decoded.transactional_id) == (-1, timeout, None)
     assert [
         (topic.name, each.index, bytes(each.records))
-        for topic in told.topic_data
+        for topic in decoded.topic_data
         for each in topic.partition_data
     ] == [(topic, partition, bytes(batch)) for topic, partition, batch in batches]
     assert all(
@@ -249,7 +249,7 @@ def test_tags_that_we_do_not_know_are_skipped(count):
 def test_topics_stand_once_each():
     ids = [uuid.UUID(int=each).bytes for each in (1, 1, 2)]
     asked = [FetchEntry(each, number, 0) for number, each in enumerate(ids)]
-    told = FetchRequest.decode(framing.fetch_request(asked, FetchOptions(), 13), version=13)
+    decoded = FetchRequest.decode(framing.fetch_request(asked, FetchOptions(), 13), version=13)
     assert [len(list(group)) for _, group in groupby(ids)] == [
-        len(each.partitions) for each in told.topics
+        len(each.partitions) for each in decoded.topics
     ]

@@ -21,7 +21,7 @@ from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
-from replication.copier.takeover.connections import clusters
+from replication.copier.takeover.connections import new_connections
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.records.batch import walk
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic
@@ -48,7 +48,7 @@ async def a_started_partition(source_id: str, target: MemoryCluster, spec: UnitS
     source = MemoryCluster(source_id)
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
     batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (FORWARDED, 0, 0))
-    connections = clusters(spec.flow, source, target, spec.source_alias)
+    connections = new_connections(spec.flow, source, target, spec.source_alias)
     me, (partition,), _ = await start(spec, connections)
     sender = Sender(target, RecoveryQueue(), AppendGaps())
     producers = Producers(spec.for_identity(me), connections, [partition], me, sender)

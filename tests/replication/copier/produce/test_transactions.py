@@ -21,7 +21,7 @@ from replication.copier.produce.sender import Sender
 from replication.copier.produce.transaction_outcome import TransactionOutcome
 from replication.copier.produce.transactions import Transactions
 from replication.copier.spec import UnitSpec
-from replication.copier.takeover.connections import Connections, clusters
+from replication.copier.takeover.connections import Connections, new_connections
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import anchors_topic
@@ -46,7 +46,9 @@ class Stage:
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
         self.target.aborts = set(aborts)
-        self.connections: Connections = clusters("A->B", MemoryCluster("source"), self.target, "A")
+        self.connections: Connections = new_connections(
+            "A->B", MemoryCluster("source"), self.target, "A"
+        )
         self.partitions = [a_partition(a_start(n), kind=TransactionalCopy) for n in range(2)]
         for partition in self.partitions:
             partition.exact = True

@@ -16,7 +16,7 @@ from replication.model import Mode, PartitionState
 from replication.state import PRODUCERS_TOPIC
 
 VALUES = [b"%d" % each for each in range(20)]
-WAYS = {"refused": {}, "asked for": {"delivery": Mode.AT_LEAST_ONCE}}
+DELIVERY = {"rejected": {}, "configured": {"delivery": Mode.AT_LEAST_ONCE}}
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def appended(pair) -> list[tuple[int, int]]:
     ]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_without_a_transactional_id_a_plain_producer_copies_and_says_so(pair, way):
-    if WAYS[way]:
+@pytest.mark.parametrize("delivery", DELIVERY)
+def test_without_a_transactional_id_a_plain_producer_copies_and_says_so(pair, delivery):
+    if DELIVERY[delivery]:
         pair.target.init_producer_id = pair.granting
     pair.feed(*VALUES)
-    report = pair.copy(**WAYS[way])
+    report = pair.copy(**DELIVERY[delivery])
     assert (report.outcome, report.at_least_once, report.takeovers) == ("clean", 1, 0)
     assert pair.target.logs[HERE].values() == VALUES
     last = pair.anchors()[-1]
@@ -119,10 +119,10 @@ def test_an_end_before_the_anchor_is_asked_for_again_before_it_counts_as_a_reset
         target, partition = MemoryCluster(), a_partition(a_start())
         partition.acked = Position(5, 5)
 
-        async def told(_partition, _moment) -> int:
+        async def offset_at(_partition, _moment) -> int:
             return answers.pop(0)
 
-        target.offset_at = told
+        target.offset_at = offset_at
         await ends_of(target, [partition])
         return partition.state
 

@@ -9,7 +9,7 @@ from support.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_
 from support.record_batches import a_batch
 
 from replication.copier.partition.position import Position
-from replication.copier.takeover.content_position import TargetTail, dispatch
+from replication.copier.takeover.content_position import TargetTail, set_position
 from replication.provenance.origins import Origins, Rule
 
 
@@ -24,6 +24,8 @@ def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_p
     partition.counted, partition.topic_id = 9, source.topic_id(partition.source.topic)
     last = a_batch(5, [b"2"], timestamp=2)
     asyncio.run(
-        dispatch(source, partition, TargetTail(last, least=3, most=4, passed="retention took it"))
+        set_position(
+            source, partition, TargetTail(last, least=3, most=4, passed="retention took it")
+        )
     )
     assert (partition.position, partition.acked) == (3, Position(3, 9))

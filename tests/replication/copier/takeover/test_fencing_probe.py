@@ -9,7 +9,7 @@ from support.memory_network import MemoryCluster
 
 from replication.client import state_log
 from replication.client.network import Fenced, NotGranted
-from replication.copier.takeover.fencing_probe import prove
+from replication.copier.takeover.fencing_probe import missing_guarantees
 from replication.errors import ClusterRejected
 from replication.model import ProducerIdAndEpoch
 from replication.records.batch import walk
@@ -38,7 +38,7 @@ class NewIds(MemoryCluster):
 
 
 def tried_on(cluster: MemoryCluster) -> str:
-    return asyncio.run(prove(cluster, "isthmus.f.probe"))
+    return asyncio.run(missing_guarantees(cluster, "isthmus.f.probe"))
 
 
 def test_a_target_like_kafka_lacks_nothing():
@@ -64,7 +64,7 @@ def test_a_target_that_refuses_a_late_append_for_another_reason_does_not_fence()
 
 
 def test_a_target_without_markers_is_reported_from_one_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr(state_log, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(state_log, "_NO_PROGRESS_S", 0.2)
     assert tried_on(WithoutMarkers()) == "it writes no marker for an aborted transaction"
 
 

@@ -1,4 +1,4 @@
-"""Claims on one log: who gives way, and when claiming ends."""
+"""Claims of two units on one log: who wins, and when claiming ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Side:
         return ProducerIdentity(self.unit, *producer, self.generation)
 
     async def take(self):
-        """Take the one partition over from its last anchor; return its lane and the count."""
+        """Take the one partition over from its last anchor; return its partition and the count."""
         await self.takeover.read_anchors()
         me = await self.me()
         partition = a_partition(self.takeover.seen.get(a_partition(CLEAN).source, CLEAN))
@@ -86,7 +86,7 @@ def test_a_foreign_writer_of_the_same_rank_that_never_gives_way_ends_the_claimin
     target = MemoryCluster()
 
     class Stubborn(StateLog):
-        """Whatever is appended, a stranger's claim stands behind it."""
+        """Whatever is appended, a claim of another unit follows it."""
 
         async def append(self, records) -> None:
             await super().append(records)
@@ -168,10 +168,10 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
         partitions = [a_partition(replace(CLEAN, partition=number)) for number in range(2)]
         await first.takeover.read_anchors()
         await first.takeover.take(partitions, await first.me())
-        onward = (await target.init_producer_id("u0~~c"))[0]
+        forwarding_id = (await target.init_producer_id("u0~~c"))[0]
 
         async def name(partition) -> None:
-            partition.name_appender("u0~~c", onward)
+            partition.name_appender("u0~~c", forwarding_id)
             await first.log.append([partition.anchor(0)])
 
         await name(partitions[1])
@@ -181,7 +181,7 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
         target.late = partial(name, partitions[0])
         await second.takeover.take(theirs, me)
         log = memoryview(b"".join(target.logs[partitions[0].target].batches))
-        return onward, {each.producer_id for each in walk(log)}
+        return forwarding_id, {each.producer_id for each in walk(log)}
 
-    onward, barred = asyncio.run(both())
-    assert onward in barred
+    forwarding_id, barred = asyncio.run(both())
+    assert forwarding_id in barred
