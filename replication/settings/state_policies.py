@@ -24,50 +24,49 @@ class Policies:
     lost_range: Annotated[
         str,
         Key("on.lost.range", "choice continue|stop",
-            "the source's retention took records before they were copied: `continue` behind the "
-            "hole, or `stop`"),
+            "the source's retention deleted records before they were copied: `continue` behind "
+            "the gap, or `stop`"),
     ] = "continue"  # fmt: skip
     source_recreated: Annotated[
         str,
         Key("on.source.recreated", "choice continue|stop",
-            "the source topic was deleted and recreated: `continue` copies all of the new one "
+            "the source topic was deleted and recreated: `continue` copies the whole new topic "
             "behind the old records"),
     ] = "stop"  # fmt: skip
     source_truncated: Annotated[
         str,
         Key("on.source.truncated", "choice continue|stop",
-            "the source lost records that were copied (unclean leader election): `continue` from "
-            "where the source ends"),
+            "the source lost records that were copied (unclean leader election): `continue` "
+            "from the source's end"),
     ] = "stop"  # fmt: skip
     target_reset: Annotated[
         str,
         Key("on.target.reset", "choice continue|reseed|stop",
-            "the target topic was emptied or recreated: `continue` leaves the hole, `reseed` "
+            "the target topic was emptied or recreated: `continue` leaves the gap, `reseed` "
             "copies from the source's start"),
     ] = "stop"  # fmt: skip
     target_foreign: Annotated[
         str,
         Key("on.target.foreign", "choice continue|stop",
-            "a foreign producer writes to the target topic: `continue` reports it, `stop` halts "
+            "another producer writes to the target topic: `continue` reports it, `stop` halts "
             "the partition"),
     ] = "continue"  # fmt: skip
     target_exists: Annotated[
         str,
         Key("on.target.exists", "choice continue|stop",
             "the target already has a topic of this name, with records that Isthmus did not "
-            "write: `stop` leaves the topic out, `continue` appends to it"),
+            "write: `stop` does not copy the topic, `continue` appends to it"),
     ] = "stop"  # fmt: skip
     refused: Annotated[
         str,
         Key("on.refused", "choice skip|stop",
-            "the target rejects a single record (too large, no key on a compacted topic, a "
-            "timestamp out of range): `skip` leaves it out and notes its offset"),
+            "the target rejects a record (too large, no key on a compacted topic, a timestamp "
+            "out of range): `skip` leaves it out and records its offset"),
     ] = "stop"  # fmt: skip
     dead_letters: Annotated[
         bool,
         Key("dead.letters.enabled", "boolean",
-            "a record that is skipped goes to `isthmus-dead-letters.<source>.internal` on the "
-            "target"),
+            "write a skipped record to `isthmus-dead-letters.<source>.internal` on the target"),
     ] = False  # fmt: skip
 
 
