@@ -1,4 +1,4 @@
-"""What writes a flow's records in MirrorMaker 2's formats, with its connections.
+"""Writes a flow's records in MirrorMaker 2's formats, with the connections that this needs.
 
 Making one costs nothing and asks no cluster: clients are made when they are first needed.
 """

@@ -1,4 +1,4 @@
-"""Translate a flow's offsets from a plain process: command line, driver, Dagster."""
+"""Translates a flow's offsets outside Spark: for the command, the driver and Dagster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tasks of one machine find the process that copies a unit already.
+"""Sockets by which Spark tasks of one machine reach the process that already copies a unit.
 
 Spark gives a unit's next epoch to any of its Python workers. The one that copies the unit listens
 on a Unix socket whose name follows from the unit alone; the others have it go on with the next

@@ -1,4 +1,4 @@
-"""Put the checked sections of a file together."""
+"""Builds the configuration of a whole file from its checked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the flows together: one cluster under two names, records that would circle."""
+"""Checks the flows together: one cluster under two aliases, and replication cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a properties file to a checked configuration. All problems come at once."""
+"""Loads a properties file as a checked configuration and reports all of its problems at once."""
 
 from __future__ import annotations
 

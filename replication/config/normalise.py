@@ -1,4 +1,4 @@
-"""From the lines of a file to plain properties under MirrorMaker 2's names.
+"""Converts the lines of a file to plain properties under MirrorMaker 2's names.
 
 After this step nothing of the looser dialect is left, so that the order of resolution can be
 MirrorMaker 2's, to the letter.

@@ -1,4 +1,4 @@
-"""Check that a client's security settings fit together, before anything is connected."""
+"""Checks before any connection that a client's security settings fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the source's groups stand, in terms of the target, as MirrorMaker 2 writes it.
+"""Translated offsets of the source's groups as checkpoints in MirrorMaker 2's format.
 
 Its clients (``RemoteClusterUtils``) read these records to move consumers over. Offsets are exact
 here, so what MirrorMaker 2 does about sparse pairs is not needed: a record says the offset of the

@@ -1,4 +1,4 @@
-"""An internal topic that is written again and again: made when it is not there, also later on."""
+"""An internal compacted topic, created before each write if it does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs of life as MirrorMaker 2 writes them, and how old they are.
+"""Heartbeats in MirrorMaker 2's format, and their age.
 
 The heartbeat of a pair ``A->B`` stands on B, in ``heartbeats``. A flow that reads B copies it on,
 as ``B.heartbeats``, so its age there is that of the whole way. MirrorMaker 2's clients learn from

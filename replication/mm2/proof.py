@@ -1,4 +1,4 @@
-"""How far MirrorMaker 2 has copied a partition, proven by what the partition's copy holds. Pure.
+"""How far MirrorMaker 2 has copied a partition, proven by the content of its copy. Pure.
 
 MirrorMaker 2 stores its position now and then. After a crash it goes back to the stored one, so a
 copy is a row of *runs*, each a stretch of the source in order; a later run begins where an earlier

@@ -1,4 +1,4 @@
-"""Pairs of offsets as MirrorMaker 2 writes them, for its checkpoint connector.
+"""Offset syncs in MirrorMaker 2's format, for its checkpoint connector.
 
 What reads a pair (up, down) takes ``down + 1`` for everything behind ``up``. So
 

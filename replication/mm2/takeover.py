@@ -1,4 +1,4 @@
-"""What is to be done to go on where MirrorMaker 2 stopped, or to let it go on after us. Pure.
+"""Plans the takeover from MirrorMaker 2 and the return to it. Pure.
 
 Nothing is copied again and nothing left out: a partition's position is MirrorMaker 2's own record
 of it together with the proof that the copy's content gives.

@@ -1,4 +1,4 @@
-"""An operator's own naming policy as the rest of Isthmus knows policies, each answer checked."""
+"""Adapts an operator's naming policy to Isthmus' and checks each of its answers."""
 
 from __future__ import annotations
 

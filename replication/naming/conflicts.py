@@ -1,4 +1,4 @@
-"""Names on the target that meet, that cannot be, or that are taken: found before records mix. Pure.
+"""Conflicts of target names, found before records mix: equal, invalid or taken names. Pure.
 
 What several flows make of their topics is compared with one another and with what the target has.
 A topic that has copied into a name before (it has anchors there) keeps it; the newcomer is refused,

@@ -1,4 +1,4 @@
-"""Naming policies of the operator's own, in Python: the base class, and how one is found.
+"""Custom naming policies in Python: the base class, and how one is loaded.
 
 ``replication.policy.class = python:package.module:Class`` names a class; ``python:name`` one that
 a package registers as an entry point of the group ``isthmus.policies``. The methods are those of

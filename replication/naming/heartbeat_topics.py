@@ -1,4 +1,4 @@
-"""Which topics of each cluster hold heartbeats that a file's flows copy, on any hop. Pure."""
+"""Which topics of each cluster hold heartbeats that the flows copy, on any hop. Pure."""
 
 from __future__ import annotations
 

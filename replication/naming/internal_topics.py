@@ -1,4 +1,4 @@
-"""How MirrorMaker 2 calls its own topics, and which names it takes for internal.
+"""The names of MirrorMaker 2's internal topics, and which names it considers internal.
 
 Every naming policy has these names: what reads them (Kafka's ``RemoteClusterUtils``, dashboards)
 knows MirrorMaker 2's. The three topics that Connect keeps (``mm2-offsets.A.internal`` and so on)

@@ -1,4 +1,4 @@
-r"""Java's replacement text, with the names that Isthmus adds: a template, and what fills it. Pure.
+r"""Java's replacement text, with the variables that Isthmus adds: parsed, then filled in. Pure.
 
 ``$1`` and ``$12`` are groups of the pattern, as many digits as there is such a group for, as Java
 reads them; ``${name}`` is a group of that name, ``$0`` the whole match. A backslash takes the next

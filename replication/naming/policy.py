@@ -1,4 +1,4 @@
-"""What topics are called on the target; hops and cycles are derived from that.
+"""Naming policies: the target name of a topic, its hops, and whether it is a cycle.
 
 A topic whose first part is no known cluster is local here, while MirrorMaker 2 takes any ``a.b``
 for a copy from a cluster ``a``.

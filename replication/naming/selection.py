@@ -1,4 +1,4 @@
-"""Which topics and groups take part in a flow, and by which rule the others do not."""
+"""Which topics and groups belong to a flow, and which rule excludes the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that names topics one by one: ``source-topic = target-topic``, a line each. Pure.
+"""Parses a map file: one line ``source-topic = target-topic`` for each topic. Pure.
 
 A line that begins with a cluster and a colon (``A:orders = orders-of-a``) holds for that source
 alone and beats one without; topics cannot have a colon in their names. A topic without a line is

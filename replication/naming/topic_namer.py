@@ -1,4 +1,4 @@
-"""What a flow's topics are called on the target, with what is needed to judge whether names meet.
+"""The target names of a flow's topics, with all that a check for conflicts needs.
 
 Pure: from the configuration alone, and the names of topics that somebody else has listed.
 """

@@ -1,4 +1,4 @@
-"""What a file's flows make of its clusters: where topics go, where they merge, where they circle.
+"""The topology of a file's flows: where topics go, where they merge, and the cycles.
 
 Pure. ``drawn`` needs the file alone; ``with_topics`` adds what the clusters show, as plans have it.
 """

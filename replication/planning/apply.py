@@ -1,4 +1,4 @@
-"""Carry a plan out, an outcome an action."""
+"""Applies the actions of a plan and returns an outcome for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carry a plan out and remember what was done: for the next plan, and for who asks."""
+"""Applies a plan and records its outcomes, for the next plan and for status."""
 
 from __future__ import annotations
 

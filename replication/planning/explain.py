@@ -1,4 +1,4 @@
-"""A plan as text: what the dry run prints and what the log says of each action."""
+"""A plan as text, for the dry run and for the log line of each action."""
 
 from __future__ import annotations
 

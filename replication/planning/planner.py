@@ -1,4 +1,4 @@
-"""What would change on a target so that it is as its flows say: asked and planned.
+"""Reads the clusters and plans what has to change on a target for its flows.
 
 One implementation, three callers: the command line, Dagster's scheduled jobs and the driver's own
 loop. Whoever asks says which parts of the plan it is about.

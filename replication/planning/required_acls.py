@@ -1,4 +1,4 @@
-"""The rights that Isthmus needs on its clusters for the flows of a file, and no others. Pure.
+"""The ACLs that Isthmus requires on its clusters for the flows of a file, and no others. Pure.
 
 A source is only read: it stays as it is, unless the file asks for something that is written there.
 Rights that others bring with them are not named: READ, WRITE and ALTER bring DESCRIBE,

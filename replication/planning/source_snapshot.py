@@ -1,4 +1,4 @@
-"""What a target should have, by what its flows' sources show. Pure, but for ``read_source``."""
+"""The desired topics of a target, from a snapshot of its sources. Pure, but for ``read_source``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what a target says about the names on it: who feeds which topic, and what holds records."""
+"""Reads the state of a target: which flow writes to which topic, and which topics hold records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must change on the target so that it has the topics that its flows copy into.
+"""Plans the creation, growth and configs of the topics that a target's flows copy into.
 
 Pure: two snapshots in, a plan out. ``replication.planning.apply`` carries it out, ``explain`` prints it.
 """

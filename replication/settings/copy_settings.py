@@ -1,4 +1,4 @@
-"""How the append engine works for a flow.
+"""The settings of a flow's append engine.
 
 Apart from the other sections because the processes that copy load it: without pydantic.
 """

@@ -1,4 +1,4 @@
-"""How a section of the settings declares the key in the file that each of its fields comes from.
+"""How a field of the settings declares the keys of the file that set it.
 
 A field is annotated with its keys, the strongest first::
 

@@ -1,4 +1,4 @@
-"""What is done about an event that needs an answer: a person's decision, else the flow's policy.
+"""What happens after a loss or a rejected record: the operator's decision, else the policy.
 
 Pure. ``stop`` parks the partition; each other choice lets it go on, and what is lost is recorded.
 """

@@ -1,4 +1,4 @@
-"""Who may drive a flow: the driver whose :class:`FlowStatus` has the highest generation.
+"""Which driver owns a flow: the one whose :class:`FlowStatus` has the highest generation.
 
 Pure decisions about records read from the status topic. Taking a lease goes like this::
 

@@ -1,4 +1,4 @@
-"""Which Spark applications are to be started, stopped or left alone.
+"""Decides which Spark applications are started, stopped or left alone.
 
 Pure: what people want, what was seen and what is remembered in; decisions and new memory out. The
 memory may be lost at any time: it only spares launches, it never decides who may copy. That is

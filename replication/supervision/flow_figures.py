@@ -1,4 +1,4 @@
-"""How fast a flow copies, from two looks at its counters."""
+"""A flow's throughput, computed from two readings of its counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to tell an operator about a flow: one state, one line, and whether it is as wanted.
+"""The health of a flow: one state, one line, and whether it matches the desired state.
 
 Pure. Green means that everything was seen to be well, not that nothing was seen to be wrong: a
 cluster that does not answer, a pattern that matches no topic and a dead driver are not green.

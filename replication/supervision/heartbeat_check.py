@@ -1,4 +1,4 @@
-"""Whether a flow's heartbeats are as young as they should be. Pure.
+"""Whether a flow's heartbeats are recent enough. Pure.
 
 The driver says of each duty when it last ended well, so nobody has to read the heartbeats for it.
 """

@@ -1,4 +1,4 @@
-"""How far a flow is behind its source, in records and in seconds, an answer a partition.
+"""How far a flow is behind its source, in records and in seconds, for each partition.
 
 Pure: anchors and the source's end offsets in, lag out. A partition that holds nothing to copy is
 0 s behind, however long nobody has written to it: the age of the last record is not lag.

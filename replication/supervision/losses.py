@@ -1,4 +1,4 @@
-"""What was not copied, as people are told of it. Pure."""
+"""Records that were not copied, as operators see them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of flows as samples of the catalogue's metrics."""
+"""Converts figures of flows to samples of the catalogue's metrics."""
 
 from __future__ import annotations
 

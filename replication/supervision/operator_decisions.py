@@ -1,4 +1,4 @@
-"""Partitions that wait for a person's answer, and what an answer is. Pure."""
+"""Partitions that wait for an operator's decision, and the decisions that each allows. Pure."""
 
 from __future__ import annotations
 

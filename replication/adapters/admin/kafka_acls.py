@@ -1,4 +1,4 @@
-"""Rights on a cluster between the client library's words and ours."""
+"""Converts ACLs between the client library's classes and ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster's topics and offsets, asked and changed over confluent-kafka."""
+"""A cluster's topics, configs and offsets, read and changed with confluent-kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client library's errors, as ours."""
+"""Translates the client library's errors into ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JKS, PKCS12 and PEM stores as PEM files, which both client libraries read.
+"""Converts JKS, PKCS12 and PEM stores to PEM files, which both client libraries read.
 
 The files hold secrets: mode 0600 in a directory of mode 0700 that belongs to us, under the user's
 run-time directory. They are named by a hash of their content, so the same store is written once.

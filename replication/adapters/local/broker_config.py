@@ -1,4 +1,4 @@
-"""What a local broker is told: its server properties, logging and JVM options."""
+"""The server properties, logging and JVM options of a local broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Java that runs brokers, Spark and the jar fetcher on this machine."""
+"""Finds the Java that runs brokers, Spark and the jar fetcher on this machine."""
 
 from __future__ import annotations
 

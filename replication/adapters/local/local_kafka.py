@@ -1,4 +1,4 @@
-"""Real Kafka clusters on this machine: KRaft brokers in processes of their own.
+"""Kafka clusters on this machine: KRaft brokers, each in its own process.
 
 All that a cluster is stands in its directory, so any later command finds it again::
 

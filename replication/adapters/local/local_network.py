@@ -1,4 +1,4 @@
-"""Ports of this machine, and whether a broker behind one is ready."""
+"""Free ports of this machine, and whether a broker behind one is ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, found again by a pid file.
+"""Background processes that outlive the command that started them, found by a pid file.
 
 A pid alone may by now belong to a stranger, so the file also holds when the process began.
 """

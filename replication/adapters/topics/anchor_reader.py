@@ -1,4 +1,4 @@
-"""A flow's anchors and losses, read on from where the last look ended."""
+"""Reads a flow's anchors and losses, each time from where the last read ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's internal topics on a cluster: made as it makes them, written, and read."""
+"""Creates, writes and reads MirrorMaker 2's internal topics on a cluster."""
 
 from __future__ import annotations
 

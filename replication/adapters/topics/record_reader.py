@@ -1,4 +1,4 @@
-"""Reads a partition's records from one offset to another, as any consumer sees them."""
+"""Reads a partition's records between two offsets, as a consumer sees them."""
 
 from __future__ import annotations
 

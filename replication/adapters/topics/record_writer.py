@@ -1,4 +1,4 @@
-"""Writes records, idempotently, and knows when all of them are acked."""
+"""Writes records with an idempotent producer and waits until all of them are acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Isthmus' own topics on a target cluster: made, read and written."""
+"""Creates, reads and writes Isthmus' own topics on a target cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One of Isthmus' own topics, read to its end and followed."""
+"""Reads one of Isthmus' own topics to its end and follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The looser dialect that guides show, turned into MirrorMaker 2's, with a warning each.
+"""Accepts the looser spellings that guides show, with a warning for each.
 
 Quotes around values, comments behind them, ``30s`` for a number, ``Integer.MAX_VALUE``.
 Pure: a value in, a plain value and remarks out.

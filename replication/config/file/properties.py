@@ -1,4 +1,4 @@
-r"""Java's ``.properties`` format, with the line of each key.
+r"""Parses Java's ``.properties`` format, with the line of each key.
 
 The rules are those of ``java.util.Properties.load``: ``=``, ``:`` or blanks end a key, ``#`` and
 ``!`` begin a comment only at the start of a line, an odd number of backslashes at a line's end

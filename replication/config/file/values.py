@@ -1,4 +1,4 @@
-"""Read a value by its kind. Each reader raises ValueError with a message for the operator."""
+"""Parses a value by its kind. A parser raises ValueError with a message for the operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of the settings of Kafka's Java clients, and which of them matter to us."""
+"""Names of the settings of Kafka's Java clients, and which of them Isthmus uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of keys in docs/configuration.md, made from the sections of the settings.
+"""Generates the tables of keys in docs/configuration.md from the sections of the settings.
 
 A table stands between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
 ``make docs`` renews them.

@@ -1,4 +1,4 @@
-"""Judge every key of a file: honoured, without effect and why, or unknown and what was meant."""
+"""Judges each key of a file: used, without effect and why, or unknown and the nearest known key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting of MirrorMaker 2 and of Connect below it, and what becomes of it here.
+"""The settings of MirrorMaker 2 and Connect, and what Isthmus does with each of them.
 
 What has an effect stands in the sections of the settings; here are the keys that have none.
 """

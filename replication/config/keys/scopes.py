@@ -1,4 +1,4 @@
-"""Whom a key speaks of: all flows, one cluster, or one flow."""
+"""The scope of a key: all flows, one cluster, or one flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that the sections of the settings declare, as tables by who declares them.
+"""The keys that the sections of the settings declare, as tables by level.
 
 The sections are the only place where a setting stands: see ``replication.settings.setting_key``.
 """

@@ -1,4 +1,4 @@
-"""Parse each value of a file once, and note those that are wrong by themselves."""
+"""Parses each value of a file once and reports those that are invalid by themselves."""
 
 from __future__ import annotations
 

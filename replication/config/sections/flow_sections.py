@@ -1,4 +1,4 @@
-"""Build the sections of a flow that say what it copies, and how."""
+"""Builds the sections of a flow about topics, groups and copying."""
 
 from __future__ import annotations
 

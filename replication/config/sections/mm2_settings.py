@@ -1,4 +1,4 @@
-"""Build what a flow writes in MirrorMaker 2's formats, and where MirrorMaker 2 keeps its state."""
+"""Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and state."""
 
 from __future__ import annotations
 

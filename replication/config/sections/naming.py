@@ -1,4 +1,4 @@
-"""Read how a flow's topics are called on the target."""
+"""Reads the naming settings of a flow: policy, rename rule, map file and merged topics."""
 
 from __future__ import annotations
 

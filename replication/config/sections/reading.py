@@ -1,4 +1,4 @@
-"""Read the sections of the settings, and remember where each value came from."""
+"""Reads sections of the settings and records which line set each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the sections that say what a flow does besides copying, and how often."""
+"""Builds the settings of the periodic tasks of a flow: configs, ACLs and group offsets."""
 
 from __future__ import annotations
 
