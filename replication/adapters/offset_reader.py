@@ -38,7 +38,7 @@ class OffsetReader:
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
         self.known = KnownPoints(flow.name)
-        self.trouble: dict[TopicPartition, str] = {}  # why some were left out since the last look
+        self.trouble: dict[TopicPartition, str] = {}  # why some had no answer since the last reset
         self._loop = asyncio.new_event_loop()
         self._turn = threading.Lock()
         self.source = self._connect(flow.clients.source_consumer)
@@ -64,7 +64,7 @@ class OffsetReader:
 
     def translate(
         self,
-        wanted: Mapping[TopicPartition, Collection[int]],
+        offsets: Mapping[TopicPartition, Collection[int]],
         *,
         back: bool = False,
         ahead: bool = True,
@@ -74,10 +74,12 @@ class OffsetReader:
         Whoever appended what was read is in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
-        offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.trouble)
+        flow_offsets = FlowOffsets(
+            self.known, self.source, self.target, self._origins, self.trouble
+        )
         while True:
             known = len(self.known.producers)
-            answers = self.run(offsets.translate(wanted, back=back, ahead=ahead))
+            answers = self.run(flow_offsets.translate(offsets, back=back, ahead=ahead))
             self.run(self._look_at_producers())
             if len(self.known.producers) == known:
                 return answers
@@ -136,7 +138,7 @@ async def _bounds(
 
 @dataclass(frozen=True, slots=True)
 class GroupClient:
-    """The groups of one cluster, asked over a reader's connections."""
+    """The groups of one cluster, read over a reader's connections."""
 
     reader: OffsetReader
     network: WireNetwork
@@ -160,7 +162,7 @@ class GroupClient:
 
 
 class GroupSyncs:
-    """The group syncs of a file's flows, made when first asked for; each knows its siblings.
+    """The group syncs of a file's flows, created at their first use; each knows the others.
 
     Flows of one target that keep or change names may feed the same topics: each has to know what
     the others say of a group, so they share their readers.

@@ -75,7 +75,7 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
 def _mention_conflicts(config: Config, parsed: ParsedFile, notes: Notes) -> None:
     """Note topics that the file names and whose names cannot be used on the target."""
     if notes.has_errors:
-        return  # a pattern or a policy among them may be no good
+        return  # one of their patterns or policies may be invalid
     for each in drawn(config).conflicts:
         key = next((k for k in ("topics.map.file", "topics") if k in parsed.props), "topics")
         notes.warn(parsed.props.get(key, Value("", key)).at, f"will not be copied: {each}")
@@ -149,7 +149,7 @@ def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
         "provenance.headers": flow.provenance_headers,
         "cycle.prevention": flow.cycle_prevention == "headers",
     }
-    for key in [key for key, wanted in keys.items() if wanted]:
+    for key in [key for key, is_set in keys.items() if is_set]:
         notes.info(
             read.props.get(key, Value("", key)).at,
             "decodes and encodes every batch, which costs many times the CPU time of copying "

@@ -42,9 +42,9 @@ class Edge:
     target: str
     selection: tuple[str, ...]  # patterns
     names: str  # what a topic t becomes
-    circles: bool  # it is part of a circle in which names are kept
+    cycles: bool  # it is part of a cycle in which names are kept
     topics: tuple[TopicName, ...] = ()
-    gap: str = ""  # what is asked for and the source does not have
+    gap: str = ""  # selected topics that the source does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,16 @@ class Topology:
 
     clusters: Mapping[str, tuple[str, ...]]  # addresses, by name
     edges: tuple[Edge, ...]
-    circles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
+    cycles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
     merges: tuple[Merge, ...]
     conflicts: tuple[Conflict, ...] = ()  # names that cannot be used
     problems: tuple[str, ...] = ()  # clusters that did not answer
 
 
 def drawn(config: Config) -> Topology:
-    """Return the topology as the file alone tells it: names that it writes out, and patterns."""
-    found = tuple(circles([flow for flow in config.flows if not flow.naming.prefixes_all]))
-    round_about = {flow.name for circle in found for flow in circle}
+    """Return the topology that the file alone shows: topic names without patterns, and patterns."""
+    found = tuple(cycles([flow for flow in config.flows if not flow.naming.prefixes_all]))
+    in_cycles = {flow.name for cycle in found for flow in cycle}
     namers = {flow.name: Namer.for_flow(flow, config) for flow in config.flows}
     named = {name: namer.named(_written_out(namer)) for name, namer in namers.items()}
     conflicts = tuple(_conflicts(config, named))
@@ -85,7 +85,7 @@ def drawn(config: Config) -> Topology:
                 flow.target,
                 flow.selection.topics,
                 rule_text(flow),
-                flow.name in round_about,
+                flow.name in in_cycles,
                 tuple(_offline(named[flow.name], refusals(conflicts, flow.name))),
             )
             for flow in config.flows
@@ -99,7 +99,7 @@ def drawn(config: Config) -> Topology:
 def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable[str]) -> Topology:
     """Return the topology with what the clusters show.
 
-    ``plans`` are those of the targets that answered, ``silent`` tells of the others.
+    ``plans`` are those of the targets that answered, ``silent`` has the problems of the others.
     """
     plans = tuple(plans)
     seen = {source.flow.name: (source, plan) for plan in plans for source in plan.sources}
@@ -174,10 +174,10 @@ def _seen(edge: Edge, source: SourceSnapshot, plan: TargetPlan) -> Edge:
     )
 
 
-def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    """Yield each circle once: it begins at its flow with the smallest name.
+def cycles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Yield each cycle once, starting at its flow with the smallest name.
 
-    A circle comes to each of its clusters once; longer ways round are made of these.
+    A cycle visits each of its clusters once; longer cycles consist of these.
     """
     for first in sorted(flows, key=lambda flow: flow.name):
         yield from _walk((first,), flows)

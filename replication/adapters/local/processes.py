@@ -1,6 +1,6 @@
 """Background processes that outlive the command that started them, found by a pid file.
 
-A pid alone may by now belong to a stranger, so the file also holds when the process began.
+A pid alone may by now belong to another process, so the file also holds the start time.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class RecordWriter:
     def wait(self, limit_s: float = 0.0) -> None:
         """Take note of acks, waiting at most ``limit_s`` for the first.
 
-        Raises ClusterRejected if the cluster refused a record since the last call.
+        Raises ClusterRejected if the cluster rejected a record since the last call.
         """
         self._client.poll(limit_s)
         if self._error is not None:

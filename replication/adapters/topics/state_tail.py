@@ -56,8 +56,8 @@ class StateTail:
         found: list[Stored] = []
         while self._next < end:
             if time.monotonic() > deadline:
-                said = str(self._complaints) or "no response in time"
-                raise ClusterUnavailable(f"reading {self._where}: {said}")
+                message = str(self._complaints) or "no response in time"
+                raise ClusterUnavailable(f"reading {self._where}: {message}")
             found += self.poll(_POLL_S)
         return found
 

@@ -43,7 +43,7 @@ class Entry:
 
 
 class MalformedEscape(ValueError):
-    r"""A ``\u`` without four hexadecimal digits, which Java refuses too."""
+    r"""A ``\u`` without four hexadecimal digits, which Java rejects too."""
 
     def __init__(self, line: int) -> None:
         super().__init__(r"\u must be followed by four hexadecimal digits")

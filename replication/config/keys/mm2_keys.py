@@ -18,7 +18,7 @@ class Fate(StrEnum):
     HONOURED = "honoured"
     NO_EFFECT = "without effect"  # needed for Connect alone, or always on
     LATER = "not carried out by this version"
-    REFUSED = "not supported"  # passing it over would change what is copied
+    REFUSED = "not supported"  # to ignore it would change what is copied
 
 
 @dataclass(frozen=True, slots=True)

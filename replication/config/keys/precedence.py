@@ -130,7 +130,7 @@ def data_producer_properties(
 ) -> dict[str, Value]:
     """Return the settings of the producer that writes the copies.
 
-    ``A->B.producer.override.x`` beats ``B.producer.x``; ``A->B.producer.x`` is not asked.
+    ``A->B.producer.override.x`` overrides ``B.producer.x``; ``A->B.producer.x`` is not read.
     """
     source, target = flow
     return {

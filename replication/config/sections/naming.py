@@ -70,7 +70,7 @@ def _policy(
     if known is None:
         notes.error(
             declared.at,
-            f"{values.shown(declared.text)} is not a known policy; Java classes cannot be loaded",
+            f"{values.displayed(declared.text)} is not a known policy; Java classes cannot be loaded",
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )
@@ -138,8 +138,8 @@ def _check_separator(
             "replication.policy.separator = .",
         )
     elif not _LEGAL.fullmatch(separator):
-        notes.error(setting.at, f"{values.shown(separator)} is not allowed in a topic name",
+        notes.error(setting.at, f"{values.displayed(separator)} is not allowed in a topic name",
                     "use letters, digits, dot, underscore, dash")  # fmt: skip
     if prefixes and not _LEGAL.fullmatch(flow[0]):
-        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot start a topic name",
+        notes.error(("clusters", 0), f"{values.displayed(flow[0])} cannot start a topic name",
                     "use letters, digits, dot, underscore, dash")  # fmt: skip

@@ -30,7 +30,7 @@ def read_acls(read: Reader) -> AclSync:
 
 
 def read_groups(read: Reader) -> GroupSettings:
-    """Return whether groups' positions are carried over, and how often."""
+    """Return whether groups' offsets are synced, and how often."""
     found = read.section(GroupSettings)
     sync = found.sync and found.every > NEVER
     return GroupSettings(sync=sync, every=max(found.every, LEAST))
