@@ -32,7 +32,7 @@ _PEER = struct.Struct("3i")  # process, user, group
 
 
 class UnixUnitSockets:
-    """Implements ``replication.copier.host.UnitSockets`` for the processes of one machine (Linux)."""
+    """Implements ``copier.host.UnitSockets`` for the processes of one machine (Linux)."""
 
     async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
         async def on_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

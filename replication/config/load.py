@@ -53,7 +53,7 @@ def load_config(path: Path, *, lenient: bool = False) -> Loaded:
 
 
 def examine(path: Path, *, lenient: bool = False) -> tuple[Loaded | None, tuple[Finding, ...]]:
-    """Return the findings and settings of a file, valid or not. Raises ConfigError if it cannot be read.
+    """Return the findings and settings of a file, valid or not. Raises ConfigError.
 
     There may be a configuration beside errors; it is for showing, not for running.
     """

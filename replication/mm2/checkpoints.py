@@ -52,19 +52,23 @@ class Memory:
 
         A checkpoint goes back only when the group itself went back at the source.
         """
-        found = [made for each in stands if (made := _checkpoint(each)) and self._is_news(made)]
+        found = [
+            checkpoint
+            for each in stands
+            if (checkpoint := _checkpoint(each)) and self._is_news(checkpoint)
+        ]
         for each in found:
             self._remember(each)
         return found
 
-    def _is_news(self, made: Checkpoint) -> bool:
-        last = self._last.get((made.group, made.topic, made.partition))
-        if last is None or made.upstream < last.upstream:
+    def _is_news(self, checkpoint: Checkpoint) -> bool:
+        last = self._last.get((checkpoint.group, checkpoint.topic, checkpoint.partition))
+        if last is None or checkpoint.upstream < last.upstream:
             return True
-        return made.downstream > last.downstream
+        return checkpoint.downstream > last.downstream
 
-    def _remember(self, made: Checkpoint) -> None:
-        self._last[made.group, made.topic, made.partition] = made
+    def _remember(self, checkpoint: Checkpoint) -> None:
+        self._last[checkpoint.group, checkpoint.topic, checkpoint.partition] = checkpoint
 
 
 def _checkpoint(stand: GroupPosition) -> Checkpoint | None:
@@ -89,17 +93,17 @@ class Recorder:
         """Write what is new and wait for the acks. Raises ReplicationError."""
         memory = self._memory = self._memory or self._what_is_there()
         now = int(time.time() * 1000)
-        made = memory.news(self.stands())
+        fresh = memory.news(self.stands())
         try:
-            self.topic.write([Entry(each.key(), each.value(), now) for each in made])
+            self.topic.write([Entry(each.key(), each.value(), now) for each in fresh])
         except ReplicationError:
             self._memory = None  # what was not written is news the next time as well
             raise
         name = self.topic.name
-        return f"{len(made)} new in {name}" if made else f"nothing new in {name}"
+        return f"{len(fresh)} new in {name}" if fresh else f"nothing new in {name}"
 
     def _what_is_there(self) -> Memory:
-        """Read the topic. Who may not goes on: offsets are exact, what is repeated is right."""
+        """Read the topic. Without READ start empty: offsets are exact, repeats do no harm."""
         memory = Memory()
         with contextlib.suppress(ClusterRejected):
             memory.load(self.topic.read())

@@ -27,7 +27,7 @@ class Undecodable(ReplicationError):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One sign of life of the pair ``source -> target``, written on the target."""
+    """One heartbeat of the pair ``source -> target``, written on the target."""
 
     source: str
     target: str

@@ -30,7 +30,7 @@ class CheckedPolicy:
         return self._text(self.own.format_remote_topic, source, topic)
 
     def origin(self, topic: str) -> Origin | None:
-        """Return one hop back; a policy that keeps names cannot tell, as in MirrorMaker 2."""
+        """Return one hop back; a policy that keeps names has no answer, as in MirrorMaker 2."""
         source = self._optional(self.own.topic_source, topic)
         upstream = self._optional(self.own.upstream_topic, topic)
         if source is None or upstream is None or upstream == topic:

@@ -27,7 +27,7 @@ PREFIX = "python:"
 class NamingPolicy(ABC):
     """What topics are called on the target. Extend it; three methods are yours to write.
 
-    A policy is asked in several processes and threads: it answers from its arguments alone.
+    A policy is called in several processes and threads: its answer depends on its arguments alone.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027 -- most need nothing
@@ -43,7 +43,7 @@ class NamingPolicy(ABC):
 
     @abstractmethod
     def topic_source(self, topic: str) -> str | None:
-        """Return the cluster that ``topic`` was copied from; None for one that was born here."""
+        """Return the cluster that ``topic`` was copied from; None for a local topic."""
 
     @abstractmethod
     def upstream_topic(self, topic: str) -> str | None:
@@ -69,7 +69,7 @@ class NamingPolicy(ABC):
         """Say whether ``topic`` is to be left out besides what is never copied anyway.
 
         Brokers' own topics, ``mm2-*.internal``, ``*.checkpoints.internal`` and
-        ``isthmus-*.internal`` are not asked about.
+        ``isthmus-*.internal`` are never passed in.
         """
         return False
 

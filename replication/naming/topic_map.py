@@ -43,9 +43,9 @@ def names_for(lines: Iterable[MappedName], source: str) -> Mapping[str, MappedNa
 
 
 def made_from(lines: Iterable[MappedName], target: str, here: str) -> tuple[str, str] | None:
-    """Return the (cluster, topic) that the map made ``target`` from, on the cluster ``here``.
+    """Return the (cluster, topic) that the map names ``target`` on the cluster ``here``.
 
-    None where no line says so, or several do: then the name alone does not tell.
+    None if no line matches, or several do: then the name alone is ambiguous.
     """
     found = {
         (each.source, each.topic)

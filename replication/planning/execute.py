@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
-    """Carry a plan out, and remember what was done. Yields each outcome as it comes.
+    """Apply a plan and record what was applied. Yields each outcome when it is known.
 
     Raises ClusterUnavailable when the target falls silent: what was done until then is known.
     """
@@ -59,19 +59,19 @@ class Execution:
 
 
 def carry(planner: Planner, flow: Flow, by: str) -> Execution:
-    """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
+    """Plan for one flow and apply the plan. Raises ClusterUnavailable, ClusterRejected."""
     plan = planner.plan(flow.target, {flow.name})
     return Execution(tuple(execute(plan, planner, by)), plan.problems)
 
 
 class _AppliedMemory:
-    """What is to be remembered of a plan that is carried out; written once."""
+    """Collects what a plan applied, and writes it once."""
 
     def __init__(self, plan: TargetPlan, planner: Planner, by: str) -> None:
         self._plan = plan
         self._planner = planner
         self._by = by
-        self._owners = {each.name: each.flows[0] for each in plan.wanted}
+        self._owners = {each.name: each.flows[0] for each in plan.desired}
         self._records: dict[str, tuple[Flow, list[Stored]]] = {}  # by source
 
     def note(self, outcome: Outcome) -> None:

@@ -78,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def as_data(action: Action) -> dict[str, Any]:
-    """Return one action for programs: its kind, all that it says, and the line for people."""
+    """Return one action for programs: its kind, its fields, and the line for operators."""
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(action).__name__).lower()
     return {
         "kind": kind,

@@ -39,7 +39,7 @@ class Cluster(Section):
 
 
 class OwnPolicyClass(Section):
-    """A naming policy of the operator's own: see ``replication.naming.custom_policy``."""
+    """A custom naming policy: see ``replication.naming.custom_policy``."""
 
     written: str  # as in the file: python:package.module:Class
     folder: str  # where its module may be, besides Python's path
@@ -103,7 +103,7 @@ class Naming(Section):
 
     @property
     def prefixes_all(self) -> bool:
-        """Whether every copy's name tells where it is from."""
+        """Whether the name of every copy shows its source."""
         return self.kind == "prefix" and not self.mapped
 
 
@@ -135,7 +135,7 @@ class Selection(Section):
 
 
 class TopicCreation(Section):
-    """How topics are made on the target."""
+    """How topics are created on the target."""
 
     enabled: Annotated[
         bool,
@@ -195,7 +195,7 @@ class ConfigSync(Section):
         r"follower\.replication\.throttled\.replicas",
         r"leader\.replication\.throttled\.replicas",
         r"message\.timestamp\.difference\.max\.ms",
-        r"message\.timestamp\.before\.max\.ms",  # else old records are refused
+        r"message\.timestamp\.before\.max\.ms",  # else old records are rejected
         r"message\.timestamp\.after\.max\.ms",
         r"message\.timestamp\.type",
         r"unclean\.leader\.election\.enable",
@@ -239,10 +239,10 @@ class AclSync(Section):
 
 
 class Heartbeats(Section):
-    """The heartbeats that MirrorMaker 2 writes; ``back`` those of the pair target->source too.
+    """Heartbeats in MirrorMaker 2's format; ``back``: also those of the pair target->source.
 
-    A flow's own stand on the target. Those of the way back stand on the source, where this flow
-    copies them from: they show how old what arrives is, and need the right to write there.
+    A flow's own heartbeats are on the target. Those of the reverse direction are on the source,
+    from where this flow copies them: they show the replication latency, and need WRITE there.
     """
 
     enabled: Annotated[
@@ -266,7 +266,7 @@ class Heartbeats(Section):
 class OffsetSyncs(Section):
     """Pairs of offsets for MirrorMaker 2's checkpoint connector; ours needs none.
 
-    ``source`` needs the right to write there, so they are written only if the file asks for them.
+    On the ``source`` they need WRITE, so they are written only if the file enables them.
     """
 
     enabled: Annotated[
@@ -288,7 +288,7 @@ class OffsetSyncs(Section):
 
 
 class Checkpoints(Section):
-    """Where each group of the source stands, in terms of the target."""
+    """The translated offsets of the source's groups."""
 
     enabled: Annotated[
         bool,
@@ -330,14 +330,14 @@ class Mm2(Section):
 
 
 class GroupSettings(Section):
-    """Whether the positions of the source's consumer groups are committed on the target."""
+    """Whether the translated offsets of consumer groups are committed on the target."""
 
     sync: Annotated[
         bool,
         Key("sync.group.offsets.enabled", "boolean",
             "commit the groups' translated offsets on the target ([details](offsets.md))",
             level=Level.CONNECTOR),
-    ] = False  # as MirrorMaker 2: people must ask for it  # fmt: skip
+    ] = False  # as MirrorMaker 2: off by default  # fmt: skip
     every: Annotated[
         timedelta,
         Key("sync.group.offsets.interval.seconds", "interval",
@@ -443,7 +443,7 @@ class MetricsSettings(Section):
             "the others on the next ones; `0`: any free port", level=Level.FILE),
     ] = None  # see supervision.metrics_port; None: nowhere  # fmt: skip
     host: Annotated[str, Key("metrics.host", "string", "listen address", level=Level.FILE)] = (
-        "0.0.0.0"  # noqa: S104 -- whoever scrapes is elsewhere, and was asked for
+        "0.0.0.0"  # noqa: S104 -- Prometheus is on another host, and the port is opt-in
     )
     detail: Annotated[
         Literal["flow", "topic", "partition"],

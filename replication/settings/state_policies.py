@@ -1,6 +1,6 @@
 """What happens after a loss or a rejected record: the operator's decision, else the policy.
 
-Pure. ``stop`` parks the partition; each other choice lets it go on, and what is lost is recorded.
+Pure. ``stop`` halts the partition; with any other choice it continues, and the loss is recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What is done without a person when a partition gets into a state; ``stop`` halts it."""
+    """What happens without an operator when a partition enters a state; ``stop`` halts it."""
 
     lost_range: Annotated[
         str,
@@ -70,7 +70,7 @@ class Policies:
     ] = False  # fmt: skip
 
 
-# What a person may choose in each state, besides waiting for the cause to go.
+# What an operator may choose in each state, besides waiting until the cause is gone.
 CHOICES: dict[str, tuple[str, ...]] = {
     PartitionState.LOST_RANGE: (CONTINUE,),
     PartitionState.SOURCE_RECREATED: (CONTINUE,),
@@ -87,7 +87,7 @@ def choose(
 ) -> str:
     """Return the choice for a partition that got into ``state``.
 
-    ``position`` is the source offset of its anchor, None when it has none. A person's decision
+    ``position`` is the source offset of its anchor, None when it has none. An operator's decision
     holds for the one event that it names.
     """
     at = -1 if position is None else position
@@ -97,6 +97,6 @@ def choose(
 
 
 def what_to_do(state: str) -> str:
-    """Return a sentence with the choices that a person has; empty when there are none."""
+    """Return a sentence with the operator's choices; empty if there are none."""
     choices = CHOICES.get(state)
     return f"choose with `isthmus resolve`: {' or '.join(choices)}" if choices else ""

@@ -32,7 +32,7 @@ WATCH_MS = 3_000  # three beats
 class Holder(Enum):
     """What is known of the process that wrote the newest record, apart from its beats."""
 
-    UNKNOWN = "unknown"  # another machine, or a machine that does not tell
+    UNKNOWN = "unknown"  # another machine, or one that cannot be checked
     GONE = "gone"  # it ran on this machine and runs no more
 
 

@@ -1,8 +1,8 @@
 """Decides which Spark applications are started, stopped or left alone.
 
-Pure: what people want, what was seen and what is remembered in; decisions and new memory out. The
+Pure: desired states, observations and memory in; decisions and new memory out. The
 memory may be lost at any time: it only spares launches, it never decides who may copy. That is
-the lease's and the fence's business, so a launch too many is refused there and does no harm.
+decided by lease and fence, so a superfluous launch is rejected there and does no harm.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ class AppMemory:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of all applications; ``born_ms`` tells it from one that was lost."""
+    """The memory of all applications; ``born_ms`` distinguishes it from one that was lost."""
 
     born_ms: int = 0
     apps: Mapping[str, AppMemory] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str | None, now_ms: int) -> Self:
-        """Read what ``dump`` wrote; begin anew when there is nothing, or nothing readable."""
+        """Read what ``dump`` wrote; start empty when there is nothing, or nothing readable."""
         try:
             stored = json.loads(text or "")
             apps = {name: AppMemory(**each) for name, each in stored["apps"].items()}
@@ -105,7 +105,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """All is as wanted, or on its way."""
+    """The application matches the desired state, or is about to."""
 
     app: Application
     reason: str
@@ -192,13 +192,13 @@ def _alive(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> D
     if seen.silence is not None:
         return Wait(app, f"{seen.silence}; the driver is not changed")
     quiet_ms = now_ms - max(known.changed_ms, known.launched_ms)
-    # Without a remembered change or launch nothing tells how long it has been quiet.
+    # Without a remembered change or launch it is unknown how long it has been quiet.
     if seen.driver and (known.changed_ms or known.launched_ms) and quiet_ms > SILENT_MS:
         reason = f"the driver is alive but wrote no status for {quiet_ms // 1000} s"
         return _launch(app, reason, known, now_ms, restart=True)
     if not seen.driver:
         return Leave(app, "the watcher is restarting the driver")
-    # A second watcher would only be refused by the lock that this driver holds.
+    # A second watcher would only be rejected by the lock that this driver holds.
     return Leave(app, "up" if seen.watcher else "running without a watcher until the driver exits")
 
 

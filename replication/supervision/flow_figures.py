@@ -71,7 +71,7 @@ class CopyCounters(NamedTuple):
 
 
 class TaskFigures(NamedTuple):
-    """How a duty went: the last run, and how many there were."""
+    """The last run of a background task, and the number of runs."""
 
     name: str
     ok: bool = True
@@ -93,7 +93,7 @@ class Copied:
     """What one look at both clusters showed; of a cluster that is silent, what was known before.
 
     ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
-    ``lag`` is as of when the source was asked, which is a while ago where it is slow.
+    ``lag`` is as of the last reading of the source, which is older if the source is slow.
     """
 
     now_ms: int

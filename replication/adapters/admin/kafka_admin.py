@@ -166,7 +166,7 @@ class KafkaAdmin:
             self._wait(answers[resource])
 
     def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
-        """Return all ACLs, for a caller that is going ``to_change`` them. Raises ClusterRejected."""
+        """Return all ACLs, for a caller about ``to_change`` them. Raises ClusterRejected."""
         with self._doing("reading ACLs"):
             return read_acls(self._client, self._timeout_s, to_change=to_change)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
 # A flow writes a few records a second: the topics stay small only if their segments are rolled
-# and cleaned soon. Nothing younger than a minute is compacted, so that a reader that follows a topic
+# and cleaned soon. Nothing younger than a minute is compacted, so that a follower of a topic
 # sees every record of the last minute: the lease counts on it.
 _CONFIGS = {
     "cleanup.policy": "compact",
@@ -183,7 +183,7 @@ class StateStore:
                     # A topic that a broker makes by itself is not compacted: its records go.
                     "allow.auto.create.topics": False,
                     # One request at a time keeps the order without a producer id, for which the
-                    # credentials may lack the permission. A repeat does no harm: equal keys compact.
+                    # credentials may lack the ACL. A repeat does no harm: equal keys compact.
                     "max.in.flight.requests.per.connection": 1,
                     "linger.ms": 0,
                     "message.timeout.ms": int(_PATIENCE_S * 1000),

@@ -123,7 +123,8 @@ def start(text: str) -> str:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
-            f"{displayed(text)} is neither earliest, latest nor a moment such as 2026-05-01T08:00:00Z"
+            f"{displayed(text)} is neither earliest, latest nor a moment such as "
+            "2026-05-01T08:00:00Z"
         ) from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return str(int(aware.timestamp() * 1000))

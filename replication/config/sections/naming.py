@@ -70,7 +70,8 @@ def _policy(
     if known is None:
         notes.error(
             declared.at,
-            f"{values.displayed(declared.text)} is not a known policy; Java classes cannot be loaded",
+            f"{values.displayed(declared.text)} is not a known policy; Java classes "
+            "cannot be loaded",
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )

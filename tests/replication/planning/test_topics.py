@@ -14,23 +14,23 @@ from replication.planning.topic_configs import ConfigChange
 from replication.planning.topics import (
     AlterConfigs,
     CreateTopic,
+    DesiredTopic,
     GrowTopic,
     Keep,
     Refuse,
     TargetTopics,
-    WantedTopic,
     plan_topics,
 )
 
 NEW = "the source has it and the target does not"
 
 
-def plan(wanted: WantedTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
+def plan(wanted: DesiredTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
     return plan_topics([wanted], TargetTopics({each.name: each for each in existing}, brokers))
 
 
-def wanted(partitions: int = 6, factor: int = 3) -> WantedTopic:
-    return WantedTopic("us.orders", partitions, factor)
+def wanted(partitions: int = 6, factor: int = 3) -> DesiredTopic:
+    return DesiredTopic("us.orders", partitions, factor)
 
 
 def existing(partitions: int) -> TopicInfo:
@@ -62,7 +62,7 @@ class Target:
 
 def test_a_topic_that_the_target_lacks_is_created_like_its_source():
     configs = {"retention.ms": "1000"}
-    assert plan(WantedTopic("us.orders", 6, 3, configs)) == (
+    assert plan(DesiredTopic("us.orders", 6, 3, configs)) == (
         CreateTopic("us.orders", 6, 3, configs, NEW),
     )
 
@@ -119,7 +119,7 @@ def test_topics_that_only_the_target_has_are_kept():
 
 names = st.sampled_from(["a", "b", "c"])
 wishes = st.lists(
-    st.builds(WantedTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
+    st.builds(DesiredTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
 )
 
 
