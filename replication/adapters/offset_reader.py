@@ -51,7 +51,7 @@ class OffsetReader:
         self._registry = StateLog(self.source, PRODUCERS_TOPIC)
 
     def look(self) -> KnownPoints:
-        """Read what the flow's appenders wrote since the last look."""
+        """Read what the flow's units wrote since the last read."""
         self.run(self._look())
         return self.known
 
@@ -71,7 +71,7 @@ class OffsetReader:
     ) -> Answers:
         """Return the answers, see FlowOffsets; as of the last ``look``.
 
-        Whoever appended what was read is in the registry by then (F). One that was not known
+        The producers of all read records are in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
         flow_offsets = FlowOffsets(
@@ -120,7 +120,7 @@ class OffsetReader:
 
 
 async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:
-    """Return what came since the last look; a topic that is not there has nothing."""
+    """Return the records since the last read; a missing topic has none."""
     await network.refresh({each.topic for each in logs})
     there = [each for each in logs if network.topic_id(each.topic) is not None]
     return [record for log in there for record in await log.read_on()]

@@ -1,7 +1,7 @@
 """Sockets by which Spark tasks of one machine reach the process that already copies a unit.
 
 Spark gives a unit's next epoch to any of its Python workers. The one that copies the unit listens
-on a Unix socket whose name follows from the unit alone; the others have it go on with the next
+on a Unix socket whose name follows from the unit alone; the others have it continue with the next
 epoch and wait for its report. The socket is an abstract one: it ends with its process, whatever
 ends that, and no two processes have the same. Only processes of the same user are listened to.
 """

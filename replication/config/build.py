@@ -168,7 +168,7 @@ def _clients(parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]) -> 
 
 
 def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) -> dict[str, Value]:
-    """Let ``target.topic.creation.*`` stand between the flow's and the top level's."""
+    """Rank ``target.topic.creation.*`` between the flow's keys and the top level's."""
     own = cluster_properties(parsed.props, parsed.aliases, target)
     given = {key: value for key, value in own.items() if key in TOPIC_CREATION}
     at_top = {

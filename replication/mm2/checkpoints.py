@@ -43,18 +43,18 @@ class Memory:
     _last: dict[tuple[str, str, int], Checkpoint] = field(default_factory=dict)
 
     def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Take in what stands in the topic already; the last of each counts."""
+        """Read the topic's records; the last one of each key counts."""
         for each in parse_all(Checkpoint.parse, records):
             self._remember(each)
 
-    def news(self, stands: Iterable[GroupPosition]) -> list[Checkpoint]:
+    def news(self, positions: Iterable[GroupPosition]) -> list[Checkpoint]:
         """Return what is to be written, and remember it.
 
         A checkpoint goes back only when the group itself went back at the source.
         """
         found = [
             checkpoint
-            for each in stands
+            for each in positions
             if (checkpoint := _checkpoint(each)) and self._is_news(checkpoint)
         ]
         for each in found:
@@ -71,13 +71,13 @@ class Memory:
         self._last[checkpoint.group, checkpoint.topic, checkpoint.partition] = checkpoint
 
 
-def _checkpoint(stand: GroupPosition) -> Checkpoint | None:
+def _checkpoint(position: GroupPosition) -> Checkpoint | None:
     """Return the record; None where there is nothing to say: no offset here, or none there."""
-    if stand.upstream < 0 or stand.downstream is None or stand.downstream < 0:
+    if position.upstream < 0 or position.downstream is None or position.downstream < 0:
         return None
-    topic, partition = stand.target
+    topic, partition = position.target
     return Checkpoint(
-        stand.group, topic, partition, stand.upstream, stand.downstream, stand.metadata
+        position.group, topic, partition, position.upstream, position.downstream, position.metadata
     )
 
 
@@ -86,14 +86,14 @@ class Recorder:
     """Writes the checkpoints of one flow."""
 
     topic: CompactedTopic
-    stands: Callable[[], Iterable[GroupPosition]]
+    positions: Callable[[], Iterable[GroupPosition]]
     _memory: Memory | None = field(default=None, init=False)
 
     def record(self) -> str:
         """Write what is new and wait for the acks. Raises ReplicationError."""
         memory = self._memory = self._memory or self._what_is_there()
         now = int(time.time() * 1000)
-        fresh = memory.news(self.stands())
+        fresh = memory.news(self.positions())
         try:
             self.topic.write([Entry(each.key(), each.value(), now) for each in fresh])
         except ReplicationError:

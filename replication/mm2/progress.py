@@ -1,7 +1,7 @@
 """Source offsets of MirrorMaker 2's connectors in Connect's offsets topic. Pure.
 
 Connect finds a position by the bytes of its key, and places it by their murmur2 hash, so the
-members of a key stand in exactly the order in which Java's maps yield them.
+members of a key are in exactly the order in which Java's maps yield them.
 """
 
 from __future__ import annotations

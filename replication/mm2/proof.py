@@ -31,7 +31,7 @@ class Proof(NamedTuple):
     """``last`` is the source offset of the furthest record that the copy has; None: it has none."""
 
     last: int | None
-    runs: int = 0  # more than one: records were repeated, or foreign ones stand between
+    runs: int = 0  # more than one: records were repeated, or foreign ones are in between
     foreign: int = 0  # records at the copy's end that this part of the source does not have
     ambiguous: bool = False
 

@@ -23,7 +23,7 @@ HANDED_BACK = "handed back to MirrorMaker 2"
 
 @dataclass(frozen=True, slots=True)
 class EndOffsets:
-    """One partition on both sides, as it stands. The ends are next offsets."""
+    """The current state of one partition on both sides. The ends are next offsets."""
 
     source: TopicPartition
     target: TopicPartition

@@ -79,7 +79,7 @@ class CheckedPolicy:
     def _asked(self, method: Callable[..., object], *given: str) -> object:
         try:
             return method(*given)
-        except Exception as error:  # whatever code of somebody else's raises
+        except Exception as error:  # a custom policy may raise anything
             raise self._wrong(method, given, f"raised {described(error)}") from error
 
     def _wrong(

@@ -23,7 +23,7 @@ _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Named(NamedTuple):
-    """A selected topic of a flow's source, and what it is called on the target."""
+    """A selected topic of a flow's source, and its target name."""
 
     flow: str
     topic: str

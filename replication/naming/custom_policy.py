@@ -47,7 +47,7 @@ class NamingPolicy(ABC):
 
     @abstractmethod
     def upstream_topic(self, topic: str) -> str | None:
-        """Return what ``topic`` is called on the cluster it was copied from; None as above."""
+        """Return the name of ``topic`` on the cluster that it was copied from; None as above."""
 
     def heartbeats_topic(self) -> str:
         """Return the topic that heartbeats are emitted to."""
@@ -109,7 +109,7 @@ def _find(written: str, folder: str) -> Any:
         registered = [each for each in entry_points(group=GROUP) if each.name == name]
         if registered:
             return registered[0].load()
-    except Exception as error:  # whatever a module of somebody else's raises
+    except Exception as error:  # a custom module may raise anything
         raise ConfigError(f"loading {written}: {described(error)}") from error
     raise ConfigError(
         f"no installed package registers {name!r} as an entry point of the group {GROUP}; "

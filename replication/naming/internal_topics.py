@@ -66,7 +66,7 @@ class InternalTopics:
 def internal_reason(topic: str) -> str | None:
     """Return why a topic belongs to a broker, MirrorMaker 2 or Isthmus itself, else None.
 
-    ``billing.internal`` is nobody's but the operator's: only names that these make count.
+    ``billing.internal`` is the operator's: only names of MirrorMaker 2's scheme count.
     """
     if topic in BROKER_TOPICS:
         return "a broker's own topic"

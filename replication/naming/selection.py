@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """Why a topic or group takes part, or does not."""
+    """Why a topic or group is selected, or not."""
 
     SELECTED = "selected"
     UNMATCHED = "unmatched"  # no pattern of the include list fits
@@ -44,7 +44,7 @@ class Judgement:
 
     @property
     def selected(self) -> bool:
-        """Whether it takes part."""
+        """Whether it is selected."""
         return self.verdict is Verdict.SELECTED
 
 
@@ -58,7 +58,7 @@ class NameFilter:
     default_exclude: Collection[str] = ()
 
     def judge(self, name: str) -> Judgement:
-        """Say whether ``name`` takes part, and by which rule."""
+        """Return whether ``name`` is selected, and by which rule."""
         included = next((rule for rule in self.include if rule.matches(name)), None)
         if included is None:
             return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} matches")

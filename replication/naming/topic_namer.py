@@ -1,6 +1,6 @@
 """The target names of a flow's topics, with all that a check for conflicts needs.
 
-Pure: from the configuration alone, and the names of topics that somebody else has listed.
+Pure: from the configuration alone, and the names of topics that the caller has listed.
 """
 
 from __future__ import annotations

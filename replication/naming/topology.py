@@ -25,12 +25,12 @@ _ANY = "t"  # stands for whatever a pattern matches
 
 
 class TopicName(NamedTuple):
-    """A topic that the source has, or that the file names, and what it is called on the target."""
+    """A topic that the source has, or that the file names, and its target name."""
 
     topic: str
     target: str
     left_out: str = ""  # why it is not copied
-    there: bool | None = None  # on the target; None: nobody has looked
+    there: bool | None = None  # on the target; None: not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable
 
 
 def _written_out(namer: Namer) -> tuple[str, ...]:
-    """Return the selected topics whose names stand in the file."""
+    """Return the selected topics that the file names."""
     flow = namer.flow
     plain = {each for each in flow.selection.topics if set(each) <= LITERAL}
     mapped = {line.topic for line in flow.naming.mapped if line.source in (None, flow.source)}

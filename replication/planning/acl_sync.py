@@ -134,7 +134,7 @@ def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
 
 
 def _copies(seen: _Seen, prefix: str) -> set[Resource]:
-    """Return what stands for the copies of all topics that begin with ``prefix``."""
+    """Return the prefix of the copies of all topics that begin with ``prefix``."""
     source, found = seen.source, [each for each in seen.topics if each.startswith(prefix)]
     if found and source.flow.naming.prefixes_all:
         return {Resource(TOPIC, source.selector.remote_topic(prefix), PREFIXED)}

@@ -16,7 +16,7 @@ from replication.settings.state_policies import Policies
 
 
 class MappedName(NamedTuple):
-    """One line of a map file: what ``topic`` of ``source`` is called on the target."""
+    """One line of a map file: the target name of ``topic`` of ``source``."""
 
     source: str | None  # None: of any
     topic: str
@@ -54,7 +54,7 @@ class RenameRule(Section):
 
 
 class Naming(Section):
-    """How a source topic is called on the target."""
+    """How target names of topics are built."""
 
     kind: Annotated[
         Literal["prefix", "identity", "rename", "own"],
@@ -108,7 +108,7 @@ class Naming(Section):
 
 
 class Selection(Section):
-    """Which topics and groups take part: Java regexes, matched whole; exclude wins."""
+    """Which topics and groups are selected: Java regexes for whole names; exclusions win."""
 
     topics: Annotated[
         tuple[str, ...],
@@ -326,7 +326,7 @@ class Mm2(Section):
         Key("group.id", "string",
             "group of MirrorMaker 2's workers; it has no members when MirrorMaker 2 is stopped",
             level=Level.WORKER, default="`A-mm2`"),
-    ] = ""  # in which its workers meet, on the target  # fmt: skip
+    ] = ""  # the consumer group of its workers, on the target  # fmt: skip
 
 
 class GroupSettings(Section):

@@ -58,7 +58,7 @@ def metrics_port(config: Config, name: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one look at an application showed."""
+    """One observation of an application."""
 
     host: str  # ours
     watcher: bool = False  # the local process that restarts the driver holds its lock
@@ -131,7 +131,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the application: nobody wants any of its flows."""
+    """Stop the application: none of its flows is to run."""
 
     app: Application
     reason: str
@@ -144,7 +144,7 @@ Decision = Leave | Wait | Launch | Stop
 def decide(
     apps: tuple[Application, ...], observed: Mapping[str, Observed], memory: Memory, now_ms: int
 ) -> tuple[tuple[Decision, ...], Memory]:
-    """Return a decision for every application, and what to remember for the next look."""
+    """Return a decision for every application, and the memory for the next check."""
     decisions, remembered = [], {}
     for app in apps:
         seen = observed[app.name]

@@ -90,9 +90,9 @@ class TaskFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What one look at both clusters showed; of a cluster that is silent, what was known before.
+    """One reading of both clusters; for a cluster without an answer, its last known figures.
 
-    ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
+    ``is_known``: the target has answered, now or before. Until then it is unknown what was copied.
     ``lag`` is as of the last reading of the source, which is older if the source is slow.
     """
 

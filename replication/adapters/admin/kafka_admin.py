@@ -238,7 +238,7 @@ class KafkaAdmin:
     ) -> Iterator[tuple[Any, Answer]]:
         """Yield the answers, without those that say that the thing is not there (any more).
 
-        ``denied``: what stands for a topic that our user may not ask about; None: it is an error.
+        ``denied``: the answer for a topic that our user may not describe; None: it is an error.
         """
         for about, future in answers.items():
             try:

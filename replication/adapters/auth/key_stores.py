@@ -78,7 +78,7 @@ def pem_file(text: str) -> Path:
 
 
 def private_folder() -> Path:
-    """Return a directory that nobody else can read or write. Raises EnvironmentProblem."""
+    """Return a directory that no other user can read or write. Raises EnvironmentProblem."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     usable = runtime is not None and os.access(runtime, os.W_OK)
     base = Path(runtime) if runtime and usable else Path(tempfile.gettempdir())

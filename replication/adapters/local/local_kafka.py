@@ -1,6 +1,6 @@
 """Kafka clusters on this machine: KRaft brokers, each in its own process.
 
-All that a cluster is stands in its directory, so any later command finds it again::
+All state of a cluster is in its directory, so any later command finds it again::
 
     <directory>/<name>/cluster.json              version, cluster id, ports
     <directory>/<name>/broker-<n>/server.properties, server.log, pid.json, data/

@@ -96,7 +96,7 @@ def recall(file: Path) -> Process | None:
 
 
 def began(pid: int) -> str | None:
-    """Return when process ``pid`` began, or None if it has ended, also if nobody reaped it yet."""
+    """Return when process ``pid`` began, or None if it has ended, reaped or not."""
     try:
         process = psutil.Process(pid)
         with process.oneshot():

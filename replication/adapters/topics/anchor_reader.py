@@ -27,7 +27,7 @@ class _Unread(NamedTuple):
 
 
 class AnchorReader:
-    """Connects at its first look, and does nothing between looks. One thread at a time."""
+    """Connects at its first read, and does nothing between reads. One thread at a time."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow

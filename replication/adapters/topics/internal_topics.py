@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10.0
 _COMPACT = {"cleanup.policy": "compact"}
-# A principal that may not create topics is assumed to know that somebody else created them.
+# A principal that may not create topics is assumed to know that they exist.
 _TAKEN_FOR_THERE = frozenset(
     {
         KafkaError.TOPIC_ALREADY_EXISTS,

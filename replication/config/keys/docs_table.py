@@ -1,6 +1,6 @@
 """Generates the tables of keys in docs/configuration.md from the sections of the settings.
 
-A table stands between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
+A table is between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
 ``make docs`` renews them.
 """
 

@@ -1,6 +1,6 @@
 """The settings of MirrorMaker 2 and Connect, and what Isthmus does with each of them.
 
-What has an effect stands in the sections of the settings; here are the keys that have none.
+Keys with an effect are in the sections of the settings; here are the keys that have none.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_selection(read: Reader, notes: Notes) -> Selection:
-    """Return which topics and groups take part."""
+    """Return which topics and groups are selected."""
     return read.section(Selection, topics=_topics(read, notes))
 
 

@@ -123,7 +123,7 @@ def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[Mappe
 
 
 def _internal_separator(read: Reader, separator: str) -> str:
-    """Return what stands between the parts of MirrorMaker 2's own topics' names."""
+    """Return the separator in the names of MirrorMaker 2's own topics."""
     key = replace(field_of(Naming, "internal_separator"), default=True)
     return separator if separator and read.value(key) else "."
 
