@@ -492,8 +492,8 @@ def test_what_is_no_port_is_reported(tmp_path, port, message):
 )
 def test_every_known_key_is_honoured_or_says_why_it_is_not(tmp_path, key, message):
     value = "disabled" if key.endswith("support") else "600"
-    (said,) = about(found(tmp_path, TWO + f"{key} = {value}\n"), key)
-    assert said.startswith(message)
+    (finding,) = about(found(tmp_path, TWO + f"{key} = {value}\n"), key)
+    assert finding.startswith(message)
 
 
 def test_every_setting_of_mirror_maker_is_known(tmp_path):

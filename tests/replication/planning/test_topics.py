@@ -25,11 +25,11 @@ from replication.planning.topics import (
 NEW = "the source has it and the target does not"
 
 
-def plan(wanted: DesiredTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
-    return plan_topics([wanted], TargetTopics({each.name: each for each in existing}, brokers))
+def plan(desired: DesiredTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
+    return plan_topics([desired], TargetTopics({each.name: each for each in existing}, brokers))
 
 
-def wanted(partitions: int = 6, factor: int = 3) -> DesiredTopic:
+def desired(partitions: int = 6, factor: int = 3) -> DesiredTopic:
     return DesiredTopic("us.orders", partitions, factor)
 
 
@@ -68,18 +68,18 @@ def test_a_topic_that_the_target_lacks_is_created_like_its_source():
 
 
 def test_a_topic_that_matches_needs_nothing():
-    assert plan(wanted(6), existing(6)) == ()
+    assert plan(desired(6), existing(6)) == ()
 
 
 def test_a_topic_that_grew_at_the_source_grows():
-    assert plan(wanted(6), existing(2)) == (
+    assert plan(desired(6), existing(2)) == (
         GrowTopic("us.orders", 6, "the source has 6, the target 2"),
     )
 
 
 def test_a_target_with_more_partitions_is_kept_and_reported():
     """BL-047."""
-    assert plan(wanted(6), existing(8)) == (
+    assert plan(desired(6), existing(8)) == (
         Keep("us.orders", "target has 8 partitions, source 6: partitions cannot be removed"),
     )
 
@@ -102,15 +102,15 @@ def test_a_target_with_more_partitions_is_kept_and_reported():
     ],
 )
 def test_an_impossible_replication_factor_is_refused(factor, reason):
-    assert plan(wanted(factor=factor), brokers=2) == (Refuse("us.orders", reason),)
+    assert plan(desired(factor=factor), brokers=2) == (Refuse("us.orders", reason),)
 
 
 def test_the_brokers_default_replication_factor_is_left_to_the_broker():
-    assert plan(wanted(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}, NEW),)
+    assert plan(desired(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}, NEW),)
 
 
 def test_a_topic_that_exists_does_not_ask_for_more_brokers():
-    assert plan(wanted(factor=3), existing(6), brokers=1) == ()
+    assert plan(desired(factor=3), existing(6), brokers=1) == ()
 
 
 def test_topics_that_only_the_target_has_are_kept():
@@ -118,19 +118,19 @@ def test_topics_that_only_the_target_has_are_kept():
 
 
 names = st.sampled_from(["a", "b", "c"])
-wishes = st.lists(
+topics_desired = st.lists(
     st.builds(DesiredTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
 )
 
 
-@given(wishes, st.dictionaries(names, st.integers(1, 9)))
-def test_a_plan_that_was_applied_leaves_no_more_to_apply(wishes, counts):
+@given(topics_desired, st.dictionaries(names, st.integers(1, 9)))
+def test_a_plan_that_was_applied_leaves_no_more_to_apply(topics_desired, counts):
     target = Target()
     target.topics = {name: TopicInfo(name, "", count) for name, count in counts.items()}
-    list(carry_out(plan_topics(wishes, TargetTopics(target.topics, 1)), target))
-    again = plan_topics(wishes, TargetTopics(target.topics, 1))
+    list(carry_out(plan_topics(topics_desired, TargetTopics(target.topics, 1)), target))
+    again = plan_topics(topics_desired, TargetTopics(target.topics, 1))
     assert all(isinstance(each, Keep) for each in again)
-    assert all(target.topics[each.name].partitions >= each.partitions for each in wishes)
+    assert all(target.topics[each.name].partitions >= each.partitions for each in topics_desired)
 
 
 def test_an_action_that_is_rejected_does_not_hold_up_the_others():
