@@ -1,4 +1,4 @@
-"""Each setting stands in one place: as a field of a section, with its key in the file."""
+"""Each setting is declared in one place: a field of a section, with its key in the file."""
 
 from __future__ import annotations
 

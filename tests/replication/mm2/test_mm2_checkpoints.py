@@ -1,4 +1,4 @@
-"""Checkpoints: which are written, and when not."""
+"""Which checkpoints are written, and which are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file's flows make of its clusters, from the file alone and with what plans saw."""
+"""The topology of a file's flows, from the file alone and from plans."""
 
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryCluster

@@ -1,4 +1,4 @@
-"""Which topics a flow makes on its target."""
+"""Which topics a flow creates on its target."""
 
 from __future__ import annotations
 

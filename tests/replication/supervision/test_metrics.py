@@ -1,4 +1,4 @@
-"""What a driver saw of a flow, as samples of metrics."""
+"""A driver's figures of a flow as samples of metrics."""
 
 from __future__ import annotations
 
