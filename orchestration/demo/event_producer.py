@@ -17,7 +17,7 @@ from orchestration.demo.shop_events import KINDS, Event, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.record_writer import RecordWriter
 from replication.errors import ClusterRejected, ReplicationError
-from replication.planning.apply import carry_out
+from replication.planning.apply import apply_actions
 from replication.planning.topics import CreateTopic, DesiredTopic, TargetTopics, plan_topics
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: 
         for action in plan_topics(wanted, TargetTopics(admin.topics(), brokers))
         if isinstance(action, CreateTopic)
     ]
-    for outcome in carry_out(missing, admin):
+    for outcome in apply_actions(missing, admin):
         if outcome.problem is not None:
             raise ClusterRejected(outcome.problem)
 

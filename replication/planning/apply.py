@@ -65,7 +65,7 @@ def is_change(action: Action) -> bool:
     return not isinstance(action, Keep | Skip)
 
 
-def carry_out(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
+def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
     """Apply every action; a rejected one does not hold up the others.
 
     Raises ClusterUnavailable at once: the rest of the plan would fail the same way.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.planning.acl_sync import Grant, Revoke, remembered_rights
-from replication.planning.apply import applied, carry_out, is_change
+from replication.planning.apply import applied, apply_actions, is_change
 from replication.planning.topics import AlterConfigs, CreateTopic
 from replication.state import AppliedAcls, AppliedConfigs, status_topic
 
@@ -31,7 +31,7 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
         return
     memory = _AppliedMemory(plan, planner, by)
     try:
-        for outcome in carry_out(plan.actions, planner.clients.target(plan.sources[0].flow)):
+        for outcome in apply_actions(plan.actions, planner.clients.target(plan.sources[0].flow)):
             memory.note(outcome)
             yield outcome
     except BaseException:
@@ -58,7 +58,7 @@ class Execution:
         return "; ".join((*parts, *self.problems))
 
 
-def carry(planner: Planner, flow: Flow, by: str) -> Execution:
+def plan_and_apply(planner: Planner, flow: Flow, by: str) -> Execution:
     """Plan for one flow and apply the plan. Raises ClusterUnavailable, ClusterRejected."""
     plan = planner.plan(flow.target, {flow.name})
     return Execution(tuple(execute(plan, planner, by)), plan.problems)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.planning.apply import Outcome, carry_out
+from replication.planning.apply import Outcome, apply_actions
 from replication.planning.explain import explain_action
 from replication.planning.topic_configs import ConfigChange
 from replication.planning.topics import (
@@ -127,7 +127,7 @@ topics_desired = st.lists(
 def test_a_plan_that_was_applied_leaves_no_more_to_apply(topics_desired, counts):
     target = Target()
     target.topics = {name: TopicInfo(name, "", count) for name, count in counts.items()}
-    list(carry_out(plan_topics(topics_desired, TargetTopics(target.topics, 1)), target))
+    list(apply_actions(plan_topics(topics_desired, TargetTopics(target.topics, 1)), target))
     again = plan_topics(topics_desired, TargetTopics(target.topics, 1))
     assert all(isinstance(each, Keep) for each in again)
     assert all(target.topics[each.name].partitions >= each.partitions for each in topics_desired)
@@ -136,7 +136,7 @@ def test_a_plan_that_was_applied_leaves_no_more_to_apply(topics_desired, counts)
 def test_an_action_that_is_rejected_does_not_hold_up_the_others():
     target = Target(refused="a")
     actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
-    assert list(carry_out(actions, target)) == [
+    assert list(apply_actions(actions, target)) == [
         Outcome(actions[0], "creating topic a: not authorized"),
         Outcome(actions[1], "because"),
         Outcome(actions[2], None),
@@ -147,7 +147,7 @@ def test_an_action_that_is_rejected_does_not_hold_up_the_others():
 def test_a_cluster_that_does_not_answer_ends_the_plan():
     target = Target(down="a")
     with pytest.raises(ClusterUnavailable):
-        list(carry_out([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target))
+        list(apply_actions([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target))
     assert target.topics == {}
 
 
