@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from orchestration.dagster.group_offset_assets import group_task
 from orchestration.dagster.task_assets import FlowTask, Report
 from replication.planning.apply import is_change
-from replication.planning.execute import carry
+from replication.planning.execute import plan_and_apply
 from replication.planning.explain import explain_action
 from replication.planning.planner import Part, Planner
 
@@ -79,7 +79,7 @@ def _record(config: Config, flow: Flow, _: Clients) -> Report:
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
     """Plan one part for one flow and carry it out."""
-    done = carry(Planner(config, clients, {part}), flow, "Dagster")
+    done = plan_and_apply(Planner(config, clients, {part}), flow, "Dagster")
     return Report(
         done.summary,
         tuple(

@@ -17,8 +17,8 @@ from orchestration.demo.shop_events import KINDS, Event, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.record_writer import RecordWriter
 from replication.errors import ClusterRejected, ReplicationError
-from replication.planning.apply import carry_out
-from replication.planning.topics import CreateTopic, TargetTopics, WantedTopic, plan_topics
+from replication.planning.apply import apply_actions
+from replication.planning.topics import CreateTopic, DesiredTopic, TargetTopics, plan_topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,13 +118,13 @@ def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: 
     """Create the topics that are missing, with as many replicas as there are brokers, up to 3."""
     admin = KafkaAdmin(client)
     brokers = admin.broker_count()
-    wanted = [WantedTopic(topic, partitions, min(3, brokers)) for topic in topics]
+    wanted = [DesiredTopic(topic, partitions, min(3, brokers)) for topic in topics]
     missing = [
         action
         for action in plan_topics(wanted, TargetTopics(admin.topics(), brokers))
         if isinstance(action, CreateTopic)
     ]
-    for outcome in carry_out(missing, admin):
+    for outcome in apply_actions(missing, admin):
         if outcome.problem is not None:
             raise ClusterRejected(outcome.problem)
 

@@ -9,7 +9,7 @@ from replication.adapters.wire import connect
 from replication.model import BY_HEADERS
 from replication.provenance.origins import rule_of
 from replication.provenance.own_offsets import OwnOffsets, appended_by, copied_by
-from replication.provenance.record_headers import origin_of, is_copied
+from replication.provenance.record_headers import is_copied, origin_of
 from replication.provenance.routes import Routes
 
 if TYPE_CHECKING:

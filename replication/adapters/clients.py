@@ -1,4 +1,4 @@
-"""The real clients of a file's flows, one for each set of properties, kept as long as the process.
+"""The Kafka clients of a file's flows, one for each set of properties, kept for the process.
 
 Making one costs threads, a TLS handshake and a login.
 """

@@ -1,6 +1,6 @@
-"""What writes a flow's records in MirrorMaker 2's formats, with its connections.
+"""Writes a flow's records in MirrorMaker 2's formats, with the connections that this needs.
 
-Making one costs nothing and asks no cluster: clients are made when they are first needed.
+A new writer costs nothing and sends no request: clients are created when they are first used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pulse(flow: Flow) -> HeartbeatPair:
 
 
 def pulse_back(flow: Flow) -> HeartbeatPair:
-    """Return the writer of the heartbeats of the way back, on the flow's source."""
+    """Return the writer of the heartbeats of the reverse direction, on the flow's source."""
     return HeartbeatPair(flow.target, flow.source, _heartbeats(flow, flow.clients.source_admin))
 
 

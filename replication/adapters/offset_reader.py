@@ -1,4 +1,4 @@
-"""Translate a flow's offsets from a plain process: command line, driver, Dagster."""
+"""Translates a flow's offsets outside Spark: for the command, the driver and Dagster."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OffsetReader:
         self._registry = StateLog(self.source, PRODUCERS_TOPIC)
 
     def look(self) -> KnownPoints:
-        """Read what the flow's appenders wrote since the last look."""
+        """Read what the flow's units wrote since the last read."""
         self.run(self._look())
         return self.known
 
@@ -64,20 +64,20 @@ class OffsetReader:
 
     def translate(
         self,
-        wanted: Mapping[TopicPartition, Collection[int]],
+        offsets: Mapping[TopicPartition, Collection[int]],
         *,
         back: bool = False,
         ahead: bool = True,
     ) -> Answers:
         """Return the answers, see FlowOffsets; as of the last ``look``.
 
-        Whoever appended what was read is in the registry by then (F). One that was not known
+        The producers of all read records are in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
-        offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.errors)
+        flow_offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.errors)
         while True:
             known = len(self.known.producers)
-            answers = self.run(offsets.translate(wanted, back=back, ahead=ahead))
+            answers = self.run(flow_offsets.translate(offsets, back=back, ahead=ahead))
             self.run(self._look_at_producers())
             if len(self.known.producers) == known:
                 return answers
@@ -118,7 +118,7 @@ class OffsetReader:
 
 
 async def _news(network: WireNetwork, logs: Sequence[StateLog]) -> list[Stored]:
-    """Return what came since the last look; a topic that is not there has nothing."""
+    """Return the records since the last read; a missing topic has none."""
     await network.refresh({each.topic for each in logs})
     there = [each for each in logs if network.topic_id(each.topic) is not None]
     return [record for log in there for record in await log.read_on()]
@@ -136,7 +136,7 @@ async def _bounds(
 
 @dataclass(frozen=True, slots=True)
 class GroupClient:
-    """The groups of one cluster, asked over a reader's connections."""
+    """The groups of one cluster, read over a reader's connections."""
 
     reader: OffsetReader
     network: WireNetwork
@@ -160,7 +160,7 @@ class GroupClient:
 
 
 class GroupSyncs:
-    """The group syncs of a file's flows, made when first asked for; each knows its siblings.
+    """The group syncs of a file's flows, created at their first use; each knows the others.
 
     Flows of one target that keep or change names may feed the same topics: each has to know what
     the others say of a group, so they share their readers.

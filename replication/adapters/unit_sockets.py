@@ -1,7 +1,7 @@
-"""How tasks of one machine find the process that copies a unit already.
+"""Sockets by which Spark tasks of one machine reach the process that already copies a unit.
 
 Spark gives a unit's next epoch to any of its Python workers. The one that copies the unit listens
-on a Unix socket whose name follows from the unit alone; the others have it go on with the next
+on a Unix socket whose name follows from the unit alone; the others have it continue with the next
 epoch and wait for its report. The socket is an abstract one: it ends with its process, whatever
 ends that, and no two processes have the same. Only processes of the same user are listened to.
 """
@@ -32,7 +32,7 @@ _PEER = struct.Struct("3i")  # process, user, group
 
 
 class UnixUnitSockets:
-    """Implements ``replication.copier.host.UnitSockets`` for the processes of one machine (Linux)."""
+    """Implements ``copier.host.UnitSockets`` for the processes of one machine (Linux)."""
 
     async def open(self, spec: UnitSpec, attend: Attend) -> Callable[[], None] | None:
         async def on_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -65,7 +65,7 @@ class UnixUnitSockets:
 async def _answer(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, attend: Attend
 ) -> None:
-    """Copy the epoch that is asked for and report, unless whoever asked goes away meanwhile."""
+    """Copy the requested epoch and report, unless the requester disconnects meanwhile."""
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     spec, there = pickle.loads(await reader.readexactly(length))  # noqa: S301 -- of our own user
     writer.write(_HELLO)
@@ -107,6 +107,6 @@ def _all_of(line: socket.socket) -> bytes:
 
 
 def _report_in(data: bytes) -> UnitReport | None:
-    """Return the report; None: the unit was left to us, or whoever copied it died."""
+    """Return the report; None: the unit was left to us, or the process that copied it died."""
     report = pickle.loads(data) if data else None  # noqa: S301 -- of our own user
     return report if isinstance(report, UnitReport) else None

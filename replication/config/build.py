@@ -1,4 +1,4 @@
-"""Put the checked sections of a file together."""
+"""Builds the configuration of a whole file from its checked values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
 def _mention_conflicts(config: Config, parsed: ParsedFile, notes: Notes) -> None:
     """Note topics that the file names and whose names cannot be used on the target."""
     if notes.has_errors:
-        return  # a pattern or a policy among them may be no good
+        return  # one of their patterns or policies may be invalid
     for each in drawn(config).conflicts:
         key = next((k for k in ("topics.map.file", "topics") if k in parsed.props), "topics")
         notes.warn(parsed.props.get(key, Value("", key)).at, f"will not be copied: {each}")
@@ -149,7 +149,7 @@ def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
         "provenance.headers": flow.provenance_headers,
         "cycle.prevention": flow.cycle_prevention == "headers",
     }
-    for key in [key for key, wanted in keys.items() if wanted]:
+    for key in [key for key, is_set in keys.items() if is_set]:
         notes.info(
             read.props.get(key, Value("", key)).at,
             "decodes and encodes every batch, which costs many times the CPU time of copying "
@@ -168,7 +168,7 @@ def _clients(parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]) -> 
 
 
 def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) -> dict[str, Value]:
-    """Let ``target.topic.creation.*`` stand between the flow's and the top level's."""
+    """Rank ``target.topic.creation.*`` between the flow's keys and the top level's."""
     own = cluster_properties(parsed.props, parsed.aliases, target)
     given = {key: value for key, value in own.items() if key in TOPIC_CREATION}
     at_top = {

@@ -1,4 +1,4 @@
-"""From a properties file to a checked configuration. All problems come at once."""
+"""Loads a properties file as a checked configuration and reports all of its problems at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A checked file, what there is to say about it, and where each setting came from."""
+    """A checked file, the findings about it, and the origin of each setting."""
 
     config: Config
     findings: tuple[Finding, ...]
@@ -53,7 +53,7 @@ def load_config(path: Path, *, lenient: bool = False) -> Loaded:
 
 
 def examine(path: Path, *, lenient: bool = False) -> tuple[Loaded | None, tuple[Finding, ...]]:
-    """Return what can be said of a file, wrong or not. Raises ConfigError if it cannot be read.
+    """Return the findings and settings of a file, valid or not. Raises ConfigError.
 
     There may be a configuration beside errors; it is for showing, not for running.
     """

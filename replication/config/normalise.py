@@ -1,4 +1,4 @@
-"""From the lines of a file to plain properties under MirrorMaker 2's names.
+"""Converts the lines of a file to plain properties under MirrorMaker 2's names.
 
 After this step nothing of the looser dialect is left, so that the order of resolution can be
 MirrorMaker 2's, to the letter.
@@ -63,7 +63,7 @@ def normalise(
             notes.warn(value.at, f"has no effect, because {key} is set too", "remove it")
         else:
             kind = "is an old name" if value.key.endswith(_OLD) else "is not MirrorMaker 2's name"
-            notes.warn(value.at, f"{kind}; it is read as {key}", f"{key} = {_shown(value)}")
+            notes.warn(value.at, f"{kind}; it is read as {key}", f"{key} = {_displayed(value)}")
             result[key] = value
     return result
 
@@ -124,7 +124,7 @@ def _mind_backslashes(entry: Entry, notes: Notes) -> None:
                    doubled)  # fmt: skip
 
 
-def _shown(value: Value) -> str:
+def _displayed(value: Value) -> str:
     return "…" if client_keys.is_secret(value.key) else value.text
 
 

@@ -1,4 +1,4 @@
-"""Check that a client's security settings fit together, before anything is connected."""
+"""Checks before any connection that a client's security settings fit together."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _check_sasl(
     except ConfigError as error:
         notes.error(jaas.at, str(error).removeprefix("sasl.jaas.config "), "correct the line")
         return
-    wanted = mechanism.parsed  # None: it is wrong, which was noted
-    if wanted is not None and wanted not in _MODULES.get(module, (wanted,)):
-        notes.error(jaas.at, f"{module} does not support {wanted}",
+    expected = mechanism.parsed  # None: it is invalid, which was reported
+    if expected is not None and expected not in _MODULES.get(module, (expected,)):
+        notes.error(jaas.at, f"{module} does not support {expected}",
                     f"sasl.mechanism = {_MODULES[module][-1]}")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Where the source's groups stand, in terms of the target, as MirrorMaker 2 writes it.
+"""Translated offsets of the source's groups as checkpoints in MirrorMaker 2's format.
 
 Its clients (``RemoteClusterUtils``) read these records to move consumers over. Offsets are exact
 here, so what MirrorMaker 2 does about sparse pairs is not needed: a record says the offset of the
@@ -43,37 +43,41 @@ class Memory:
     _last: dict[tuple[str, str, int], Checkpoint] = field(default_factory=dict)
 
     def load(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        """Take in what stands in the topic already; the last of each counts."""
+        """Read the topic's records; the last one of each key counts."""
         for each in parse_all(Checkpoint.parse, records):
             self._remember(each)
 
-    def news(self, stands: Iterable[GroupPosition]) -> list[Checkpoint]:
+    def news(self, positions: Iterable[GroupPosition]) -> list[Checkpoint]:
         """Return what is to be written, and remember it.
 
         A checkpoint goes back only when the group itself went back at the source.
         """
-        found = [made for each in stands if (made := _checkpoint(each)) and self._is_news(made)]
+        found = [
+            checkpoint
+            for each in positions
+            if (checkpoint := _checkpoint(each)) and self._is_news(checkpoint)
+        ]
         for each in found:
             self._remember(each)
         return found
 
-    def _is_news(self, made: Checkpoint) -> bool:
-        last = self._last.get((made.group, made.topic, made.partition))
-        if last is None or made.upstream < last.upstream:
+    def _is_news(self, checkpoint: Checkpoint) -> bool:
+        last = self._last.get((checkpoint.group, checkpoint.topic, checkpoint.partition))
+        if last is None or checkpoint.upstream < last.upstream:
             return True
-        return made.downstream > last.downstream
+        return checkpoint.downstream > last.downstream
 
-    def _remember(self, made: Checkpoint) -> None:
-        self._last[made.group, made.topic, made.partition] = made
+    def _remember(self, checkpoint: Checkpoint) -> None:
+        self._last[checkpoint.group, checkpoint.topic, checkpoint.partition] = checkpoint
 
 
-def _checkpoint(stand: GroupPosition) -> Checkpoint | None:
+def _checkpoint(position: GroupPosition) -> Checkpoint | None:
     """Return the record; None where there is nothing to say: no offset here, or none there."""
-    if stand.upstream < 0 or stand.downstream is None or stand.downstream < 0:
+    if position.upstream < 0 or position.downstream is None or position.downstream < 0:
         return None
-    topic, partition = stand.target
+    topic, partition = position.target
     return Checkpoint(
-        stand.group, topic, partition, stand.upstream, stand.downstream, stand.metadata
+        position.group, topic, partition, position.upstream, position.downstream, position.metadata
     )
 
 
@@ -82,24 +86,24 @@ class Recorder:
     """Writes the checkpoints of one flow."""
 
     topic: CompactedTopic
-    stands: Callable[[], Iterable[GroupPosition]]
+    positions: Callable[[], Iterable[GroupPosition]]
     _memory: Memory | None = field(default=None, init=False)
 
     def record(self) -> str:
         """Write what is new and wait for the acks. Raises ReplicationError."""
         memory = self._memory = self._memory or self._what_is_there()
         now = int(time.time() * 1000)
-        made = memory.news(self.stands())
+        fresh = memory.news(self.positions())
         try:
-            self.topic.write([Entry(each.key(), each.value(), now) for each in made])
+            self.topic.write([Entry(each.key(), each.value(), now) for each in fresh])
         except ReplicationError:
             self._memory = None  # what was not written is news the next time as well
             raise
         name = self.topic.name
-        return f"{len(made)} new in {name}" if made else f"nothing new in {name}"
+        return f"{len(fresh)} new in {name}" if fresh else f"nothing new in {name}"
 
     def _what_is_there(self) -> Memory:
-        """Read the topic. Who may not goes on: offsets are exact, what is repeated is right."""
+        """Read the topic. Without READ start empty: offsets are exact, repeats do no harm."""
         memory = Memory()
         with contextlib.suppress(ClusterRejected):
             memory.load(self.topic.read())

@@ -1,4 +1,4 @@
-"""An internal topic that is written again and again: made when it is not there, also later on."""
+"""An internal compacted topic, created before each write if it does not exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CompactedTopic:
         return self._ready().read(self.name)
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """Write in order and wait for the acks. After a failure it is looked for anew."""
+        """Write in order and wait for the acks. After a failure the topic is looked up again."""
         topics = self._ready()
         try:
             topics.write(self.name, entries)

@@ -1,6 +1,6 @@
-"""Signs of life as MirrorMaker 2 writes them, and how old they are.
+"""Heartbeats in MirrorMaker 2's format, and their age.
 
-The heartbeat of a pair ``A->B`` stands on B, in ``heartbeats``. A flow that reads B copies it on,
+The heartbeat of a pair ``A->B`` is on B, in ``heartbeats``. A flow that reads B copies it on,
 as ``B.heartbeats``, so its age there is that of the whole way. MirrorMaker 2's clients learn from
 the names of these topics alone which clusters lead here.
 """

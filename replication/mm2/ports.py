@@ -1,4 +1,4 @@
-"""What writing MirrorMaker 2's records asks of a cluster; see adapters.internal_topics."""
+"""What the writers of MirrorMaker 2's records need of a cluster; see adapters.internal_topics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Positions of MirrorMaker 2's connectors in Connect's offsets topic. Pure.
+"""Source offsets of MirrorMaker 2's connectors in Connect's offsets topic. Pure.
 
 Connect finds a position by the bytes of its key, and places it by their murmur2 hash, so the
-members of a key stand in exactly the order in which Java's maps yield them.
+members of a key are in exactly the order in which Java's maps yield them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LARGEST_PARTITION = (1 << 31) - 1
 
 
 class StoredOffset(NamedTuple):
-    """A source connector's position: the last record copied; None: reset, it begins anew.
+    """A source connector's position: the last record copied; None: reset, it starts over.
 
     Connect's own clusters call connectors as they like, the dedicated mode by their class.
     """
@@ -90,7 +90,7 @@ def connectors(stored: Iterable[StoredOffset], cluster: str) -> tuple[str, ...]:
 
 
 def problem_of(connector: str, partition: object, offset: object) -> str | None:
-    """Say why Connect would refuse this position of ``connector``; None: it would not.
+    """Return why Connect would reject this position of ``connector``; None: it would not.
 
     A null offset resets, whatever the partition looks like. Only the source connector has a
     position: the others' is always 0.
@@ -98,8 +98,8 @@ def problem_of(connector: str, partition: object, offset: object) -> str | None:
     if offset is None:
         return None
     if not _names(connector, partition):
-        wanted = ", ".join(_MEMBERS[connector])
-        return f"the partition must have the fields {wanted} with their types: {partition!r}"
+        members = ", ".join(_MEMBERS[connector])
+        return f"the partition must have the fields {members} with their types: {partition!r}"
     number: Any = offset.get("offset") if isinstance(offset, dict) else None
     if not _whole(number):
         return f"the offset must be a whole number: {offset!r}"

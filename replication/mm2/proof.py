@@ -1,4 +1,4 @@
-"""How far MirrorMaker 2 has copied a partition, proven by what the partition's copy holds. Pure.
+"""How far MirrorMaker 2 has copied a partition, proven by the content of its copy. Pure.
 
 MirrorMaker 2 stores its position now and then. After a crash it goes back to the stored one, so a
 copy is a row of *runs*, each a stretch of the source in order; a later run begins where an earlier
@@ -31,7 +31,7 @@ class Proof(NamedTuple):
     """``last`` is the source offset of the furthest record that the copy has; None: it has none."""
 
     last: int | None
-    runs: int = 0  # more than one: records were repeated, or foreign ones stand between
+    runs: int = 0  # more than one: records were repeated, or foreign ones are in between
     foreign: int = 0  # records at the copy's end that this part of the source does not have
     ambiguous: bool = False
 

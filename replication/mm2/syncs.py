@@ -1,4 +1,4 @@
-"""Pairs of offsets as MirrorMaker 2 writes them, for its checkpoint connector.
+"""Offset syncs in MirrorMaker 2's format, for its checkpoint connector.
 
 What reads a pair (up, down) takes ``down + 1`` for everything behind ``up``. So
 
@@ -8,7 +8,7 @@ Y  A pair is (record before the anchor, its copy), and only after we have copied
    course) says the same, where it began before the anchor.
 
 They come denser than MirrorMaker 2's own: every few seconds for each partition in which something
-was copied. Pairs of a partition rise, unless the source or target itself began anew.
+was copied. Pairs of a partition rise, unless the source or target itself was recreated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is to be done to go on where MirrorMaker 2 stopped, or to let it go on after us. Pure.
+"""Plans the takeover from MirrorMaker 2 and the return to it. Pure.
 
 Nothing is copied again and nothing left out: a partition's position is MirrorMaker 2's own record
 of it together with the proof that the copy's content gives.
@@ -23,7 +23,7 @@ HANDED_BACK = "handed back to MirrorMaker 2"
 
 @dataclass(frozen=True, slots=True)
 class EndOffsets:
-    """One partition on both sides, as it stands. The ends are next offsets."""
+    """The current state of one partition on both sides. The ends are next offsets."""
 
     source: TopicPartition
     target: TopicPartition
@@ -37,7 +37,7 @@ class EndOffsets:
 
 @dataclass(frozen=True, slots=True)
 class TakeOver:
-    """Go on at ``next`` of the source."""
+    """Continue at source offset ``next``."""
 
     ends: EndOffsets
     stored: int | None
@@ -59,7 +59,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """The content does not show where to go on."""
+    """The content does not show where to continue."""
 
     ends: EndOffsets
     stored: int | None
@@ -125,16 +125,16 @@ def _gone(
 
 
 def _how(proof: Proof) -> str:
-    said = [f"the target ends with source record {proof.last}"]
+    parts = [f"the target ends with source record {proof.last}"]
     if proof.runs > 1:
-        said = [f"the last source record on the target is {proof.last}"]
+        parts = [f"the last source record on the target is {proof.last}"]
     if proof.foreign:
-        said.append(f"followed by {proof.foreign} records that the source does not have")
+        parts.append(f"followed by {proof.foreign} records that the source does not have")
     if proof.ambiguous:
-        said.append(
+        parts.append(
             "contents repeat, so the earliest match is used: some records may be copied again"
         )
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def explain(step: Step) -> str:
@@ -158,7 +158,7 @@ def _stored(stored: int | None) -> str:
 
 
 def anchor_after(flow: str, step: TakeOver, before: Anchor | None, now_ms: int) -> Anchor:
-    """Return the anchor with which ``flow`` goes on: a clean start behind all that is there.
+    """Return the anchor from which ``flow`` continues: a clean start behind all existing records.
 
     It cannot lead (invariant D): everything before ``next`` is on the target. It is clean (G):
     nobody of ours appends, and nobody else did while we looked.
@@ -188,10 +188,10 @@ def anchor_after(flow: str, step: TakeOver, before: Anchor | None, now_ms: int) 
 
 
 def handed_back(anchor: Anchor, following: int, now_ms: int) -> Anchor:
-    """Return the anchor of a partition that MirrorMaker 2 goes on with.
+    """Return the anchor of a partition with which MirrorMaker 2 continues.
 
-    The flow may not go on from here by itself: it would copy again what MirrorMaker 2 copies from
-    now on. So the position is lost to it, on purpose, until it is taken over again.
+    The flow may not continue from here by itself: it would copy again what MirrorMaker 2 copies
+    from now on. So its position is deliberately lost until the next takeover.
     """
     reason = f"{HANDED_BACK} at {following}: take it over with isthmus takeover --from-mm2"
     return replace(

@@ -27,7 +27,7 @@ class Undecodable(ReplicationError):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One sign of life of the pair ``source -> target``, written on the target."""
+    """One heartbeat of the pair ``source -> target``, written on the target."""
 
     source: str
     target: str
@@ -48,7 +48,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a group of the source stands, and where that is on the target.
+    """The committed offset of a source's group, and its translation on the target.
 
     ``topic`` is the name on the target. ``metadata`` is the group's own of that commit.
     """

@@ -1,4 +1,4 @@
-"""An operator's own naming policy as the rest of Isthmus knows policies, each answer checked."""
+"""Adapts an operator's naming policy to Isthmus' and checks each of its answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CheckedPolicy:
         return self._text(self.own.format_remote_topic, source, topic)
 
     def origin(self, topic: str) -> Origin | None:
-        """Return one hop back; a policy that keeps names cannot tell, as in MirrorMaker 2."""
+        """Return one hop back; a policy that keeps names has no answer, as in MirrorMaker 2."""
         source = self._optional(self.own.topic_source, topic)
         upstream = self._optional(self.own.upstream_topic, topic)
         if source is None or upstream is None or upstream == topic:
@@ -79,7 +79,7 @@ class CheckedPolicy:
     def _asked(self, method: Callable[..., object], *given: str) -> object:
         try:
             return method(*given)
-        except Exception as error:  # whatever code of somebody else's raises
+        except Exception as error:  # a custom policy may raise anything
             raise self._wrong(method, given, f"raised {described(error)}") from error
 
     def _wrong(

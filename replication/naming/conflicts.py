@@ -1,8 +1,8 @@
-"""Names on the target that meet, that cannot be, or that are taken: found before records mix. Pure.
+"""Conflicts of target names, found before records mix: equal, invalid or taken names. Pure.
 
-What several flows make of their topics is compared with one another and with what the target has.
-A topic that has copied into a name before (it has anchors there) keeps it; the newcomer is refused,
-so that a new topic somewhere never stops an old one. All others go on.
+The target names of all flows are compared with one another and with the target's topics.
+A topic that was copied under a name before (it has anchors there) keeps it; the new one is
+rejected, so that a new topic never stops an old one. All others are copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class Named(NamedTuple):
-    """A selected topic of a flow's source, and what it is called on the target."""
+    """A selected topic of a flow's source, and its target name."""
 
     flow: str
     topic: str
@@ -42,9 +42,9 @@ class Named(NamedTuple):
 
 
 class Kind(StrEnum):
-    """What there is to say about a name on the target."""
+    """A conflict about a name on the target, or a configured merge."""
 
-    MERGE = "merge"  # meant: said, and nobody is refused
+    MERGE = "merge"  # configured: reported, and no topic is rejected
     UNMEANT = "unintended merge"
     TWO_OF_ONE = "two topics of one source"
     ILLEGAL = "illegal name"
@@ -127,7 +127,7 @@ def _impossible(name: str, group: list[Named]) -> Conflict | None:
 
 
 def illegal_reason(name: str) -> str | None:
-    """Return why brokers refuse a topic of this name, else None."""
+    """Return why brokers reject a topic of this name, else None."""
     if name in ("", ".", ".."):
         return f"{name!r} cannot be a topic's name"
     if not _LEGAL.fullmatch(name):
@@ -139,10 +139,10 @@ def illegal_reason(name: str) -> str | None:
 
 
 def _two_of_one(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
-    """Refuse two topics of one flow under one name.
+    """Reject two topics of one flow under one name.
 
     ``topics.merge`` is no way out: one unit may append for both, and after a crash its records are
-    counted a target partition (invariant C), so one topic's could not be told from the other's.
+    counted a target partition (invariant C), so the two topics' records could not be told apart.
     """
     for flow in sorted({each.flow for each in group}):
         mine = [each for each in group if each.flow == flow]
@@ -195,23 +195,23 @@ def _is_meant(everyone: Collection[Named]) -> bool:
 def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
     if name not in target.filled or target.feeders.get(name):
         return
-    strangers = [each for each in group if not each.may_join and each.flow not in target.lost]
-    if strangers:
+    others = [each for each in group if not each.may_join and each.flow not in target.lost]
+    if others:
         reason = (
             f"the target has a topic of this name, with records that Isthmus did not produce; "
-            f"{_listed(strangers)} would merge with them. If MirrorMaker 2 wrote them, "
+            f"{_listed(others)} would merge with them. If MirrorMaker 2 wrote them, "
             "`isthmus takeover --from-mm2 FILE` continues from where it stopped; to merge them, "
             "set on.target.exists = continue"
         )
-        yield Conflict(Kind.TAKEN, name, tuple(strangers), reason)
+        yield Conflict(Kind.TAKEN, name, tuple(others), reason)
 
 
 def _metrics(
     names: Iterable[str], groups: Mapping[str, list[Named]], target: TargetNames
 ) -> Iterator[Conflict]:
-    """Refuse a new ``a.b`` beside ``a_b``: in names of metrics they are one, so brokers refuse it.
+    """Reject a new ``a.b`` beside ``a_b``: they collide in metric names, so brokers reject it.
 
-    Of two new ones the first by name is made.
+    Of two new topics the first by name is created.
     """
     there: dict[str, str] = {}
     for name in sorted(target.existing):

@@ -1,4 +1,4 @@
-"""Naming policies of the operator's own, in Python: the base class, and how one is found.
+"""Custom naming policies in Python: the base class, and how one is loaded.
 
 ``replication.policy.class = python:package.module:Class`` names a class; ``python:name`` one that
 a package registers as an entry point of the group ``isthmus.policies``. The methods are those of
@@ -27,7 +27,7 @@ PREFIX = "python:"
 class NamingPolicy(ABC):
     """What topics are called on the target. Extend it; three methods are yours to write.
 
-    A policy is asked in several processes and threads: it answers from its arguments alone.
+    A policy is called in several processes and threads: its answer depends on its arguments alone.
     """
 
     def configure(self, settings: Mapping[str, str]) -> None:  # noqa: B027 -- most need nothing
@@ -43,11 +43,11 @@ class NamingPolicy(ABC):
 
     @abstractmethod
     def topic_source(self, topic: str) -> str | None:
-        """Return the cluster that ``topic`` was copied from; None for one that was born here."""
+        """Return the cluster that ``topic`` was copied from; None for a local topic."""
 
     @abstractmethod
     def upstream_topic(self, topic: str) -> str | None:
-        """Return what ``topic`` is called on the cluster it was copied from; None as above."""
+        """Return the name of ``topic`` on the cluster that it was copied from; None as above."""
 
     def heartbeats_topic(self) -> str:
         """Return the topic that heartbeats are emitted to."""
@@ -69,7 +69,7 @@ class NamingPolicy(ABC):
         """Say whether ``topic`` is to be left out besides what is never copied anyway.
 
         Brokers' own topics, ``mm2-*.internal``, ``*.checkpoints.internal`` and
-        ``isthmus-*.internal`` are not asked about.
+        ``isthmus-*.internal`` are never passed in.
         """
         return False
 
@@ -107,7 +107,7 @@ def _find(written: str, folder: str) -> Any:
         registered = [each for each in entry_points(group=GROUP) if each.name == name]
         if registered:
             return registered[0].load()
-    except Exception as error:  # whatever a module of somebody else's raises
+    except Exception as error:  # a custom module may raise anything
         raise ConfigError(f"loading {written}: {described(error)}") from error
     raise ConfigError(
         f"no installed package registers {name!r} as an entry point of the group {GROUP}; "

@@ -1,4 +1,4 @@
-"""Which topics of each cluster hold heartbeats that a file's flows copy, on any hop. Pure."""
+"""Which topics of each cluster hold heartbeats that the flows copy, on any hop. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def heartbeat_names(config: Config) -> Mapping[str, frozenset[str]]:
-    """Return them by cluster. Raises ConfigError for a policy that cannot be asked.
+    """Return them by cluster. Raises ConfigError for a policy that cannot be called.
 
-    Whoever writes heartbeats on a source, it may have them: MirrorMaker 2 writes them there too.
+    Any source may have heartbeats, whichever program writes them: MirrorMaker 2 writes them too.
     """
     copying = [
         (flow, TopicSelector.for_flow(flow, config.clusters))

@@ -1,4 +1,4 @@
-"""How MirrorMaker 2 calls its own topics, and which names it takes for internal.
+"""The names of MirrorMaker 2's internal topics, and which names it considers internal.
 
 Every naming policy has these names: what reads them (Kafka's ``RemoteClusterUtils``, dashboards)
 knows MirrorMaker 2's. The three topics that Connect keeps (``mm2-offsets.A.internal`` and so on)
@@ -66,7 +66,7 @@ class InternalTopics:
 def internal_reason(topic: str) -> str | None:
     """Return why a topic belongs to a broker, MirrorMaker 2 or Isthmus itself, else None.
 
-    ``billing.internal`` is nobody's but the operator's: only names that these make count.
+    ``billing.internal`` is the operator's: only names of MirrorMaker 2's scheme count.
     """
     if topic in BROKER_TOPICS:
         return "a broker's own topic"

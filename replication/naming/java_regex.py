@@ -1,4 +1,4 @@
-r"""Java's regular expressions as Python's, or the reason why one cannot be told in Python.
+r"""Translates Java regular expressions to Python, or gives the reason why Python has none.
 
 Topic and group patterns are matched whole, and a list of them is one alternation: a flag such as
 ``(?i)`` in one item holds for the items after it too, because Java sees them joined with ``|``.

@@ -1,4 +1,4 @@
-r"""Java's replacement text, with the names that Isthmus adds: a template, and what fills it. Pure.
+r"""Java's replacement text, with the variables that Isthmus adds: parsed, then filled in. Pure.
 
 ``$1`` and ``$12`` are groups of the pattern, as many digits as there is such a group for, as Java
 reads them; ``${name}`` is a group of that name, ``$0`` the whole match. A backslash takes the next
@@ -20,7 +20,7 @@ VARIABLES = ("source", "target")
 
 
 class BadReplacement(ValueError):
-    """A replacement that Java would refuse, or that names what is not there."""
+    """A replacement that Java would reject, or that names an unknown group or variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,10 @@ class Template:
 
     def could_make(self, text: str) -> bool:
         """Say whether ``text`` may come of it; what is filled in may be anything."""
-        made = (re.escape(each.text) if isinstance(each, _Text) else ".*" for each in self.parts)
-        return re.fullmatch("".join(made), text) is not None
+        patterns = (
+            re.escape(each.text) if isinstance(each, _Text) else ".*" for each in self.parts
+        )
+        return re.fullmatch("".join(patterns), text) is not None
 
 
 def read_replacement(text: str, pattern: re.Pattern[str]) -> Template:

@@ -1,4 +1,4 @@
-"""What topics are called on the target; hops and cycles are derived from that.
+"""Naming policies: the target name of a topic, its hops, and whether it is a cycle.
 
 A topic whose first part is no known cluster is local here, while MirrorMaker 2 takes any ``a.b``
 for a copy from a cluster ``a``.
@@ -37,7 +37,7 @@ class ReplicationPolicy(Protocol):
         """Return the name that ``topic`` of cluster ``source`` has on the target."""
 
     def origin(self, topic: str) -> Origin | None:
-        """Return the hop that made ``topic``, or None for a topic born on this cluster."""
+        """Return the hop that created ``topic``, or None for a local topic."""
 
     def heartbeats_topic(self) -> str: ...
 
@@ -84,7 +84,7 @@ class PrefixPolicy(InternalTopics):
 
 @dataclass(frozen=True, slots=True)
 class IdentityPolicy(InternalTopics):
-    """Keep every name, except heartbeats, which would mix. Cycles cannot be told from names."""
+    """Keep every name, except heartbeats, which would mix. Cycles cannot be detected from names."""
 
     clusters: frozenset[str] = frozenset()
     separator: str = "."
@@ -133,7 +133,7 @@ class RenamePolicy(InternalTopics):
 class MapPolicy:
     """Name topics by a list, and those that are not in it by another policy.
 
-    ``here`` is the cluster whose topics are asked about, a flow's source.
+    ``here`` is the cluster of the topics, a flow's source.
     """
 
     base: ReplicationPolicy
@@ -146,9 +146,9 @@ class MapPolicy:
         return self.base.remote_topic(source, topic) if line is None else line.target
 
     def origin(self, topic: str) -> Origin | None:
-        """Look the name up the other way round: a line for another cluster may have made it."""
-        made = made_from(self.lines, topic, self.here)
-        return self.base.origin(topic) if made is None else Origin(*made)
+        """Look up the target name in the map: a line for another cluster may match."""
+        found = made_from(self.lines, topic, self.here)
+        return self.base.origin(topic) if found is None else Origin(*found)
 
     def heartbeats_topic(self) -> str:
         return self.base.heartbeats_topic()
@@ -193,7 +193,7 @@ def _base_policy(flow: Flow, aliases: frozenset[str]) -> ReplicationPolicy:
 
 
 def hops(policy: ReplicationPolicy, topic: str) -> Iterator[Origin]:
-    """Yield the hops that brought ``topic`` here, newest first; a circle is gone round once."""
+    """Yield the hops that brought ``topic`` here, newest first; a cycle is followed once."""
     seen = {topic}
     while (origin := policy.origin(topic)) is not None:
         yield origin
@@ -204,7 +204,7 @@ def hops(policy: ReplicationPolicy, topic: str) -> Iterator[Origin]:
 
 
 def original_topic(policy: ReplicationPolicy, topic: str) -> str:
-    """Return the name under which ``topic`` was born."""
+    """Return the name of ``topic`` on its origin cluster."""
     for origin in hops(policy, topic):
         topic = origin.topic
     return topic

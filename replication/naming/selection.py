@@ -1,4 +1,4 @@
-"""Which topics and groups take part in a flow, and by which rule the others do not."""
+"""Which topics and groups belong to a flow, and which rule excludes the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """Why a topic or group takes part, or does not."""
+    """Why a topic or group is selected, or not."""
 
     SELECTED = "selected"
     UNMATCHED = "unmatched"  # no pattern of the include list fits
@@ -44,7 +44,7 @@ class Judgement:
 
     @property
     def selected(self) -> bool:
-        """Whether it takes part."""
+        """Whether it is selected."""
         return self.verdict is Verdict.SELECTED
 
 
@@ -58,13 +58,13 @@ class NameFilter:
     default_exclude: Collection[str] = ()
 
     def judge(self, name: str) -> Judgement:
-        """Say whether ``name`` takes part, and by which rule."""
-        wanted = next((rule for rule in self.include if rule.matches(name)), None)
-        if wanted is None:
+        """Return whether ``name`` is selected, and by which rule."""
+        included = next((rule for rule in self.include if rule.matches(name)), None)
+        if included is None:
             return Judgement(name, Verdict.UNMATCHED, f"no pattern of {self.key} matches")
         against = next((rule for rule in self.exclude if rule.matches(name)), None)
         if against is None:
-            return Judgement(name, Verdict.SELECTED, f"matches '{wanted.text}' of {self.key}")
+            return Judgement(name, Verdict.SELECTED, f"matches '{included.text}' of {self.key}")
         reason = f"excluded by '{against.text}' of {self.key}.exclude"
         if against.text in self.default_exclude:
             reason += ", a default"
@@ -98,7 +98,7 @@ class TopicSelector:
         """Say whether ``topic`` is copied, and why or why not."""
         try:
             return self._judge(topic)
-        except ConfigError as error:  # a policy of the operator's own; other topics go on
+        except ConfigError as error:  # a custom policy; other topics are still copied
             return Judgement(topic, Verdict.NAMELESS, f"matched but not replicated: {error}")
 
     def _judge(self, topic: str) -> Judgement:
@@ -147,7 +147,7 @@ class TopicSelector:
     def _circle(self, topic: str) -> str | None:
         """Return the end of this flow where ``topic`` has already been, by its name.
 
-        That it has been on the source is no circle for MirrorMaker 2. Yet it shows that another
+        That it has been on the source is no cycle for MirrorMaker 2. Yet it shows that another
         replicator gives the same name to another cluster, and prefixes would grow for ever.
         """
         ends = (self.target, self.source)
@@ -180,7 +180,7 @@ _SHOWN = 3
 
 
 def gap(selector: TopicSelector, topics: Collection[str]) -> str:
-    """Return in a sentence what is asked for in vain; empty when every pattern fits some topic.
+    """Return in a sentence which patterns match nothing; empty if every pattern matches some topic.
 
     ``topics`` are those that the source shows to the flow's user.
     """
@@ -216,5 +216,5 @@ def _near(idle: Collection[str], topics: Collection[str]) -> str:
 
 def listed(texts: Collection[str], most: int = _SHOWN) -> str:
     """Return the first ``most`` of ``texts``, and how many more there are."""
-    shown = ", ".join(list(texts)[:most])
-    return f"{shown} and {len(texts) - most} more" if len(texts) > most else shown
+    first = ", ".join(list(texts)[:most])
+    return f"{first} and {len(texts) - most} more" if len(texts) > most else first

@@ -1,4 +1,4 @@
-"""A file that names topics one by one: ``source-topic = target-topic``, a line each. Pure.
+"""Parses a map file: one line ``source-topic = target-topic`` for each topic. Pure.
 
 A line that begins with a cluster and a colon (``A:orders = orders-of-a``) holds for that source
 alone and beats one without; topics cannot have a colon in their names. A topic without a line is
@@ -43,9 +43,9 @@ def names_for(lines: Iterable[MappedName], source: str) -> Mapping[str, MappedNa
 
 
 def made_from(lines: Iterable[MappedName], target: str, here: str) -> tuple[str, str] | None:
-    """Return the (cluster, topic) that the map made ``target`` from, on the cluster ``here``.
+    """Return the (cluster, topic) that the map names ``target`` on the cluster ``here``.
 
-    None where no line says so, or several do: then the name alone does not tell.
+    None if no line matches, or several do: then the name alone is ambiguous.
     """
     found = {
         (each.source, each.topic)

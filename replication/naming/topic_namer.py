@@ -1,6 +1,6 @@
-"""What a flow's topics are called on the target, with what is needed to judge whether names meet.
+"""The target names of a flow's topics, with all that a check for conflicts needs.
 
-Pure: from the configuration alone, and the names of topics that somebody else has listed.
+Pure: from the configuration alone, and the names of topics that the caller has listed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Namer:
         return topic == target and self.flow.source in self._reached(self.flow.target, topic)
 
     def _reached(self, start: str, topic: str) -> Collection[str]:
-        """Return the clusters that flows carry ``topic`` to from ``start``, under its own name.
+        """Return the clusters to which flows copy ``topic`` from ``start``, under its own name.
 
         If the source is among them, both sides write into a topic of this name on purpose.
         """
@@ -94,7 +94,7 @@ def _keeps(selector: TopicSelector, topic: str) -> bool:
 
 
 def rule_text(flow: Flow) -> str:
-    """Return what a source topic ``t`` is called on the target, for people."""
+    """Return the target name of a source topic ``t``, for operators."""
     naming = flow.naming
     if naming.own is not None:
         text = f"as {naming.own.written} says"

@@ -1,4 +1,4 @@
-"""What a file's flows make of its clusters: where topics go, where they merge, where they circle.
+"""The topology of a file's flows: where topics go, where they merge, and the cycles.
 
 Pure, from the file alone; ``replication.planning.live_topology`` adds the topics of the clusters.
 """
@@ -22,12 +22,12 @@ _ANY = "t"  # stands for whatever a pattern matches
 
 
 class TopicName(NamedTuple):
-    """A topic that the source has, or that the file names, and what it is called on the target."""
+    """A topic that the source has, or that the file names, and its target name."""
 
     topic: str
     target: str
     left_out: str = ""  # why it is not copied
-    there: bool | None = None  # on the target; None: nobody has looked
+    there: bool | None = None  # on the target; None: not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Edge:
     target: str
     selection: tuple[str, ...]  # patterns
     names: str  # what a topic t becomes
-    circles: bool  # it is part of a circle in which names are kept
+    cycles: bool  # it is part of a cycle in which names are kept
     topics: tuple[TopicName, ...] = ()
-    gap: str = ""  # what is asked for and the source does not have
+    gap: str = ""  # selected topics that the source does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class Topology:
 
     clusters: Mapping[str, tuple[str, ...]]  # addresses, by name
     edges: tuple[Edge, ...]
-    circles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
+    cycles: tuple[tuple[str, ...], ...]  # clusters, the first again at the end
     merges: tuple[Merge, ...]
     conflicts: tuple[Conflict, ...] = ()  # names that cannot be used
     problems: tuple[str, ...] = ()  # clusters that did not answer
 
 
 def drawn(config: Config) -> Topology:
-    """Return the topology as the file alone tells it: names that it writes out, and patterns."""
-    found = tuple(circles([flow for flow in config.flows if not flow.naming.prefixes_all]))
-    round_about = {flow.name for circle in found for flow in circle}
+    """Return the topology that the file alone shows: topic names without patterns, and patterns."""
+    found = tuple(cycles([flow for flow in config.flows if not flow.naming.prefixes_all]))
+    in_cycles = {flow.name for cycle in found for flow in cycle}
     namers = {flow.name: Namer.for_flow(flow, config) for flow in config.flows}
     named = {name: namer.named(_written_out(namer)) for name, namer in namers.items()}
     conflicts = tuple(_conflicts(config, named))
@@ -82,7 +82,7 @@ def drawn(config: Config) -> Topology:
                 flow.target,
                 flow.selection.topics,
                 rule_text(flow),
-                flow.name in round_about,
+                flow.name in in_cycles,
                 tuple(_offline(named[flow.name], refusals(conflicts, flow.name))),
             )
             for flow in config.flows
@@ -94,7 +94,7 @@ def drawn(config: Config) -> Topology:
 
 
 def _written_out(namer: Namer) -> tuple[str, ...]:
-    """Return the selected topics whose names stand in the file."""
+    """Return the selected topics that the file names."""
     flow = namer.flow
     plain = {each for each in flow.selection.topics if set(each) <= LITERAL}
     mapped = {line.topic for line in flow.naming.mapped if line.source in (None, flow.source)}
@@ -137,10 +137,10 @@ def _likely_merges(config: Config, namers: Mapping[str, Namer]) -> Iterator[Merg
                 yield Merge(target, "", tuple(flow.source for flow in group))
 
 
-def circles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    """Yield each circle once: it begins at its flow with the smallest name.
+def cycles(flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+    """Yield each cycle once, starting at its flow with the smallest name.
 
-    A circle comes to each of its clusters once; longer ways round are made of these.
+    A cycle visits each of its clusters once; longer cycles consist of these.
     """
     for first in sorted(flows, key=lambda flow: flow.name):
         yield from _walk((first,), flows)

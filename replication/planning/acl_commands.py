@@ -1,4 +1,4 @@
-"""Needed rights as lines for Kafka's own tool. Pure."""
+"""Required ACLs as commands of ``kafka-acls.sh``. Pure."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Which rights on the target follow those on the source. Pure.
+"""Plans which ACLs on the target follow those on the source. Pure.
 
 MirrorMaker 2's rules: only topics that are copied, under their new names; nobody is allowed to
 WRITE into a copy, ALLOW ALL becomes ALLOW READ, a DENY stays as it is. Besides:
 
 - Prefixed patterns follow. Where copies have a prefix of their own it is one pattern, elsewhere a
-  right for each copied topic: a pattern would reach the target's own topics.
+  ACL for each copied topic: a pattern would reach the target's own topics.
 - ALLOW on all topics (``*``) is left out, since it would do the same. DENY on all topics follows
   for the copies, so that a copy is never more open than its source.
-- Rights on groups follow if the file says so, and rights that we made are taken away if it says so.
+- ACLs on groups are synced if the file says so, and ACLs that we created are deleted if it says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Rights on one resource of the target, allowed or denied as on the source."""
+    """ACLs to create on one resource of the target, allowed or denied as on the source."""
 
     resource: Resource
     acls: tuple[Acl, ...]
@@ -52,7 +52,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """Rights on one resource that Isthmus made and that are to go."""
+    """ACLs on one resource that Isthmus created and that are to be deleted."""
 
     resource: Resource
     acls: tuple[Acl, ...]
@@ -62,11 +62,11 @@ class Revoke:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Something that is passed over, or cannot be seen; the rest goes on."""
+    """ACLs that are skipped or cannot be read; the others are synced."""
 
     subject: str
     reason: str
-    flow: str = field(default="", compare=False)  # whose rights they are; empty: nobody's alone
+    flow: str = field(default="", compare=False)  # whose ACLs they are; empty: of several flows
 
 
 AclAction = Grant | Revoke | Skip
@@ -74,14 +74,14 @@ AclAction = Grant | Revoke | Skip
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A flow's rights as the target should have them, and how many of which kind are left out."""
+    """A flow's desired ACLs on the target, and how many of which kind are left out."""
 
     acls: frozenset[Acl] = frozenset()
     left: Mapping[str, int] = field(default_factory=dict)  # by reason
 
 
 def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
-    """Return what the rights on a flow's source become on its target."""
+    """Translate the ACLs on a flow's source to its target."""
     found: set[Acl] = set()
     left: Counter[str] = Counter()
     seen = _Seen(source, source.chosen, group_filter(source.flow.selection))
@@ -95,7 +95,7 @@ def translate(source: SourceSnapshot, acls: Iterable[Acl]) -> Translated:
 
 
 class _Seen(NamedTuple):
-    """A source, and what of it is asked for each of its rights."""
+    """A source, and what decides about each of its ACLs."""
 
     source: SourceSnapshot
     topics: Collection[str]  # that are copied
@@ -103,7 +103,7 @@ class _Seen(NamedTuple):
 
 
 def _translate(seen: _Seen, acl: Acl) -> set[Acl] | str:
-    """Return the rights that follow, or why none does; empty: it is none of the flow's business."""
+    """Return the ACLs that are synced, or why none is; empty: the ACL does not concern the flow."""
     kind = acl.resource.kind
     if kind == GROUP and seen.source.flow.acls.groups:
         resources = _groups(seen, acl)
@@ -134,7 +134,7 @@ def _topics(seen: _Seen, acl: Acl) -> set[Resource] | str:
 
 
 def _copies(seen: _Seen, prefix: str) -> set[Resource]:
-    """Return what stands for the copies of all topics that begin with ``prefix``."""
+    """Return the prefix of the copies of all topics that begin with ``prefix``."""
     source, found = seen.source, [each for each in seen.topics if each.startswith(prefix)]
     if found and source.flow.naming.prefixes_all:
         return {Resource(TOPIC, source.selector.remote_topic(prefix), PREFIXED)}
@@ -153,7 +153,7 @@ def _groups(seen: _Seen, acl: Acl) -> set[Resource] | str:
 
 @dataclass(frozen=True, slots=True)
 class TargetRights:
-    """The target's rights, and which of them we made."""
+    """The target's ACLs, and which of them we created."""
 
     name: str
     acls: frozenset[Acl]
@@ -161,25 +161,25 @@ class TargetRights:
 
 
 def plan_acls(
-    wanted: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
+    desired: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
 ) -> tuple[AclAction, ...]:
-    """Return what gives the target the rights that its flows want, a resource an action.
+    """Return the actions that give the target its flows' desired ACLs, one for each resource.
 
-    ``wanted`` is by flow; rights that a flow in ``deleting`` made and no flow wants any more go.
+    ``desired`` is by flow; ACLs of flows in ``deleting`` that no flow desires any more go.
     """
-    actions: list[AclAction] = [*_grants(wanted, target), *_revocations(wanted, deleting, target)]
+    actions: list[AclAction] = [*_grants(desired, target), *_revocations(desired, deleting, target)]
     actions += [
         Skip(f"ACLs of {flow}", f"{count} not copied: {why}", flow)
-        for flow, each in wanted.items()
+        for flow, each in desired.items()
         for why, count in each.left.items()
     ]
     return tuple(actions)
 
 
-def _grants(wanted: Mapping[str, Translated], target: TargetRights) -> Iterator[Grant]:
+def _grants(desired: Mapping[str, Translated], target: TargetRights) -> Iterator[Grant]:
     seen = set(target.acls)
     made = {acl for each in target.made for acl in acls_of(each)}
-    for flow, each in wanted.items():
+    for flow, each in desired.items():
         missing = each.acls - seen
         seen |= missing
         for resource, acls in _by_resource(missing):
@@ -190,11 +190,11 @@ def _grants(wanted: Mapping[str, Translated], target: TargetRights) -> Iterator[
 
 
 def _revocations(
-    wanted: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
+    desired: Mapping[str, Translated], deleting: frozenset[str], target: TargetRights
 ) -> Iterator[Revoke]:
-    kept = frozenset().union(*(each.acls for each in wanted.values()))
+    kept = frozenset().union(*(each.acls for each in desired.values()))
     for own in target.made:
-        if own.flow not in deleting or own.flow not in wanted:
+        if own.flow not in deleting or own.flow not in desired:
             continue
         for resource, acls in _by_resource((set(acls_of(own)) - kept) & target.acls):
             source = own.flow.partition("->")[0]
@@ -209,7 +209,7 @@ def _by_resource(acls: Iterable[Acl]) -> Iterator[tuple[Resource, tuple[Acl, ...
 
 
 def acls_of(own: AppliedAcls) -> Iterator[Acl]:
-    """Yield the rights of a record."""
+    """Yield the ACLs of a record."""
     resource = Resource(own.resource, own.name, own.pattern)
     yield from (Acl(resource, *each) for each in own.rights)
 
@@ -217,7 +217,7 @@ def acls_of(own: AppliedAcls) -> Iterator[Acl]:
 def remembered_rights(
     action: Grant | Revoke, refused: Mapping[str, str], before: AppliedAcls
 ) -> AppliedAcls:
-    """Return the record of what we made on a resource, after an action."""
+    """Return the record of the ACLs that we created on a resource, after an action."""
     done = {
         (each.principal, each.host, each.operation, each.permission)
         for each in action.acls
@@ -234,12 +234,12 @@ _NONE = "no ACLs to copy: {} lists none; it has no authorizer, or no ACLs are se
 def plan_rights(
     sources: Sequence[SourceSnapshot], clients: Clients, kept: AppliedState, *, complete: bool
 ) -> tuple[tuple[AclAction, ...], tuple[AppliedAcls, ...]]:
-    """Return what gives the target the rights that these flows want, and which of them we made.
+    """Return the actions that give the target these flows' desired ACLs, and which ACLs we created.
 
     Nothing is taken away unless the picture is ``complete``: a source that did not answer may have
     what another one has lost. Raises ClusterUnavailable.
     """
-    wanted: dict[str, Translated] = {}
+    desired: dict[str, Translated] = {}
     skips: list[AclAction] = []
     flows = [each.flow for each in sources if each.flow.acls.enabled]
     for source in sources:
@@ -253,18 +253,18 @@ def plan_rights(
             none = _NONE.format(source.flow.source)
             skips.append(Skip(subject, none, source.flow.name))
         else:
-            wanted[source.flow.name] = translate(source, acls)
-    if not wanted:
+            desired[source.flow.name] = translate(source, acls)
+    if not desired:
         return tuple(skips), ()
     target = flows[0].target
     there = _acls(clients.target(flows[0]), f"ACLs on {target}", "ALTER")
     if isinstance(there, Skip):
         return (*skips, there), ()
-    whole = complete and not skips  # whose rights are not seen may want what another lost
+    whole = complete and not skips  # a flow whose ACLs are unknown may desire what another lost
     deleting = frozenset(each.name for each in flows if each.acls.delete and whole)
     made = kept.rights({each.name for each in flows})
     rights = TargetRights(target, frozenset(there), made)
-    return (*skips, *plan_acls(wanted, deleting, rights)), rights.made
+    return (*skips, *plan_acls(desired, deleting, rights)), rights.made
 
 
 def _acls(cluster: Cluster, subject: str, right: str) -> Collection[Acl] | Skip:

@@ -1,4 +1,4 @@
-"""Carry a plan out, an outcome an action."""
+"""Applies the actions of a plan and returns an outcome for each."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ class Outcome:
 
     action: Action
     problem: str | None
-    refused: Mapping[str, str] = field(default_factory=dict)  # what of it was not done, and why
+    refused: Mapping[str, str] = field(default_factory=dict)  # parts that were not applied, and why
 
     @property
     def failed(self) -> bool:
-        """Whether it is not as wanted now; leaving a difference alone is no failure."""
+        """Whether the action failed; a difference that is kept is no failure."""
         return self.problem is not None and not isinstance(self.action, Keep | Skip)
 
 
 def is_change(action: Action) -> bool:
-    """Say whether the target is not yet as wanted: to be changed, or to be changed by a person."""
+    """Whether the target differs from the desired state, for Isthmus or an operator to change."""
     return not isinstance(action, Keep | Skip)
 
 
-def carry_out(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
+def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outcome]:
     """Apply every action; a rejected one does not hold up the others.
 
     Raises ClusterUnavailable at once: the rest of the plan would fail the same way.
@@ -86,7 +86,7 @@ def _apply(action: Action, target: TopicWriter) -> Outcome:
 
 
 def _do(action: Doable, target: TopicWriter) -> Mapping[str, str]:
-    """Do it; return which parts of it were refused, and why. Raises ClusterRejected for all."""
+    """Apply it; return which parts of it were rejected, and why. Raises ClusterRejected for all."""
     match action:
         case CreateTopic():
             return _create(action, target)
@@ -104,7 +104,7 @@ def _do(action: Doable, target: TopicWriter) -> Mapping[str, str]:
 
 
 def _create(action: CreateTopic, target: TopicWriter) -> Mapping[str, str]:
-    """Create a topic, without the configs that the cluster refuses if it refuses some."""
+    """Create a topic, without the configs that the cluster rejects."""
     try:
         target.create_topic(*_arguments(action, action.configs))
     except ClusterRejected:
@@ -136,17 +136,17 @@ def _refusal(action: CreateTopic, configs: Mapping[str, str], target: TopicWrite
 
 
 def _alter(action: AlterConfigs, target: TopicWriter) -> Mapping[str, str]:
-    """Alter all at once; one by one if that is refused, so that one config holds up no other."""
-    wanted = {each.config: each.value for each in action.changes}
+    """Alter all at once; one by one if that is rejected, so that none blocks another."""
+    desired = {each.config: each.value for each in action.changes}
     try:
-        target.alter_configs(action.topic, wanted)
+        target.alter_configs(action.topic, desired)
     except ClusterRejected as error:
-        if len(wanted) == 1:
-            return dict.fromkeys(wanted, str(error))
+        if len(desired) == 1:
+            return dict.fromkeys(desired, str(error))
     else:
         return {}
     refused = {}
-    for config, value in wanted.items():
+    for config, value in desired.items():
         try:
             target.alter_configs(action.topic, {config: value})
         except ClusterRejected as error:
@@ -168,13 +168,13 @@ def applied(outcome: Outcome, before: AppliedConfigs) -> AppliedConfigs | None:
     ``before`` is what was remembered, with the flow and topic that the outcome is about.
     """
     match outcome.action:
-        case CreateTopic(configs=wanted) if not outcome.failed or outcome.refused:
-            asked: Mapping[str, str | None] = wanted
-        case AlterConfigs(values=wanted) if not outcome.failed or outcome.refused:
+        case CreateTopic(configs=desired) if not outcome.failed or outcome.refused:
+            asked: Mapping[str, str | None] = desired
+        case AlterConfigs(values=desired) if not outcome.failed or outcome.refused:
             asked = {each.config: each.value for each in outcome.action.changes}
         case _:
             return None
     refused = {each: why for each, why in before.refused.items() if each not in asked}
     refused |= {each: (asked[each] or "", why) for each, why in outcome.refused.items()}
-    done = {each: value for each, value in wanted.items() if each not in refused}
+    done = {each: value for each, value in desired.items() if each not in refused}
     return replace(before, configs=done, refused=refused)

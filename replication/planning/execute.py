@@ -1,4 +1,4 @@
-"""Carry a plan out and remember what was done: for the next plan, and for who asks."""
+"""Applies a plan and records its outcomes, for the next plan and for status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.planning.acl_sync import Grant, Revoke, remembered_rights
-from replication.planning.apply import applied, carry_out, is_change
+from replication.planning.apply import applied, apply_actions, is_change
 from replication.planning.topics import AlterConfigs, CreateTopic
 from replication.state import AppliedAcls, AppliedConfigs, status_topic
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
-    """Carry a plan out, and remember what was done. Yields each outcome as it comes.
+    """Apply a plan and record what was applied. Yields each outcome when it is known.
 
     Raises ClusterUnavailable when the target falls silent: what was done until then is known.
     """
@@ -31,7 +31,7 @@ def execute(plan: TargetPlan, planner: Planner, by: str) -> Iterator[Outcome]:
         return
     memory = _AppliedMemory(plan, planner, by)
     try:
-        for outcome in carry_out(plan.actions, planner.clients.target(plan.sources[0].flow)):
+        for outcome in apply_actions(plan.actions, planner.clients.target(plan.sources[0].flow)):
             memory.note(outcome)
             yield outcome
     except BaseException:
@@ -58,20 +58,20 @@ class Execution:
         return "; ".join((*parts, *self.problems))
 
 
-def carry(planner: Planner, flow: Flow, by: str) -> Execution:
-    """Plan for one flow and carry the plan out. Raises ClusterUnavailable, ClusterRejected."""
+def plan_and_apply(planner: Planner, flow: Flow, by: str) -> Execution:
+    """Plan for one flow and apply the plan. Raises ClusterUnavailable, ClusterRejected."""
     plan = planner.plan(flow.target, {flow.name})
     return Execution(tuple(execute(plan, planner, by)), plan.problems)
 
 
 class _AppliedMemory:
-    """What is to be remembered of a plan that is carried out; written once."""
+    """Collects what a plan applied, and writes it once."""
 
     def __init__(self, plan: TargetPlan, planner: Planner, by: str) -> None:
         self._plan = plan
         self._planner = planner
         self._by = by
-        self._owners = {each.name: each.flows[0] for each in plan.wanted}
+        self._owners = {each.name: each.flows[0] for each in plan.desired}
         self._records: dict[str, tuple[Flow, list[Stored]]] = {}  # by source
 
     def note(self, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""A plan as text: what the dry run prints and what the log says of each action."""
+"""A plan as text, for the dry run and for the log line of each action."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def as_data(action: Action) -> dict[str, Any]:
-    """Return one action for programs: its kind, all that it says, and the line for people."""
+    """Return one action for programs: its kind, its fields, and the line for operators."""
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(action).__name__).lower()
     return {
         "kind": kind,

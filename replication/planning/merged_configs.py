@@ -1,4 +1,4 @@
-"""The one target topic that topics of several sources merge into: its settings. Pure.
+"""The configs of a target topic into which topics of several sources merge. Pure.
 
 Where the sources' settings differ, ``sync.topic.configs.strategy`` decides, and each difference is
 named: nobody should find out from a broker's disk which retention has won.

@@ -29,7 +29,7 @@ class TopicRow:
 
 @dataclass(frozen=True, slots=True)
 class FlowOverview:
-    """What a flow copies, what it asks for in vain, and what a name rule keeps from it."""
+    """What a flow copies, which patterns match nothing, and which topics a conflict excludes."""
 
     flow: str
     source: str
@@ -53,14 +53,14 @@ def overview(plan: TargetPlan, source: SourceSnapshot) -> FlowOverview:
 
 
 def _rows(plan: TargetPlan, source: SourceSnapshot) -> Iterator[TopicRow]:
-    wanted = {each.name: each for each in plan.wanted}
+    desired = {each.name: each for each in plan.desired}
     there = plan.topics.topics if plan.topics else {}
     ours = plan.topics.settings if plan.topics else {}
     for topic in source.chosen:
         name = source.selector.remote_topic(topic)
         is_there = name in there
         theirs = policy_of(source.settings, topic)
-        made_with = wanted[name].configs.get("cleanup.policy", "")
+        made_with = desired[name].configs.get("cleanup.policy", "")
         mode = mode_for(
             theirs,
             policy_of(ours, name) if is_there else made_with,

@@ -1,7 +1,7 @@
-"""What would change on a target so that it is as its flows say: asked and planned.
+"""Reads the clusters and plans what has to change on a target for its flows.
 
 One implementation, three callers: the command line, Dagster's scheduled jobs and the driver's own
-loop. Whoever asks says which parts of the plan it is about.
+loop. The caller selects the parts of the plan.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from replication.client.admin import Clients, Cluster
     from replication.naming.conflicts import Conflict
     from replication.planning.apply import Action
-    from replication.planning.topics import TopicAction, WantedTopic
+    from replication.planning.topics import DesiredTopic, TopicAction
     from replication.settings.sections import Config, Flow
     from replication.state import AppliedAcls, AppliedConfigs
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class Part(StrEnum):
     """A part of a plan."""
 
-    TOPICS = "topics"  # to be made, or to grow
+    TOPICS = "topics"  # to be created, or to grow
     CONFIGS = "configs"
     ACLS = "acls"
 
@@ -61,11 +61,13 @@ class TargetPlan:
     target: str
     sources: tuple[SourceSnapshot, ...] = ()
     topics: TargetTopics | None = None
-    wanted: tuple[WantedTopic, ...] = ()
+    desired: tuple[DesiredTopic, ...] = ()
     actions: tuple[Action, ...] = ()
-    problems: tuple[str, ...] = ()  # clusters that could not be asked; the rest is planned
-    conflicts: tuple[Conflict, ...] = ()  # names that meet, and what is not copied for them
-    made: tuple[AppliedAcls, ...] = ()  # rights that are ours
+    problems: tuple[str, ...] = ()  # clusters that did not answer; the others are planned
+    conflicts: tuple[
+        Conflict, ...
+    ] = ()  # conflicting names, and what is not copied because of them
+    made: tuple[AppliedAcls, ...] = ()  # ACLs that are ours
 
     @property
     def applied(self) -> Mapping[str, AppliedConfigs]:
@@ -80,7 +82,7 @@ class Planner:
     config: Config
     clients: Clients
     parts: AbstractSet[Part] = ALL_PARTS
-    again: bool = False  # try what was refused before, too
+    again: bool = False  # also retry what was rejected before
 
     def plan(
         self,
@@ -90,7 +92,7 @@ class Planner:
     ) -> TargetPlan:
         """Plan for one target, for what concerns the flows called ``names``.
 
-        Other flows that may share topics with them are asked all the same. ``only``: just
+        Other flows that may share topics with them are read all the same. ``only``: just
         these target topics, whose names the caller has judged. A source that does not answer is
         a problem, the target an error.
         """
@@ -143,7 +145,7 @@ class Planner:
         return replace(plan, actions=(*plan.actions, *rights), made=made)
 
     def _conflicts(self, sources: Sequence[SourceSnapshot]) -> tuple[Conflict, ...]:
-        """Return what there is to say about the names that the flows give on the target."""
+        """Return the conflicts of the flows' target names."""
         named = [
             name
             for each in sources
@@ -157,10 +159,10 @@ class Planner:
         return find_conflicts(named, read_names(about, target.topics(), target, store))
 
     def _certain(
-        self, wanted: Iterable[WantedTopic], problems: Collection[str]
-    ) -> Iterator[WantedTopic]:
+        self, desired: Iterable[DesiredTopic], problems: Collection[str]
+    ) -> Iterator[DesiredTopic]:
         """Leave configs alone that a source which did not answer has a say in."""
-        for each in wanted:
+        for each in desired:
             flows = map(self.config.flow, each.flows)
             shared = bool(problems) and any(not flow.naming.prefixes_all for flow in flows)
             yield replace(each, desired_configs=None) if shared else each

@@ -1,7 +1,7 @@
-"""The rights that Isthmus needs on its clusters for the flows of a file, and no others. Pure.
+"""The ACLs that Isthmus requires on its clusters for the flows of a file, and no others. Pure.
 
 A source is only read: it stays as it is, unless the file asks for something that is written there.
-Rights that others bring with them are not named: READ, WRITE and ALTER bring DESCRIBE,
+ACLs that others imply are not listed: READ, WRITE and ALTER bring DESCRIBE,
 ALTER_CONFIGS brings DESCRIBE_CONFIGS.
 """
 
@@ -71,21 +71,21 @@ def _needs(
     policy = policy_for(flow, config.clusters)
     for resource, operations, why in (
         *_source(flow, beats[flow.source]),
-        *_source_duties(flow, policy),
+        *_source_tasks(flow, policy),
     ):
         yield RequiredAcl(flow.source, resource, operations, why, flow.name)
     for resource, operations, why in (
         *_target(flow, policy, beats[flow.source]),
-        *_target_duties(flow, policy),
+        *_target_tasks(flow, policy),
         *_peers(flow, config),
     ):
         yield RequiredAcl(flow.target, resource, operations, why, flow.name)
 
 
-Wanted = tuple[Resource, tuple[str, ...], str]
+Need = tuple[Resource, tuple[str, ...], str]
 
 
-def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Wanted]:
+def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Need]:
     """Yield what is read; ``beats`` are the topics of heartbeats there."""
     operations = ("READ", "DESCRIBE_CONFIGS")
     for each in resources(flow.selection.topics):
@@ -97,7 +97,7 @@ def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Wanted]:
     yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its consumer finds its group coordinator"
 
 
-def _source_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
+def _source_tasks(flow: Flow, policy: ReplicationPolicy) -> Iterator[Need]:
     if flow.acls.enabled:
         yield _CLUSTER, ("DESCRIBE",), "to read ACLs (sync.topic.acls.enabled)"
     if flow.groups.sync or flow.mm2.checkpoints.enabled:
@@ -112,7 +112,7 @@ def _source_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
         yield Resource(TOPIC, name), _OWN, "offset-syncs.topic.location = source"
 
 
-def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iterator[Wanted]:
+def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iterator[Need]:
     """Yield what is written; ``beats`` are the topics of heartbeats on the source."""
     operations = ["READ", "WRITE"]
     if flow.creation.enabled:
@@ -144,7 +144,7 @@ def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iter
     yield _CLIENT_GROUPS, ("DESCRIBE",), "to read state: the consumer finds its group coordinator"
 
 
-def _target_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
+def _target_tasks(flow: Flow, policy: ReplicationPolicy) -> Iterator[Need]:
     if flow.acls.enabled:
         yield _CLUSTER, ("ALTER",), "to create and delete ACLs (sync.topic.acls.enabled)"
     if flow.groups.sync:
@@ -162,7 +162,7 @@ def _target_duties(flow: Flow, policy: ReplicationPolicy) -> Iterator[Wanted]:
         yield Resource(TOPIC, name), _OWN, "checkpoints (emit.checkpoints.enabled)"
 
 
-def _peers(flow: Flow, config: Config) -> Iterator[Wanted]:
+def _peers(flow: Flow, config: Config) -> Iterator[Need]:
     """Yield what applications of other flows say on the target; in one of its own all is known."""
     if config.spark.application == "per-target":
         return

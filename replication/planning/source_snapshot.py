@@ -1,4 +1,4 @@
-"""What a target should have, by what its flows' sources show. Pure, but for ``read_source``."""
+"""The desired topics of a target, from a snapshot of its sources. Pure, but for ``read_source``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from replication.errors import ConfigError
 from replication.planning.merged_configs import merge_configs
 from replication.planning.topic_configs import ConfigRules, DesiredConfigs, desired_configs
-from replication.planning.topics import MIN_INSYNC, WantedTopic, unseen
+from replication.planning.topics import MIN_INSYNC, DesiredTopic, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class _Share(NamedTuple):
     seen: bool  # whether its configs are known
 
 
-def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[WantedTopic, ...]:
+def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[DesiredTopic, ...]:
     """Return what the flows into one target want of it, a topic each, however many share it.
 
     A shared topic gets the most partitions that any source has, and its configs by the strategy
@@ -83,7 +83,7 @@ def wanted_topics(sources: Iterable[SourceSnapshot]) -> tuple[WantedTopic, ...]:
     return tuple(_merged(name, shares[name]) for name in sorted(shares))
 
 
-def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
+def _merged(name: str, shares: Sequence[_Share]) -> DesiredTopic:
     first = shares[0].flow
     creation = first.creation
     merged, conflicts = _agreed(shares)
@@ -96,7 +96,7 @@ def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
     if creation.min_insync_replicas is not None:
         made_with.setdefault(MIN_INSYNC, str(creation.min_insync_replicas))
         merged = replace(merged, free=merged.free - {MIN_INSYNC})  # nobody's default undoes it
-    return WantedTopic(
+    return DesiredTopic(
         name,
         max(each.info.partitions for each in shares),  # records keep their partition numbers
         creation.replication_factor,
@@ -112,7 +112,7 @@ def _merged(name: str, shares: Sequence[_Share]) -> WantedTopic:
 
 
 def _agreed(shares: Sequence[_Share]) -> tuple[DesiredConfigs, tuple[str, ...]]:
-    """Return one wish for all, and what the sources do not agree on. The file's word wins."""
+    """Return the desired configs of all sources, and their differences. The file's values win."""
     if len(shares) == 1:
         return shares[0].desired_configs, ()
     strategy = shares[0].flow.creation.configs_strategy
@@ -134,7 +134,7 @@ def _name(share: _Share) -> str:
 def refuse_same_cluster(flow: Flow, source: Cluster, target: Cluster) -> None:
     """Raise ConfigError if a flow's two ends are one cluster, whatever their addresses say.
 
-    Raises ClusterUnavailable or ClusterRejected when one does not tell its id.
+    Raises ClusterUnavailable or ClusterRejected when one does not return its id.
     """
     identity = source.cluster_id()
     if identity == target.cluster_id():

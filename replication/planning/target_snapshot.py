@@ -1,4 +1,4 @@
-"""Read what a target says about the names on it: who feeds which topic, and what holds records."""
+"""Reads the state of a target: which flow writes to which topic, and which topics hold records."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class AppliedState:
         return {each.topic: each for each in self._records if isinstance(each, AppliedConfigs)}
 
     def rights(self, flows: Collection[str]) -> tuple[AppliedAcls, ...]:
-        """Return the rights that we made for the flows with these names."""
+        """Return the ACLs that we created for the flows with these names."""
         found = (each for each in self._records if isinstance(each, AppliedAcls))
         return tuple(each for each in found if each.flow in flows)
 

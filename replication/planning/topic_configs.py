@@ -1,4 +1,4 @@
-"""Which configs a copy takes from its source, and what has to be changed for it. Pure.
+"""Which configs a copy takes from its source, and how its topic must be altered. Pure.
 
 The rules are MirrorMaker 2's: read-only and secret configs and those of a broker's file never
 follow; excluded ones are neither copied nor touched; what the source has not set falls back to
@@ -104,23 +104,23 @@ def desired_configs(
 
 
 def changes(
-    wanted: DesiredConfigs,
+    desired: DesiredConfigs,
     ours: Mapping[str, ConfigValue],
     before: Mapping[str, str] | None,
     names: Names,
 ) -> tuple[ConfigChange, ...]:
-    """Return what makes the target's settings as wanted.
+    """Return the changes that bring the target's configs to the desired state.
 
     ``before`` is what was set when we last applied: a value that is another one now was changed
     on the target since.
     """
     is_set = set_on_topic(ours)
-    keys = {*wanted.values, *(is_set.keys() & wanted.free)}
+    keys = {*desired.values, *(is_set.keys() & desired.free)}
     return tuple(
-        ConfigChange(key, is_set.get(key), wanted.values.get(key), _reason(key, wanted, is_set, before,
-                                                                      names))
+        ConfigChange(key, is_set.get(key), desired.values.get(key),
+                     _reason(key, desired, is_set, before, names))
         for key in sorted(keys)
-        if is_set.get(key) != wanted.values.get(key)
+        if is_set.get(key) != desired.values.get(key)
     )  # fmt: skip
 
 
@@ -134,18 +134,18 @@ class Names:
 
 def _reason(
     key: str,
-    wanted: DesiredConfigs,
+    desired: DesiredConfigs,
     is_set: Mapping[str, str],
     before: Mapping[str, str] | None,
     names: Names,
 ) -> str:
     if before is not None and before.get(key) != is_set.get(key):
         return f"changed on {names.target} since the last apply"
-    if key in wanted.fixed:
+    if key in desired.fixed:
         return "set in the configuration file"
-    if key in wanted.reasons:
-        return wanted.reasons[key]
-    if key not in wanted.values:
+    if key in desired.reasons:
+        return desired.reasons[key]
+    if key not in desired.values:
         return f"not set on {names.source}"
     return f"as on {names.source}"
 
@@ -171,7 +171,7 @@ def mode_for(theirs: str | None, ours: str | None, delivery: str = "auto") -> st
 
 
 def policy_of(settings: Settings, topic: str) -> str | None:
-    """Return the cleanup policy of a topic that was asked about; empty when it has gone since."""
+    """Return the cleanup policy of a topic; empty if it was deleted meanwhile."""
     found = settings.get(topic)
     if found is None:
         return ""

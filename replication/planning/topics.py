@@ -1,6 +1,6 @@
-"""What must change on the target so that it has the topics that its flows copy into.
+"""Plans the creation, growth and configs of the topics that a target's flows copy into.
 
-Pure: two snapshots in, a plan out. ``replication.planning.apply`` carries it out, ``explain`` prints it.
+Pure: two snapshots in, a plan out. ``apply`` applies it, ``explain`` prints it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ MIN_INSYNC = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True)
-class WantedTopic:
+class DesiredTopic:
     """A topic as the target should have it: the source's, named for the target."""
 
     name: str
     partitions: int
     replication_factor: int
-    configs: Mapping[str, str] = field(default_factory=dict)  # it is made with these
+    configs: Mapping[str, str] = field(default_factory=dict)  # it is created with these
     desired_configs: DesiredConfigs | None = (
         None  # how its configs should be from then on; None: left alone
     )
     source: str = "the source"  # whose it is, for reasons
     flows: tuple[str, ...] = ()
-    may_make: bool = True  # False: what is missing is to be made by hand
+    may_create: bool = True  # False: an operator has to create missing topics
     conflicts: tuple[str, ...] = ()  # what its sources do not agree on
     unseen: tuple[str, ...] = ()  # of which sources' configs nothing is known
-    at_first: int = 1  # partitions that it is made with at least; it grows with its sources alone
+    at_first: int = 1  # minimum partitions at creation; afterwards it grows with its sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TargetTopics:
     settings: Mapping[str, Mapping[str, ConfigValue]] = field(default_factory=dict)
     min_insync: int | None = None  # of topics that do not say; None: not known
     applied: Mapping[str, AppliedConfigs] = field(default_factory=dict)  # by topic
-    again: bool = False  # try what was refused before, too
+    again: bool = False  # also retry what was rejected before
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class AlterConfigs:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A difference that we leave as it is; copying goes on."""
+    """A difference that we keep; copying continues."""
 
     topic: str
     reason: str
@@ -97,72 +97,72 @@ class Refuse:
 TopicAction = CreateTopic | GrowTopic | AlterConfigs | Keep | Refuse
 
 
-def plan_topics(wanted: Iterable[WantedTopic], target: TargetTopics) -> tuple[TopicAction, ...]:
-    """Return the actions that give the target every wanted topic, ordered by name.
+def plan_topics(desired: Iterable[DesiredTopic], target: TargetTopics) -> tuple[TopicAction, ...]:
+    """Return the actions that give the target every desired topic, ordered by name.
 
     No topic or partition is ever removed: Kafka cannot drop partitions, and a topic that vanished
     at the source may still be read at the target.
     """
-    ordered = sorted(wanted, key=lambda each: each.name)
+    ordered = sorted(desired, key=lambda each: each.name)
     return tuple(action for each in ordered for action in _plan(each, target))
 
 
-def _plan(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]:
-    existing = target.topics.get(wanted.name)
-    yield from (Keep(wanted.name, each) for each in wanted.unseen)
+def _plan(desired: DesiredTopic, target: TargetTopics) -> Iterator[TopicAction]:
+    existing = target.topics.get(desired.name)
+    yield from (Keep(desired.name, each) for each in desired.unseen)
     if existing is None:
-        yield _create(wanted, target)
+        yield _create(desired, target)
         return
-    if existing.partitions < wanted.partitions:
-        yield _grow(wanted, existing, target)
-    elif existing.partitions > max(wanted.partitions, wanted.at_first):
+    if existing.partitions < desired.partitions:
+        yield _grow(desired, existing, target)
+    elif existing.partitions > max(desired.partitions, desired.at_first):
         yield Keep(
-            wanted.name,
-            f"target has {existing.partitions} partitions, source {wanted.partitions}: "
+            desired.name,
+            f"target has {existing.partitions} partitions, source {desired.partitions}: "
             "partitions cannot be removed",
         )
-    yield from _configs(wanted, target)
-    yield from (Keep(wanted.name, conflict) for conflict in wanted.conflicts)
+    yield from _configs(desired, target)
+    yield from (Keep(desired.name, conflict) for conflict in desired.conflicts)
     yield from _cannot_be_written(existing, target)
 
 
-def _create(wanted: WantedTopic, target: TargetTopics) -> CreateTopic | Refuse:
+def _create(desired: DesiredTopic, target: TargetTopics) -> CreateTopic | Refuse:
     reason = (
-        _why_not(wanted, target) if wanted.may_make else by_hand("the topic is missing", target)
+        _why_not(desired, target) if desired.may_create else by_hand("the topic is missing", target)
     )
     if reason:
-        return Refuse(wanted.name, reason)
+        return Refuse(desired.name, reason)
     return CreateTopic(
-        wanted.name,
-        max(wanted.partitions, wanted.at_first),
-        wanted.replication_factor,
-        wanted.configs,
-        f"{wanted.source} has it and {target.name} does not",
+        desired.name,
+        max(desired.partitions, desired.at_first),
+        desired.replication_factor,
+        desired.configs,
+        f"{desired.source} has it and {target.name} does not",
     )
 
 
-def _grow(wanted: WantedTopic, existing: TopicInfo, target: TargetTopics) -> GrowTopic | Refuse:
-    why = f"{wanted.source} has {wanted.partitions}, {target.name} {existing.partitions}"
-    if not wanted.may_make:
-        return Refuse(wanted.name, by_hand(f"partitions are missing ({why})", target))
-    return GrowTopic(wanted.name, wanted.partitions, why)
+def _grow(desired: DesiredTopic, existing: TopicInfo, target: TargetTopics) -> GrowTopic | Refuse:
+    why = f"{desired.source} has {desired.partitions}, {target.name} {existing.partitions}"
+    if not desired.may_create:
+        return Refuse(desired.name, by_hand(f"partitions are missing ({why})", target))
+    return GrowTopic(desired.name, desired.partitions, why)
 
 
 def unseen(what: str, topic: str, cluster: str) -> str:
-    """Return why configs are left alone: a cluster tells nothing of a topic that it lists."""
+    """Return why configs are kept: the cluster lists a topic but does not describe it."""
     return (
         f"{what} cannot be read: Isthmus' user needs DESCRIBE_CONFIGS on topic {topic} of {cluster}"
     )
 
 
 def by_hand(what: str, target: TargetTopics) -> str:
-    """Return why something is not made although the topic is missing."""
+    """Return why a missing topic or partition is not created."""
     return f"{what}, and topic.creation.enable = false: create it on {target.name}"
 
 
-def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
-    """Return why a topic cannot be made, or could never be written to; empty when it can."""
-    factor, brokers = wanted.replication_factor, target.brokers
+def _why_not(desired: DesiredTopic, target: TargetTopics) -> str:
+    """Return why a topic cannot be created, or never be written to; empty if it can."""
+    factor, brokers = desired.replication_factor, target.brokers
     if factor > brokers:
         return (
             f"replication factor {factor} needs {factor} brokers, the target has {brokers}: "
@@ -175,7 +175,7 @@ def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
             f"replication factor {factor} is not possible: set replication.factor to 1 or more, "
             f"or to {BROKER_DEFAULT} for the broker's default"
         )
-    own = wanted.configs.get(MIN_INSYNC)
+    own = desired.configs.get(MIN_INSYNC)
     least = int(own) if own is not None and own.isdigit() else target.min_insync
     if least is not None and least > factor:
         whose = "this file sets" if own is not None else "the target's brokers set"
@@ -187,23 +187,23 @@ def _why_not(wanted: WantedTopic, target: TargetTopics) -> str:
     return ""
 
 
-def _configs(wanted: WantedTopic, target: TargetTopics) -> Iterator[TopicAction]:
+def _configs(desired: DesiredTopic, target: TargetTopics) -> Iterator[TopicAction]:
     """Yield one alteration with all that may be changed, and a reason for what may not."""
-    settings = target.settings.get(wanted.name)
-    if wanted.desired_configs is None or settings is None:
+    settings = target.settings.get(desired.name)
+    if desired.desired_configs is None or settings is None:
         return
     if not settings:
-        yield Keep(wanted.name, unseen("its configs", wanted.name, target.name))
+        yield Keep(desired.name, unseen("its configs", desired.name, target.name))
         return
-    applied = target.applied.get(wanted.name)
+    applied = target.applied.get(desired.name)
     before = None if applied is None else applied.configs
-    names = Names(wanted.source, target.name)
-    differences = changes(wanted.desired_configs, settings, before, names)
+    names = Names(desired.source, target.name)
+    differences = changes(desired.desired_configs, settings, before, names)
     refused = {each: _unwanted(each, settings, target, applied) for each in differences}
     if doable := tuple(each for each, why in refused.items() if not why):
-        yield AlterConfigs(wanted.name, doable, wanted.desired_configs.values)
+        yield AlterConfigs(desired.name, doable, desired.desired_configs.values)
     for why in filter(None, refused.values()):
-        yield Keep(wanted.name, why)
+        yield Keep(desired.name, why)
 
 
 def _unwanted(

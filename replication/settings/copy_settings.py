@@ -1,4 +1,4 @@
-"""How the append engine works for a flow.
+"""The settings of a flow's append engine.
 
 Apart from the other sections because the processes that copy load it: without pydantic.
 """
@@ -19,66 +19,68 @@ class CopySettings:
 
     units: Annotated[
         int,
-        Key("tasks.max", "int", "units a flow is spread over; each takes a Spark task's slot",
+        Key("tasks.max", "int", "number of units of a flow; each uses one Spark task slot",
             least=1, level=Level.CONNECTOR),
     ] = 1  # fmt: skip
     buffer_bytes: Annotated[
-        int, Key("copy.buffer.bytes", "bytes", "read-ahead of one unit", least=1 << 20)
+        int,
+        Key("copy.buffer.bytes", "bytes", "memory of one unit for fetched batches", least=1 << 20),
     ] = 64 << 20
-    epoch: Annotated[
-        timedelta, Key("copy.epoch.seconds", "duration", "how long a Spark epoch lasts")
-    ] = timedelta(seconds=30)
+    epoch: Annotated[timedelta, Key("copy.epoch.seconds", "duration", "length of an epoch")] = (
+        timedelta(seconds=30)
+    )
     anchor_every: Annotated[
         timedelta,
         Key("copy.anchor.interval.ms", "duration",
-            "how often progress is written to the target"),
+            "interval at which anchors are written to the target"),
     ] = timedelta(seconds=1)  # fmt: skip
     start: Annotated[
         str,
         Key("copy.start", "start",
-            "where a topic begins that was never copied: `earliest`, `latest`, or a moment: "
-            "`2026-05-01T08:00:00Z`, or ms since 1970. What is created later is always copied "
-            "from its first record", default="from `auto.offset.reset`"),
+            "start position of a topic that was never copied: `earliest`, `latest`, or a time: "
+            "`2026-05-01T08:00:00Z`, or ms since 1970. Topics that are created later are always "
+            "copied from their first record", default="from `auto.offset.reset`"),
         Key("auto.offset.reset", "choice earliest|latest",
-            "the same under MirrorMaker 2's name", level=Level.CONSUMER, default="`earliest`"),
+            "MirrorMaker 2's name for `copy.start`", level=Level.CONSUMER, default="`earliest`"),
     ] = "earliest"  # or latest, or a time stamp in ms  # fmt: skip
     start_offsets: Annotated[
         Mapping[str, Mapping[int, int]],
         Key("copy.start.offsets", "start-offsets",
-            "`topic:partition:offset` triples that beat `copy.start`; other partitions of a topic "
-            "that is named begin at their first record"),
+            "`topic:partition:offset` triples that override `copy.start`; the other partitions "
+            "of these topics start at their first record"),
     ] = field(default_factory=dict)  # topic -> partition -> source offset  # fmt: skip
     bytes_per_second: Annotated[
         int,
         Key("copy.max.bytes.per.second", "bytes",
-            "byte budget of the flow, shared evenly by its units and spent evenly over time; no "
-            "partition gets more than a tenth of a second's worth at once; `0`: no limit"),
+            "byte rate limit of the flow, divided evenly among its units and over time; one "
+            "partition gets at most a tenth of a second's bytes at once; `0`: no limit"),
     ] = 0  # of the whole flow; in a unit's spec the unit's share  # fmt: skip
     priority_topics: Annotated[
         tuple[str, ...],
         Key("copy.priority.topics", "patterns",
-            "topics that catch up before the others, as patterns. While one of them is behind, a "
-            "unit fetches at most 1 MiB a second of the others from each broker; it has a second "
-            "connection to each for them"),
+            "patterns of topics that catch up first. While one of them is behind, a unit "
+            "fetches at most 1 MiB/s of the other topics from each broker, over a second "
+            "connection"),
     ] = ()  # Java regexes  # fmt: skip
     delivery: Annotated[
         str,
         Key("copy.delivery", "choice auto|append|transactional|at-least-once",
-            "`append`, `transactional` or `at-least-once`; `auto` takes transactions for "
-            "compacted topics and appends for all others, and copies at least once where the "
-            "target grants our user no WRITE and DESCRIBE on the TransactionalId "
-            "`isthmus.<flow>` (prefixed); the flow's reason says so. `append` and "
-            "`transactional` insist"),
+            "`append`, `transactional` or `at-least-once`; `auto` uses transactions for "
+            "compacted topics and appends for all others. It copies at least once if the "
+            "principal lacks WRITE and DESCRIBE on the TransactionalId `isthmus.<flow>` "
+            "(prefixed) on the target; the flow's reason says so. `append` and `transactional` "
+            "allow no other mode"),
     ] = "auto"  # fmt: skip
     isolation: Annotated[
         str,
         Key("isolation.level", "choice read_committed|read_uncommitted",
-            "MirrorMaker 2 reads uncommitted: aborted records too", level=Level.CONSUMER),
+            "MirrorMaker 2's default is `read_uncommitted`, which copies aborted records too",
+            level=Level.CONSUMER),
     ] = "read_committed"  # fmt: skip
     client_rack: Annotated[
         str,
         Key("client.rack", "string",
-            "read from replicas in this rack, where the source's brokers choose them "
-            "(`replica.selector.class`); from the leader again for 30 s when such a replica fails "
-            "or lags", level=Level.CONSUMER),
+            "fetch from replicas in this rack, if the source's brokers support it "
+            "(`replica.selector.class`); when such a replica fails or lags, fetch from the "
+            "leader for 30 s", level=Level.CONSUMER),
     ] = ""  # fmt: skip

@@ -16,7 +16,7 @@ from replication.settings.state_policies import Policies
 
 
 class MappedName(NamedTuple):
-    """One line of a map file: what ``topic`` of ``source`` is called on the target."""
+    """One line of a map file: the target name of ``topic`` of ``source``."""
 
     source: str | None  # None: of any
     topic: str
@@ -39,7 +39,7 @@ class Cluster(Section):
 
 
 class OwnPolicyClass(Section):
-    """A naming policy of the operator's own: see ``replication.naming.custom_policy``."""
+    """A custom naming policy: see ``replication.naming.custom_policy``."""
 
     written: str  # as in the file: python:package.module:Class
     folder: str  # where its module may be, besides Python's path
@@ -54,71 +54,70 @@ class RenameRule(Section):
 
 
 class Naming(Section):
-    """How a source topic is called on the target."""
+    """How target names of topics are built."""
 
     kind: Annotated[
         Literal["prefix", "identity", "rename", "own"],
         Key("replication.policy.class", "string",
             "`A.orders`; or `IdentityReplicationPolicy`: `orders`; or "
-            "`python:package.module:Class`, [your own](naming.md#a-policy-of-your-own)",
+            "`python:package.module:Class`, [a custom policy](naming.md#a-custom-policy)",
             level=Level.CONNECTOR, default="`DefaultReplicationPolicy`"),
     ] = "prefix"  # fmt: skip
     own: Annotated[
         OwnPolicyClass | None,
-        Key("replication.policy.config.*", "string", "passed to a policy of your own"),
+        Key("replication.policy.config.*", "string", "passed to a custom policy"),
     ] = None
     separator: Annotated[
         str,
         Key("replication.policy.separator", "string",
-            "between source and topic; empty is refused with prefixes", level=Level.CONNECTOR),
+            "between source alias and topic; must not be empty with prefixes",
+            level=Level.CONNECTOR),
     ] = "."  # fmt: skip
     internal_separator: Annotated[
         str,
         Key("replication.policy.internal.topic.separator.enabled", "boolean",
-            "whether that separator is also in the names of checkpoint and offset-sync topics; "
-            "`false`: dots", level=Level.CONNECTOR, default="`true`"),
+            "use the separator in the names of checkpoint and offset-sync topics too; `false`: "
+            "use dots", level=Level.CONNECTOR, default="`true`"),
     ] = "."  # in the names of MirrorMaker 2's own topics  # fmt: skip
     rename: Annotated[
         RenameRule | None,
         Key("topics.rename.regex", "string",
-            "a pattern for whole names; what it does not match keeps its name",
+            "a pattern for whole names; a topic that does not match keeps its name",
             default="`(.+)`"),
         Key("topics.rename.replacement", "string",
-            "in Java's dialect: `$1`, `${name}` for groups, `\\$` for a dollar; also "
-            "`${source}`, `${target}`; `${clusters.A}` is A's name and limits the rule to flows "
-            "from A"),
+            "in Java's syntax: `$1`, `${name}` for groups, `\\$` for a dollar; also `${source}`, "
+            "`${target}`; `${clusters.A}` is A's alias and limits the rule to flows from A"),
     ] = None  # fmt: skip
     mapped: Annotated[
         tuple[MappedName, ...],
         Key("topics.map.file", "string",
-            "a file with lines `source-topic = target-topic`, which beat all of the above; "
-            "[more](naming.md#a-map-file)"),
+            "a file with lines `source-topic = target-topic`, which override all of the above; "
+            "[details](naming.md#a-map-file)"),
     ] = ()  # fmt: skip
     merge: Annotated[
         tuple[str, ...],
         Key("topics.merge", "patterns",
-            "patterns of target topics that topics may go into although no single rule gives "
-            "them one name"),
+            "patterns of target topics that may merge several source topics although no single "
+            "rule names them"),
     ] = ()  # fmt: skip
 
     @property
     def prefixes_all(self) -> bool:
-        """Whether every copy's name tells where it is from."""
+        """Whether the name of every copy shows its source."""
         return self.kind == "prefix" and not self.mapped
 
 
 class Selection(Section):
-    """Which topics and groups take part: Java regexes, matched whole; exclude wins."""
+    """Which topics and groups are selected: Java regexes for whole names; exclusions win."""
 
     topics: Annotated[
         tuple[str, ...],
         Key("topics", "patterns", "which topics are copied", level=Level.CONNECTOR),
-        Key("topics.regex", "pattern",
-            "one pattern instead of `topics`; its commas separate nothing"),
+        Key("topics.regex", "pattern", "one pattern instead of `topics`; commas are part of it"),
     ] = (".*",)  # fmt: skip
     topics_exclude: Annotated[
         tuple[str, ...],
-        Key("topics.exclude", "patterns", "which are not", level=Level.CONNECTOR),
+        Key("topics.exclude", "patterns", "which topics are not copied", level=Level.CONNECTOR),
     ] = (r".*[\-\.]internal", r".*\.replica", r"__.*")
     groups: Annotated[
         tuple[str, ...],
@@ -126,36 +125,36 @@ class Selection(Section):
     ] = (".*",)
     groups_exclude: Annotated[
         tuple[str, ...],
-        Key("groups.exclude", "patterns", "which do not", level=Level.CONNECTOR),
+        Key("groups.exclude", "patterns", "which groups do not", level=Level.CONNECTOR),
     ] = (r"console-consumer-.*", r"connect-.*", r"__.*")
     heartbeats: Annotated[
         bool,
         Key("heartbeats.replication.enabled", "boolean",
-            "heartbeat topics take part whatever `topics` says", level=Level.CONNECTOR),
+            "copy heartbeat topics whether `topics` matches them or not", level=Level.CONNECTOR),
     ] = True  # fmt: skip
 
 
 class TopicCreation(Section):
-    """How topics are made on the target."""
+    """How topics are created on the target."""
 
     enabled: Annotated[
         bool,
-        Key("topic.creation.enable", "boolean", "whether missing topics are made",
-            level=Level.CREATION),
+        Key("topic.creation.enable", "boolean", "create missing topics", level=Level.CREATION),
     ] = True  # fmt: skip
     replication_factor: Annotated[
         int,
-        Key("replication.factor", "int", "of copies; `-1`: the target's default", least=-1,
-            level=Level.CONNECTOR),
+        Key("replication.factor", "int",
+            "replication factor of copies; `-1`: the target's default",
+            least=-1, level=Level.CONNECTOR),
         Key("topic.creation.replication.factor", "int", "the same; `replication.factor` wins",
             least=-1, level=Level.CREATION),
-        Key("topic.creation.default.replication.factor", "int", "the same, weakest", least=-1,
-            level=Level.CREATION),
+        Key("topic.creation.default.replication.factor", "int",
+            "the same; used if neither of the two above is set", least=-1, level=Level.CREATION),
     ] = 2  # -1: the target broker's default  # fmt: skip
     default_partitions: Annotated[
         int | None,
         Key("topic.creation.default.partitions", "int",
-            "a topic is made with at least so many; from then on it grows with its source",
+            "minimum number of partitions at creation; afterwards a topic grows with its source",
             least=1, level=Level.CREATION),
     ] = None  # fmt: skip
     min_insync_replicas: Annotated[
@@ -166,7 +165,7 @@ class TopicCreation(Section):
     configs_strategy: Annotated[
         Literal["INTERSECTION", "MAJORITY", "FIRST", "NONE"],
         Key("sync.topic.configs.strategy", "choice",
-            "where the sources of one topic disagree: `INTERSECTION`, `MAJORITY`, `FIRST` (in "
+            "for merged topics whose sources differ: `INTERSECTION`, `MAJORITY`, `FIRST` (in "
             "the file's order), `NONE` (no config is copied)"),
     ] = "FIRST"  # fmt: skip
 
@@ -177,25 +176,26 @@ class ConfigSync(Section):
     enabled: Annotated[
         bool,
         Key("sync.topic.configs.enabled", "boolean",
-            "whether configs follow after a topic was made", level=Level.CONNECTOR),
+            "sync configs after creation", level=Level.CONNECTOR),
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
         Key("sync.topic.configs.interval.seconds", "interval",
-            "how often; a minute or longer: by Dagster, shorter: by the driver; below zero: never",
+            "interval; a minute or longer: Dagster syncs, shorter: the driver; below zero: never",
             level=Level.CONNECTOR),
     ] = timedelta(seconds=600)  # fmt: skip
     exclude: Annotated[
         tuple[str, ...],
         Key("config.properties.exclude", "patterns",
-            "patterns of configs that are neither copied nor touched", level=Level.CONNECTOR,
+            "patterns of configs that are neither copied nor changed",
+            level=Level.CONNECTOR,
             default="MirrorMaker 2's list, `message.timestamp.before.max.ms`, "
             "`message.timestamp.after.max.ms`"),
     ] = (  # Java regexes; MirrorMaker 2's, and what is in a copy's way
         r"follower\.replication\.throttled\.replicas",
         r"leader\.replication\.throttled\.replicas",
         r"message\.timestamp\.difference\.max\.ms",
-        r"message\.timestamp\.before\.max\.ms",  # else old records are refused
+        r"message\.timestamp\.before\.max\.ms",  # else old records are rejected
         r"message\.timestamp\.after\.max\.ms",
         r"message\.timestamp\.type",
         r"unclean\.leader\.election\.enable",
@@ -204,14 +204,14 @@ class ConfigSync(Section):
     defaults_from: Annotated[
         Literal["source", "target"],
         Key("use.defaults.from", "choice",
-            "`source`: what the source has by default, or for all its brokers, is set on the copy "
-            "too", level=Level.CONNECTOR),
+            "`source`: set the source's defaults, also its cluster-wide ones, on the copy too",
+            level=Level.CONNECTOR),
     ] = "target"  # fmt: skip
     overrides: Annotated[
         tuple[tuple[str, str, str], ...],
         Key("topic.config.*", "string",
-            "`topic.config.<topic regex>/<config>`: what copies of these source topics have "
-            "whatever the source says; empty: the target's default. Later lines win"),
+            "`topic.config.<topic regex>/<config>`: value for the copies of these source "
+            "topics, whatever the source has; empty: the target's default. Later lines win"),
     ] = ()  # topic regex, config, value; "": the default  # fmt: skip
 
 
@@ -221,7 +221,7 @@ class AclSync(Section):
     enabled: Annotated[
         bool,
         Key("sync.topic.acls.enabled", "boolean",
-            "whether ACLs on copies follow those on their sources", level=Level.CONNECTOR),
+            "sync the ACLs of topics to their copies", level=Level.CONNECTOR),
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
@@ -229,7 +229,7 @@ class AclSync(Section):
             level=Level.CONNECTOR),
     ] = timedelta(seconds=600)  # fmt: skip
     groups: Annotated[
-        bool, Key("sync.group.acls.enabled", "boolean", "ACLs on consumer groups too")
+        bool, Key("sync.group.acls.enabled", "boolean", "sync the ACLs of consumer groups too")
     ] = False
     delete: Annotated[
         bool,
@@ -239,10 +239,10 @@ class AclSync(Section):
 
 
 class Heartbeats(Section):
-    """The heartbeats that MirrorMaker 2 writes; ``back`` those of the pair target->source too.
+    """Heartbeats in MirrorMaker 2's format; ``back``: also those of the pair target->source.
 
-    A flow's own stand on the target. Those of the way back stand on the source, where this flow
-    copies them from: they show how old what arrives is, and need the right to write there.
+    A flow's own heartbeats are on the target. Those of the reverse direction are on the source,
+    from where this flow copies them: they show the replication latency, and need WRITE there.
     """
 
     enabled: Annotated[
@@ -252,13 +252,13 @@ class Heartbeats(Section):
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
-        Key("emit.heartbeats.interval.seconds", "interval", "how often; below zero: never",
-            level=Level.CONNECTOR),
+        Key("emit.heartbeats.interval.seconds", "interval",
+            "interval; below zero: never", level=Level.CONNECTOR),
     ] = timedelta(seconds=1)  # fmt: skip
     replication_factor: Annotated[
         int,
-        Key("heartbeats.topic.replication.factor", "int", "of that topic", least=-1,
-            level=Level.CONNECTOR),
+        Key("heartbeats.topic.replication.factor", "int",
+            "replication factor of that topic", least=-1, level=Level.CONNECTOR),
     ] = 3  # capped at the brokers that there are  # fmt: skip
     back: Annotated[bool, Derived("emit.heartbeats.enabled of B->A, where no flow is")] = False
 
@@ -266,44 +266,45 @@ class Heartbeats(Section):
 class OffsetSyncs(Section):
     """Pairs of offsets for MirrorMaker 2's checkpoint connector; ours needs none.
 
-    ``source`` needs the right to write there, so they are written only if the file asks for them.
+    On the ``source`` they need WRITE, so they are written only if the file enables them.
     """
 
     enabled: Annotated[
         bool,
         Key("emit.offset-syncs.enabled", "boolean",
-            "pairs of offsets every 5 s, for MirrorMaker 2's checkpoint connector; true where a "
-            "location is named", level=Level.CONNECTOR),
+            "write offset pairs every 5 s, for MirrorMaker 2's checkpoint connector; `true` if "
+            "a location is set", level=Level.CONNECTOR),
     ] = False  # fmt: skip
     location: Annotated[
         Literal["source", "target"],
-        Key("offset-syncs.topic.location", "choice", "or `target`", level=Level.CONNECTOR),
-    ] = "source"
+        Key("offset-syncs.topic.location", "choice",
+            "cluster of the offset-sync topic: `source` or `target`", level=Level.CONNECTOR),
+    ] = "source"  # fmt: skip
     replication_factor: Annotated[
         int,
-        Key("offset-syncs.topic.replication.factor", "int", "of that topic", least=-1,
-            level=Level.CONNECTOR),
+        Key("offset-syncs.topic.replication.factor", "int",
+            "replication factor of that topic", least=-1, level=Level.CONNECTOR),
     ] = 3  # fmt: skip
 
 
 class Checkpoints(Section):
-    """Where each group of the source stands, in terms of the target."""
+    """The translated offsets of the source's groups."""
 
     enabled: Annotated[
         bool,
         Key("emit.checkpoints.enabled", "boolean",
-            "where each selected group stands, in `A.checkpoints.internal` on B",
+            "write the translated offsets of each selected group to `A.checkpoints.internal` on B",
             level=Level.CONNECTOR),
     ] = True  # fmt: skip
     every: Annotated[
         timedelta,
-        Key("emit.checkpoints.interval.seconds", "interval", "how often; below zero: never",
-            level=Level.CONNECTOR),
+        Key("emit.checkpoints.interval.seconds", "interval",
+            "interval; below zero: never", level=Level.CONNECTOR),
     ] = timedelta(seconds=60)  # fmt: skip
     replication_factor: Annotated[
         int,
-        Key("checkpoints.topic.replication.factor", "int", "of that topic", least=-1,
-            level=Level.CONNECTOR),
+        Key("checkpoints.topic.replication.factor", "int",
+            "replication factor of that topic", least=-1, level=Level.CONNECTOR),
     ] = 3  # fmt: skip
 
 
@@ -316,30 +317,31 @@ class Mm2(Section):
     offsets_topic: Annotated[
         str,
         Key("offset.storage.topic", "string",
-            "where `isthmus takeover` finds MirrorMaker 2's positions; at the top level it beats "
-            "the cluster's", level=Level.WORKER, default="`mm2-offsets.A.internal`"),
+            "topic in which `isthmus takeover` finds MirrorMaker 2's offsets; the key at the "
+            "top level overrides the cluster's",
+            level=Level.WORKER, default="`mm2-offsets.A.internal`"),
     ] = ""  # of its Connect worker, on the target  # fmt: skip
     worker_group: Annotated[
         str,
         Key("group.id", "string",
-            "the group of its workers; empty when it has stopped", level=Level.WORKER,
-            default="`A-mm2`"),
-    ] = ""  # in which its workers meet, on the target  # fmt: skip
+            "group of MirrorMaker 2's workers; it has no members when MirrorMaker 2 is stopped",
+            level=Level.WORKER, default="`A-mm2`"),
+    ] = ""  # the consumer group of its workers, on the target  # fmt: skip
 
 
 class GroupSettings(Section):
-    """Whether the positions of the source's consumer groups are committed on the target."""
+    """Whether the translated offsets of consumer groups are committed on the target."""
 
     sync: Annotated[
         bool,
         Key("sync.group.offsets.enabled", "boolean",
-            "commit the groups' positions on the target, translated exactly ([how](offsets.md))",
+            "commit the groups' translated offsets on the target ([details](offsets.md))",
             level=Level.CONNECTOR),
-    ] = False  # as MirrorMaker 2: people must ask for it  # fmt: skip
+    ] = False  # as MirrorMaker 2: off by default  # fmt: skip
     every: Annotated[
         timedelta,
         Key("sync.group.offsets.interval.seconds", "interval",
-            "how often; MirrorMaker 2: 60; below zero: never", level=Level.CONNECTOR),
+            "interval; MirrorMaker 2: 60; below zero: never", level=Level.CONNECTOR),
     ] = timedelta(seconds=5)  # fmt: skip
 
 
@@ -370,29 +372,30 @@ class Flow(Section):
     cycle_prevention: Annotated[
         Literal["producer-id", "headers", "names"],
         Key("cycle.prevention", "choice",
-            "how flows that keep names tell copies from what was produced on their source; "
-            "`headers`: by what `provenance.headers`, MSK Replicator and Redpanda Migrator write "
-            "into records, which decodes all of them; `names`: not at all"),
+            "how flows that keep names tell copies from local records of their source: by "
+            "producer id; `headers`: by the headers that `provenance.headers`, MSK Replicator "
+            "and Redpanda Migrator write, which decodes all records; `names`: not at all"),
     ] = BY_ID  # fmt: skip
     provenance_headers: Annotated[
         bool,
         Key("provenance.headers", "boolean",
-            "each record gets a header `isthmus.origin` with `alias/cluster "
-            "id/topic/partition/offset` of where it was produced; decodes all of them"),
+            "add a header `isthmus.origin` with `alias/cluster id/topic/partition/offset` of "
+            "the origin to each record; decodes all records"),
     ] = False  # fmt: skip
     lag_sla: Annotated[
         timedelta,
         Key("lag.sla.seconds", "duration",
-            "how old an uncopied record may be before the check fails"),
+            "maximum age of a record that is not copied; beyond it the lag check fails"),
     ] = timedelta(seconds=60)  # fmt: skip
     state_replication_factor: Annotated[
         int,
         Key("isthmus.topics.replication.factor", "int",
-            "of Isthmus' own topics; else `offset.storage.replication.factor`, else "
-            "`offsets.topic.replication.factor`", least=1),
-        Key("offset.storage.replication.factor", "int", "the same, weaker; below 1: not used",
+            "replication factor of Isthmus' own topics", least=1),
+        Key("offset.storage.replication.factor", "int",
+            "the same; used if `isthmus.topics.replication.factor` is not set; ignored below 1",
             level=Level.WORKER),
-        Key("offsets.topic.replication.factor", "int", "the same, weakest; below 1: not used",
+        Key("offsets.topic.replication.factor", "int",
+            "the same; used if neither of the two above is set; ignored below 1",
             level=Level.FILE),
     ] = 3  # capped at the target's brokers  # fmt: skip
 
@@ -411,8 +414,8 @@ class SparkSettings(Section):
     ] = "local[*]"
     application: Annotated[
         Literal["per-target", "per-flow"],
-        Key("spark.application", "choice", "one application a target, or `per-flow`",
-            level=Level.FILE),
+        Key("spark.application", "choice",
+            "one application per target cluster, or `per-flow`", level=Level.FILE),
     ] = "per-target"  # fmt: skip
     conf: Annotated[
         Mapping[str, str],
@@ -425,8 +428,8 @@ class Alerts(Section):
 
     webhook_url: Annotated[
         str | None,
-        Key("alert.webhook.url", "string", "where alerts are posted besides the log",
-            level=Level.FILE),
+        Key("alert.webhook.url", "string",
+            "URL to which alerts are posted, besides the log", level=Level.FILE),
     ] = Field(default=None, repr=False)  # such addresses hold a token  # fmt: skip
 
 
@@ -436,16 +439,16 @@ class MetricsSettings(Section):
     port: Annotated[
         int | None,
         Key("metrics.port", "port",
-            "serve [metrics](metrics.md) for Prometheus: the first application here, others on "
-            "the ports that follow; `0`: any free one", level=Level.FILE),
+            "serve [metrics](metrics.md) for Prometheus: the first application on this port, "
+            "the others on the next ones; `0`: any free port", level=Level.FILE),
     ] = None  # see supervision.metrics_port; None: nowhere  # fmt: skip
-    host: Annotated[str, Key("metrics.host", "string", "where to listen", level=Level.FILE)] = (
-        "0.0.0.0"  # noqa: S104 -- whoever scrapes is elsewhere, and was asked for
+    host: Annotated[str, Key("metrics.host", "string", "listen address", level=Level.FILE)] = (
+        "0.0.0.0"  # noqa: S104 -- Prometheus is on another host, and the port is opt-in
     )
     detail: Annotated[
         Literal["flow", "topic", "partition"],
         Key("metrics.detail", "choice",
-            "`flow`, `topic` or `partition`: labels of the metrics of records", level=Level.FILE),
+            "`flow`, `topic` or `partition`: labels of the record metrics", level=Level.FILE),
     ] = "topic"  # fmt: skip
 
 

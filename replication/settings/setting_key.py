@@ -1,4 +1,4 @@
-"""How a section of the settings declares the key in the file that each of its fields comes from.
+"""How a field of the settings declares the keys of the file that set it.
 
 A field is annotated with its keys, the strongest first::
 
@@ -15,14 +15,14 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """Who declares a key, which decides where in a file it may stand."""
+    """Who declares a key, which decides where in a file it may be set."""
 
     FLOW = "flow"  # Isthmus: at the top level and per flow
     FILE = "file"  # Isthmus: at the top level alone
     CONNECTOR = "connector"  # MirrorMaker 2's connectors: at the top level and per flow
     CREATION = "topic creation"  # Connect: at the top level, per target cluster and per flow
     WORKER = "worker"  # Connect: per target cluster
-    CONSUMER = "consumer"  # Kafka: where settings of the source's consumer stand
+    CONSUMER = "consumer"  # Kafka: where settings of the source's consumer may be set
 
 
 @dataclass(frozen=True, slots=True)

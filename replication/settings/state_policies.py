@@ -1,6 +1,6 @@
-"""What is done about an event that needs an answer: a person's decision, else the flow's policy.
+"""What happens after a loss or a rejected record: the operator's decision, else the policy.
 
-Pure. ``stop`` parks the partition; each other choice lets it go on, and what is lost is recorded.
+Pure. ``stop`` halts the partition; with any other choice it continues, and the loss is recorded.
 """
 
 from __future__ import annotations
@@ -19,59 +19,58 @@ STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What is done without a person when a partition gets into a state; ``stop`` halts it."""
+    """What happens without an operator when a partition enters a state; ``stop`` halts it."""
 
     lost_range: Annotated[
         str,
         Key("on.lost.range", "choice continue|stop",
-            "the source's retention took records before they were copied: `continue` behind the "
-            "hole, or `stop`"),
+            "the source's retention deleted records before they were copied: `continue` behind "
+            "the gap, or `stop`"),
     ] = "continue"  # fmt: skip
     source_recreated: Annotated[
         str,
         Key("on.source.recreated", "choice continue|stop",
-            "the source topic was deleted and recreated: `continue` copies all of the new one "
+            "the source topic was deleted and recreated: `continue` copies the whole new topic "
             "behind the old records"),
     ] = "stop"  # fmt: skip
     source_truncated: Annotated[
         str,
         Key("on.source.truncated", "choice continue|stop",
-            "the source lost records that were copied (unclean leader election): `continue` from "
-            "where the source ends"),
+            "the source lost records that were copied (unclean leader election): `continue` "
+            "from the source's end"),
     ] = "stop"  # fmt: skip
     target_reset: Annotated[
         str,
         Key("on.target.reset", "choice continue|reseed|stop",
-            "the target topic was emptied or recreated: `continue` leaves the hole, `reseed` "
+            "the target topic was emptied or recreated: `continue` leaves the gap, `reseed` "
             "copies from the source's start"),
     ] = "stop"  # fmt: skip
     target_foreign: Annotated[
         str,
         Key("on.target.foreign", "choice continue|stop",
-            "a foreign producer writes to the target topic: `continue` reports it, `stop` halts "
+            "another producer writes to the target topic: `continue` reports it, `stop` halts "
             "the partition"),
     ] = "continue"  # fmt: skip
     target_exists: Annotated[
         str,
         Key("on.target.exists", "choice continue|stop",
             "the target already has a topic of this name, with records that Isthmus did not "
-            "write: `stop` leaves the topic out, `continue` appends to it"),
+            "write: `stop` does not copy the topic, `continue` appends to it"),
     ] = "stop"  # fmt: skip
     refused: Annotated[
         str,
         Key("on.refused", "choice skip|stop",
-            "the target rejects a single record (too large, no key on a compacted topic, a "
-            "timestamp out of range): `skip` leaves it out and notes its offset"),
+            "the target rejects a record (too large, no key on a compacted topic, a timestamp "
+            "out of range): `skip` leaves it out and records its offset"),
     ] = "stop"  # fmt: skip
     dead_letters: Annotated[
         bool,
         Key("dead.letters.enabled", "boolean",
-            "a record that is skipped goes to `isthmus-dead-letters.<source>.internal` on the "
-            "target"),
+            "write a skipped record to `isthmus-dead-letters.<source>.internal` on the target"),
     ] = False  # fmt: skip
 
 
-# What a person may choose in each state, besides waiting for the cause to go.
+# What an operator may choose in each state, besides waiting until the cause is gone.
 CHOICES: dict[str, tuple[str, ...]] = {
     PartitionState.LOST_RANGE: (CONTINUE,),
     PartitionState.SOURCE_RECREATED: (CONTINUE,),
@@ -88,7 +87,7 @@ def choose(
 ) -> str:
     """Return the choice for a partition that got into ``state``.
 
-    ``position`` is the source offset of its anchor, None when it has none. A person's decision
+    ``position`` is the source offset of its anchor, None when it has none. An operator's decision
     holds for the one event that it names.
     """
     at = -1 if position is None else position
@@ -98,6 +97,6 @@ def choose(
 
 
 def what_to_do(state: str) -> str:
-    """Return a sentence with the choices that a person has; empty when there are none."""
+    """Return a sentence with the operator's choices; empty if there are none."""
     choices = CHOICES.get(state)
     return f"choose with `isthmus resolve`: {' or '.join(choices)}" if choices else ""

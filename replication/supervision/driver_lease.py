@@ -1,4 +1,4 @@
-"""Who may drive a flow: the driver whose :class:`FlowStatus` has the highest generation.
+"""Which driver owns a flow: the one whose :class:`FlowStatus` has the highest generation.
 
 Pure decisions about records read from the status topic. Taking a lease goes like this::
 
@@ -32,7 +32,7 @@ WATCH_MS = 3_000  # three beats
 class Holder(Enum):
     """What is known of the process that wrote the newest record, apart from its beats."""
 
-    UNKNOWN = "unknown"  # another machine, or a machine that does not tell
+    UNKNOWN = "unknown"  # another machine, or one that cannot be checked
     GONE = "gone"  # it ran on this machine and runs no more
 
 
@@ -56,7 +56,7 @@ def decide_lease(
     """Say what to do after watching for ``watched_ms``.
 
     ``first`` is the record at the beginning of the watch, ``newest`` the one now.
-    Raises FlowTaken when somebody wrote in between.
+    Raises FlowTaken if another driver wrote in between.
     """
     if newest is None:
         return Take(1)
@@ -70,7 +70,7 @@ def decide_lease(
 def check_lease(mine: FlowStatus, since: Iterable[FlowStatus]) -> None:
     """Raise FlowTaken unless ours is the highest generation, and was its first record.
 
-    ``since`` are the flow's records from our first look on, in the order of the log.
+    ``since`` are the flow's records from our first read on, in the order of the log.
     """
     claims: dict[int, FlowStatus] = {}
     for each in since:

@@ -1,8 +1,8 @@
-"""Which Spark applications are to be started, stopped or left alone.
+"""Decides which Spark applications are started, stopped or left alone.
 
-Pure: what people want, what was seen and what is remembered in; decisions and new memory out. The
+Pure: desired states, observations and memory in; decisions and new memory out. The
 memory may be lost at any time: it only spares launches, it never decides who may copy. That is
-the lease's and the fence's business, so a launch too many is refused there and does no harm.
+decided by lease and fence, so a superfluous launch is rejected there and does no harm.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def metrics_port(config: Config, name: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What one look at an application showed."""
+    """One observation of an application."""
 
     host: str  # ours
     watcher: bool = False  # the local process that restarts the driver holds its lock
@@ -82,14 +82,14 @@ class AppMemory:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of all applications; ``born_ms`` tells it from one that was lost."""
+    """The memory of all applications; ``born_ms`` distinguishes it from one that was lost."""
 
     born_ms: int = 0
     apps: Mapping[str, AppMemory] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str | None, now_ms: int) -> Self:
-        """Read what ``dump`` wrote; begin anew when there is nothing, or nothing readable."""
+        """Read what ``dump`` wrote; start empty when there is nothing, or nothing readable."""
         try:
             stored = json.loads(text or "")
             apps = {name: AppMemory(**each) for name, each in stored["apps"].items()}
@@ -105,7 +105,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """All is as wanted, or on its way."""
+    """The application matches the desired state, or is about to."""
 
     app: Application
     reason: str
@@ -131,7 +131,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the application: nobody wants any of its flows."""
+    """Stop the application: none of its flows is to run."""
 
     app: Application
     reason: str
@@ -144,7 +144,7 @@ Decision = Leave | Wait | Launch | Stop
 def decide(
     apps: tuple[Application, ...], observed: Mapping[str, Observed], memory: Memory, now_ms: int
 ) -> tuple[tuple[Decision, ...], Memory]:
-    """Return a decision for every application, and what to remember for the next look."""
+    """Return a decision for every application, and the memory for the next check."""
     decisions, remembered = [], {}
     for app in apps:
         seen = observed[app.name]
@@ -192,13 +192,13 @@ def _alive(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> D
     if seen.silence is not None:
         return Wait(app, f"{seen.silence}; the driver is not changed")
     quiet_ms = now_ms - max(known.changed_ms, known.launched_ms)
-    # Without a remembered change or launch nothing tells how long it has been quiet.
+    # Without a remembered change or launch it is unknown how long it has been quiet.
     if seen.driver and (known.changed_ms or known.launched_ms) and quiet_ms > SILENT_MS:
         reason = f"the driver is alive but wrote no status for {quiet_ms // 1000} s"
         return _launch(app, reason, known, now_ms, restart=True)
     if not seen.driver:
         return Leave(app, "the watcher is restarting the driver")
-    # A second watcher would only be refused by the lock that this driver holds.
+    # A second watcher would only be rejected by the lock that this driver holds.
     return Leave(app, "up" if seen.watcher else "running without a watcher until the driver exits")
 
 

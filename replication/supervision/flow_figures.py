@@ -1,4 +1,4 @@
-"""How fast a flow copies, from two looks at its counters."""
+"""A flow's throughput, computed from two readings of its counters."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CopyCounters(NamedTuple):
 
 
 class TaskFigures(NamedTuple):
-    """How a duty went: the last run, and how many there were."""
+    """The last run of a background task, and the number of runs."""
 
     name: str
     ok: bool = True
@@ -90,10 +90,10 @@ class TaskFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What one look at both clusters showed; of a cluster that is silent, what was known before.
+    """One reading of both clusters; for a cluster without an answer, its last known figures.
 
-    ``is_known``: the target has answered, now or before. Until then nobody knows what was copied.
-    ``lag`` is as of when the source was asked, which is a while ago where it is slow.
+    ``is_known``: the target has answered, now or before. Until then it is unknown what was copied.
+    ``lag`` is as of the last reading of the source, which is older if the source is slow.
     """
 
     now_ms: int

@@ -1,4 +1,4 @@
-"""What to tell an operator about a flow: one state, one line, and whether it is as wanted.
+"""The health of a flow: one state, one line, and whether it matches the desired state.
 
 Pure. Green means that everything was seen to be well, not that nothing was seen to be wrong: a
 cluster that does not answer, a pattern that matches no topic and a dead driver are not green.
@@ -38,7 +38,7 @@ class Seen:
     host: str  # of the observer
     now_ms: int
     desired: Desired = Desired.RUN
-    desired_ms: int = 0  # when a person last said so
+    desired_ms: int = 0  # when an operator last set it
     status: FlowStatus | None = None
     anchors: tuple[Anchor, ...] = ()
     losses: tuple[Loss, ...] = ()  # of all times, the newest last
@@ -95,8 +95,8 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
         why = status.reason or f"no topic of {source} matches the flow's patterns"
         return Health(status.state, healthy=False, reason=f"copies nothing: {why}")
     if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
-        told = (f"{status.partitions} partitions", status.reason)
-        return Health(status.state, healthy=True, reason="; ".join(filter(None, told)))
+        parts = (f"{status.partitions} partitions", status.reason)
+        return Health(status.state, healthy=True, reason="; ".join(filter(None, parts)))
     reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
     return Health(status.state, healthy=False, reason=reason)
 

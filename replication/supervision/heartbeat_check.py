@@ -1,6 +1,6 @@
-"""Whether a flow's heartbeats are as young as they should be. Pure.
+"""Whether a flow's heartbeats are recent enough. Pure.
 
-The driver says of each duty when it last ended well, so nobody has to read the heartbeats for it.
+The driver reports when each background task last succeeded, so the heartbeats need not be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LATE = timedelta(seconds=60)  # besides the interval: reports come every 10 s, 
 def resting(desired: Desired, state: str | None) -> str:
     """Return why no heartbeats are to be expected of a flow; empty: they are.
 
-    ``state`` is what its driver said last, None: nothing.
+    ``state`` is what its driver reported last, None: nothing.
     """
     if desired is not Desired.RUN:
         return "the flow is paused or stopped"
@@ -37,8 +37,8 @@ def beating(
 ) -> tuple[bool, str]:
     """Return whether the newest heartbeat is young enough, and why, in one line.
 
-    ``reports`` are those of the flow's duties. ``due_s``: how long the driver could have written
-    some; a report from before says nothing. ``rests`` as ``resting`` says.
+    ``reports`` are those of the flow's background tasks. ``due_s``: how long the driver could have
+    written heartbeats; an older report is ignored. ``rests``: see ``resting``.
     """
     if not settings.enabled or rests:
         return True, rests if settings.enabled else "disabled in the configuration file"
@@ -49,5 +49,5 @@ def beating(
         return timedelta(seconds=due_s) <= limit, f"no heartbeat was written in {due_s:.0f} s"
     if not last.ok:
         return False, f"{age_s:.0f} s ago: {last.summary}"
-    told = f"the newest is {age_s:.0f} s old, limit {format_duration(limit)}"
-    return timedelta(seconds=age_s) <= limit, told
+    summary = f"the newest is {age_s:.0f} s old, limit {format_duration(limit)}"
+    return timedelta(seconds=age_s) <= limit, summary

@@ -1,7 +1,7 @@
-"""How far a flow is behind its source, in records and in seconds, an answer a partition.
+"""How far a flow is behind its source, in records and in seconds, for each partition.
 
 Pure: anchors and the source's end offsets in, lag out. A partition that holds nothing to copy is
-0 s behind, however long nobody has written to it: the age of the last record is not lag.
+0 s behind, however long no producer has written to it: the age of the last record is not lag.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
-    """What of one source partition is still to be copied. None: nobody knows its position yet."""
+    """What of one source partition is still to be copied. None: its position is not known yet."""
 
     partition: TopicPartition
     records: int | None
@@ -90,7 +90,7 @@ def flow_lag(
     """Return the lag of every partition that has an anchor or an end offset.
 
     ``ends`` are the source's readable ends, read after the anchors, so that lag is never negative
-    but for clocks. ``caught_up_ms`` says when somebody last saw a partition with nothing to copy;
+    but for clocks. ``caught_up_ms`` says when a partition was last seen with nothing to copy;
     it spares a partition that was silent for an hour from being an hour behind at its next record.
     """
     by_partition = {TopicPartition(each.topic, each.partition): each for each in anchors}

@@ -1,4 +1,4 @@
-"""What was not copied, as people are told of it. Pure."""
+"""Records that were not copied, as operators see them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from replication.state import Loss
 
-RECENT = timedelta(hours=1)  # so long a loss keeps the check red, so that nobody misses it
+RECENT = timedelta(hours=1)  # how long a loss fails the check, so that it is not missed
 
 
 def summary(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""All metrics: their names, what they mean, and by what they are told apart.
+"""All metrics: names, descriptions and labels.
 
 Names follow Prometheus' custom: base units, ``_total`` for what only grows. ``docs/metrics.md`` has
 the same list beside MirrorMaker 2's.

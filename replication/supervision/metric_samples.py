@@ -1,4 +1,4 @@
-"""Figures of flows as samples of the catalogue's metrics."""
+"""Converts figures of flows to samples of the catalogue's metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ _NO_LOSS = {
     PartitionState.PAUSED,
     PartitionState.TARGET_FOREIGN,
 }
-_DETAIL = {"flow": 0, "topic": 2, "partition": 3}  # how many of metric_catalogue.DETAIL are told
+_DETAIL = {
+    "flow": 0,
+    "topic": 2,
+    "partition": 3,
+}  # how many labels of metric_catalogue.DETAIL are used
 
 
 class Sample(NamedTuple):
@@ -52,9 +56,9 @@ class _Partition:
 
 
 def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
-    """Yield all samples of one flow, told apart as ``detail`` says: flow, topic or partition.
+    """Yield all samples of one flow, labelled as ``detail`` says: flow, topic or partition.
 
-    Before it is known what was copied nothing is told of it: counters that begin at 0 and then
+    No counters are reported before they are known: counters that begin at 0 and then
     are where they were would look like a flood.
     """
     flow = (seen.source, seen.target)
@@ -76,7 +80,7 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
 def _groups(
     partitions: Iterable[_Partition], detail: int
 ) -> Iterator[tuple[tuple[str, ...], list[_Partition]]]:
-    """Yield partitions that are told as one, if there is one that is to be copied.
+    """Yield the partitions that share one sample, if one of them is to be copied.
 
     What was copied once belongs to its group: a sum that goes back would look like a new start.
     """

@@ -1,4 +1,4 @@
-"""Partitions that wait for a person's answer, and what an answer is. Pure."""
+"""Partitions that wait for an operator's decision, and the decisions that each allows. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def open_questions(anchors: Iterable[Anchor]) -> tuple[Anchor, ...]:
-    """Return the anchors of partitions that are parked in a state that knows choices."""
+    """Return the anchors of partitions that are halted in a state with choices."""
     return tuple(each for each in anchors if each.state in CHOICES)
 
 
 def answers(
-    asked: Iterable[Anchor], choice: str, by: str, at_ms: int
+    anchors: Iterable[Anchor], choice: str, by: str, at_ms: int
 ) -> tuple[tuple[Decision, ...], tuple[Anchor, ...]]:
     """Return decisions for the questions that know ``choice``, and the questions that do not.
 
     Raises ConfigError when no question knows it.
     """
-    questions = tuple(asked)
+    questions = tuple(anchors)
     fitting = [each for each in questions if choice in CHOICES[each.state]]
     if not fitting:
         known = sorted({known for each in questions for known in CHOICES[each.state]})

@@ -1,4 +1,4 @@
-"""How often a duty comes, and who sees to it. Pure.
+"""How often a background task runs, and whether Dagster or the driver runs it. Pure.
 
 Dagster's clock knows whole minutes, and a run of it costs seconds: what comes more often than once
 a minute is the Spark driver's.

@@ -1,4 +1,4 @@
-"""Which unit copies which partition. Pure."""
+"""Assigns a flow's partitions to its units. Pure."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class FlowLease:
     @property
     def trouble(self) -> str:
         """Say why the last beat did not arrive."""
-        return self._store.trouble or ""
+        return self._store.last_error or ""
 
     def close(self) -> None:
         """Send what is waiting."""

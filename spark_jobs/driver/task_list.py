@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from replication.adapters.clients import KafkaClients
 from replication.adapters.mm2_writers import emitter, pulse, pulse_back, recorder
-from replication.planning.execute import carry
+from replication.planning.execute import plan_and_apply
 from replication.planning.planner import Part, Planner
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 from replication.supervision.task_schedule import is_for_driver
@@ -47,7 +47,7 @@ def _syncs(flow: Flow, config: Config) -> Iterator[BackgroundTask]:
 
     def sync(part: Part) -> str:
         planner = Planner(config, clients(), {part})
-        return carry(planner, flow, f"the driver of {flow.name}").summary
+        return plan_and_apply(planner, flow, f"the driver of {flow.name}").summary
 
     if flow.configs.enabled and is_for_driver(flow.configs.every):
         yield BackgroundTask("topic configs", flow.configs.every, lambda: sync(Part.CONFIGS))

@@ -42,7 +42,10 @@ class Wire:
         _, batches, answer = self.open.pop(0)
         codes_of_batches = [*codes, *[codes[-1]] * len(batches)]
         answer(
-            [Ack(t, p, code, base, "") for (t, p, _), code in zip(batches, codes_of_batches, strict=False)],
+            [
+                Ack(t, p, code, base, "")
+                for (t, p, _), code in zip(batches, codes_of_batches, strict=False)
+            ],
             None,
         )
         return batches

@@ -70,7 +70,7 @@ def _topics(topology: Topology, alias: str, node: str) -> Iterator[str]:
 
 def _flows(topology: Topology, ids: Mapping[str, str]) -> Iterator[str]:
     for edge in topology.edges:
-        arrow = "-.->" if edge.circles else "-->"
+        arrow = "-.->" if edge.cycles else "-->"
         source, target = ids[edge.source], ids[edge.target]
         pairs = list(_shown_topics(edge))
         for topic, name in pairs:

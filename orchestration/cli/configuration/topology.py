@@ -75,7 +75,7 @@ def as_data(found: Topology) -> dict[str, Any]:
             for edge in found.edges
         ],
         "merges": [asdict(each) for each in found.merges],
-        "circles": [list(each) for each in found.circles],
+        "circles": [list(each) for each in found.cycles],
         "refused": [
             {"kind": each.kind, "topic": each.target, "reason": each.reason}
             for each in found.conflicts
@@ -124,7 +124,7 @@ def _flows(edges: Iterable[Edge]) -> TextTable:
     headers = ("  source", "", "target", "topics", "topic t becomes")
     table = TextTable([*map(Column, headers)])
     for edge in edges:
-        arrow = "──◌──▶" if edge.circles else "─────▶"
+        arrow = "──◌──▶" if edge.cycles else "─────▶"
         topics = ", ".join(edge.selection)
         table.add(f"  {edge.source}", arrow, edge.target, topics, edge.names)
     return table
@@ -137,7 +137,7 @@ def _merges(found: Topology) -> Iterator[str]:
 
 
 def _circles(found: Topology) -> Iterator[str]:
-    for each in found.circles:
+    for each in found.cycles:
         yield f"{' → '.join(each)}: topic names are kept; copies are not replicated back"
 
 

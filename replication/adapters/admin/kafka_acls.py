@@ -1,4 +1,4 @@
-"""Rights on a cluster between the client library's words and ours."""
+"""Converts ACLs between the client library's classes and ours."""
 
 from __future__ import annotations
 
@@ -45,45 +45,45 @@ _NOBODYS = Acl(Resource(TOPIC, "isthmus-probe.internal"), "User:isthmus-probe", 
 
 
 def read_acls(client: AdminClient, timeout_s: float, *, to_change: bool) -> frozenset[Acl]:
-    """Return all rights that we know the kind of. Raises NoAuthorizer, KafkaException.
+    """Return all ACLs of the kinds that we know. Raises NoAuthorizer, KafkaException.
 
-    The library answers "none" for whoever may not see them, and where there is no authorizer: what
-    none means has to be asked by other means, else rights would be taken away because of it. A
-    missing authorizer shows only to those who are ``to_change`` rights.
+    The library also answers "none" if the principal may not describe ACLs, and if there is no
+    authorizer. A second request tells these cases apart; otherwise ACLs would be deleted because
+    of them. Only a caller that is going ``to_change`` ACLs notices a missing authorizer.
     """
     found = client.describe_acls(_EVERYTHING, request_timeout=timeout_s).result(timeout_s + 1)
     if not found and to_change:
         client_answer = client.delete_acls([_filter(_NOBODYS)], request_timeout=timeout_s)
-        if _refused(client_answer, timeout_s):
+        if _rejected(client_answer, timeout_s):
             raise KafkaException(_NOT_ALLOWED)
     elif not found:
-        asked = client.describe_cluster(
+        cluster = client.describe_cluster(
             include_authorized_operations=True, request_timeout=timeout_s
         ).result(timeout_s + 1)
-        if AclOperation.DESCRIBE not in (asked.authorized_operations or ()):
+        if AclOperation.DESCRIBE not in (cluster.authorized_operations or ()):
             raise KafkaException(_NOT_ALLOWED)
     return frozenset(_ours(each) for each in found if _kind(each))
 
 
 def create_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
-    """Create rights; return which were refused, and why."""
-    wanted = [_theirs(each) for each in acls]
-    if not wanted:  # the library takes no empty list
+    """Create ACLs; return which were rejected, and why."""
+    bindings = [_theirs(each) for each in acls]
+    if not bindings:  # the library takes no empty list
         return {}
-    return _refused(client.create_acls(wanted, request_timeout=timeout_s), timeout_s)
+    return _rejected(client.create_acls(bindings, request_timeout=timeout_s), timeout_s)
 
 
 def delete_acls(client: AdminClient, acls: Iterable[Acl], timeout_s: float) -> Mapping[Acl, str]:
-    """Delete exactly these rights; return which were refused, and why."""
-    wanted = [_filter(each) for each in acls]
-    if not wanted:
+    """Delete exactly these ACLs; return which were rejected, and why."""
+    filters = [_filter(each) for each in acls]
+    if not filters:
         return {}
-    return _refused(client.delete_acls(wanted, request_timeout=timeout_s), timeout_s)
+    return _rejected(client.delete_acls(filters, request_timeout=timeout_s), timeout_s)
 
 
-def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl, str]:
-    refused = {}
-    for binding, future in asked.items():
+def _rejected(answers: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl, str]:
+    rejected = {}
+    for binding, future in answers.items():
         try:
             future.result(timeout_s + 1)
         except KafkaException as error:
@@ -93,8 +93,8 @@ def _refused(asked: Mapping[Any, Future[Any]], timeout_s: float) -> Mapping[Acl,
                 ) from error
             if error.args[0].code() < 0:  # the client's own: no answer
                 raise
-            refused[_ours(binding)] = _why(error.args[0])
-    return refused
+            rejected[_ours(binding)] = _why(error.args[0])
+    return rejected
 
 
 def _why(error: KafkaError) -> str:

@@ -1,4 +1,4 @@
-"""A cluster's topics and offsets, asked and changed over confluent-kafka."""
+"""A cluster's topics, configs and offsets, read and changed with confluent-kafka."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
 _AT_ONCE = 500  # topics a request: answers of a large cluster stay small
 # A topic may go, or have no leader for a while, between our question and the answer.
-# What the client knows of leaders is old, and it does not ask anew by itself for minutes.
+# The client's metadata of leaders is stale, and it does not refresh it by itself for minutes.
 _STALE = frozenset({KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH})
 _ABSENT = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._NOENT,  # none of the partitions asked for has a leader
+        KafkaError._NOENT,  # none of the requested partitions has a leader
         KafkaError._UNKNOWN_TOPIC,
         KafkaError._UNKNOWN_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
@@ -81,8 +81,8 @@ class KafkaAdmin:
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         try:
             with self._doing("reading a broker's settings"):
-                asked = self._client.describe_configs([resource], request_timeout=self._timeout_s)
-                entry = self._wait(asked[resource]).get(name)
+                answers = self._client.describe_configs([resource], request_timeout=self._timeout_s)
+                entry = self._wait(answers[resource]).get(name)
         except ClusterRejected:
             return None
         return None if entry is None else entry.value
@@ -97,10 +97,10 @@ class KafkaAdmin:
         found = {}
         for names in _slices(self.topic_names()):
             with self._doing("describing topics"):
-                asked = self._client.describe_topics(
+                answers = self._client.describe_topics(
                     TopicCollection(names), request_timeout=self._timeout_s
                 )
-                for name, answer in self._present(asked):
+                for name, answer in self._present(answers):
                     found[name] = info(answer)
         return found
 
@@ -117,8 +117,8 @@ class KafkaAdmin:
         for names in _slices(topics):
             resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
             with self._doing("reading topic configs"):
-                asked = self._client.describe_configs(resources, request_timeout=self._timeout_s)
-                for resource, entries in self._present(asked, denied={}):
+                answers = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+                for resource, entries in self._present(answers, denied={}):
                     found[resource.name] = settings(entries.values())
         return found
 
@@ -137,22 +137,22 @@ class KafkaAdmin:
 
     def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
         with self._doing(f"creating topic {new.topic}"):
-            asked = self._client.create_topics(
+            answers = self._client.create_topics(
                 [new], request_timeout=self._timeout_s, validate_only=validate_only
             )
             try:
-                self._wait(asked[new.topic])
-            except KafkaException as error:  # another driver, or a person, was faster
+                self._wait(answers[new.topic])
+            except KafkaException as error:  # another driver, or an operator, was faster
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
         with self._doing(f"increasing topic {name} to {total} partitions"):
-            asked = self._client.create_partitions(
+            answers = self._client.create_partitions(
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )
-            self._wait(asked[name])
+            self._wait(answers[name])
 
     def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
         """Set configs, or unset those that are None; all or none. Others stay as they are."""
@@ -160,23 +160,23 @@ class KafkaAdmin:
             ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
         )
         with self._doing(f"altering configs of topic {topic}"):
-            asked = self._client.incremental_alter_configs(
+            answers = self._client.incremental_alter_configs(
                 [resource], request_timeout=self._timeout_s
             )
-            self._wait(asked[resource])
+            self._wait(answers[resource])
 
     def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
-        """Return all rights, for one who is ``to_change`` them. Raises ClusterRejected."""
+        """Return all ACLs, for a caller about ``to_change`` them. Raises ClusterRejected."""
         with self._doing("reading ACLs"):
             return read_acls(self._client, self._timeout_s, to_change=to_change)
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
-        """Create rights; return which were refused, and why."""
+        """Create ACLs; return which were rejected, and why."""
         with self._doing("creating ACLs"):
             return create_acls(self._client, acls, self._timeout_s)
 
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
-        """Delete exactly these rights; return which were refused, and why."""
+        """Delete exactly these ACLs; return which were rejected, and why."""
         with self._doing("deleting ACLs"):
             return delete_acls(self._client, acls, self._timeout_s)
 
@@ -184,41 +184,41 @@ class KafkaAdmin:
         """Return the readable end (last stable offset) of each partition that has a leader.
 
         Once the client has seen a partition without a leader it keeps to that for minutes, so
-        where one is missing it is made to look again.
+        a missing one makes it refresh its metadata.
         """
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # missing in the stubs
-        wanted = {ClientPartition(*each): latest for each in partitions}
-        if not wanted:
+        specs = {ClientPartition(*each): latest for each in partitions}
+        if not specs:
             return {}
         with self._doing("reading end offsets"):
             try:
-                found = self._list_offsets(wanted)
+                found = self._list_offsets(specs)
             except KafkaException as error:
                 if error.args[0].code() not in _STALE:
                     raise
                 found = {}
-            if len(found) < len(wanted):
+            if len(found) < len(specs):
                 self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
-                found = self._list_offsets(wanted)
+                found = self._list_offsets(specs)
             return found
 
-    def _list_offsets(self, wanted: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
-        asked = self._client.list_offsets(
-            wanted,
+    def _list_offsets(self, specs: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
+        answers = self._client.list_offsets(
+            specs,
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout=self._timeout_s,
         )
         return {
             TopicPartition(each.topic, each.partition): answer.offset
-            for each, answer in self._present(asked)
+            for each, answer in self._present(answers)
         }
 
     def _cluster(self, doing: str) -> DescribeClusterResult:
         with self._doing(doing):
-            asked: Future[DescribeClusterResult] = self._client.describe_cluster(
+            answers: Future[DescribeClusterResult] = self._client.describe_cluster(
                 request_timeout=self._timeout_s
             )
-            return self._wait(asked)
+            return self._wait(answers)
 
     @contextmanager
     def _doing(self, doing: str) -> Iterator[None]:
@@ -234,13 +234,13 @@ class KafkaAdmin:
         return answer.result(self._timeout_s + 1)  # the client's own limit comes first
 
     def _present(
-        self, asked: Mapping[Any, Future[Answer]], denied: Answer | None = None
+        self, answers: Mapping[Any, Future[Answer]], denied: Answer | None = None
     ) -> Iterator[tuple[Any, Answer]]:
         """Yield the answers, without those that say that the thing is not there (any more).
 
-        ``denied``: what stands for a topic that our user may not ask about; None: it is an error.
+        ``denied``: the answer for a topic that our user may not describe; None: it is an error.
         """
-        for about, future in asked.items():
+        for about, future in answers.items():
             try:
                 yield about, self._wait(future)
             except KafkaException as error:

@@ -1,4 +1,4 @@
-"""The client library's errors, as ours."""
+"""Translates the client library's errors into ours."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAY_WORK_LATER = frozenset(
         KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
-# A connection that is refused like this is refused again; the client itself tries for ever.
+# A connection that fails with one of these fails again; the client itself retries forever.
 _REFUSED_CONNECTION = frozenset(
     {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
 )
@@ -45,7 +45,7 @@ _NOISE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)|, \d+ identical
 
 
 class ReportedErrors:
-    """Remembers what a client last said about its connections: calls only say "timed out"."""
+    """Keeps the last connection error that a client reported: calls only raise "timed out"."""
 
     def __init__(self) -> None:
         self._last: KafkaError | None = None
@@ -60,8 +60,8 @@ class ReportedErrors:
         self._last = None
 
     @property
-    def refused(self) -> bool:
-        """Say whether the connection was refused in a way that waiting does not heal."""
+    def rejected(self) -> bool:
+        """Whether the connection was rejected in a way that a retry does not fix."""
         return self._last is not None and self._last.code() in _REFUSED_CONNECTION
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class ReportedErrors:
 
 
 def quiet(client: Mapping[str, Any], complaints: ReportedErrors) -> dict[str, Any]:
-    """Return the client's settings such that it tells ``complaints``, not standard error."""
+    """Return the client's settings so that it reports errors to ``complaints``, not to stderr."""
     return {"log_level": 0, **client, "error_cb": complaints}
 
 
@@ -90,7 +90,7 @@ def our_errors(
 
 
 def _unanswered(
-    doing: str, said: str, complaints: ReportedErrors
+    doing: str, message: str, complaints: ReportedErrors
 ) -> ClusterUnavailable | ClusterRejected:
-    kind = ClusterRejected if complaints.refused else ClusterUnavailable
-    return kind(f"{doing}: {str(complaints) or said}")
+    kind = ClusterRejected if complaints.rejected else ClusterUnavailable
+    return kind(f"{doing}: {str(complaints) or message}")

@@ -1,4 +1,4 @@
-"""A cluster for who plans again every few seconds: its topics are listed in the cheapest way."""
+"""A cluster client for repeated planning, which lists topics in the cheapest way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic configs between the client library's words and ours."""
+"""Converts topics and their configs between the client library's classes and ours."""
 
 from __future__ import annotations
 

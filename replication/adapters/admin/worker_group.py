@@ -1,4 +1,4 @@
-"""The group in which the workers of Kafka Connect meet."""
+"""Reads the group of Kafka Connect's workers: which members it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java client properties as settings of librdkafka and of kafka-python.
+"""Translates Java client properties into settings of librdkafka and kafka-python.
 
 Placeholders of config providers are resolved here, where a client is about to be built, and not
 before: their values never travel in a plan, to a Spark worker or into a log. Only what is needed

@@ -1,4 +1,4 @@
-"""JKS, PKCS12 and PEM stores as PEM files, which both client libraries read.
+"""Converts JKS, PKCS12 and PEM stores to PEM files, which both client libraries read.
 
 The files hold secrets: mode 0600 in a directory of mode 0700 that belongs to us, under the user's
 run-time directory. They are named by a hash of their content, so the same store is written once.
@@ -78,7 +78,7 @@ def pem_file(text: str) -> Path:
 
 
 def private_folder() -> Path:
-    """Return a directory that nobody else can read or write. Raises EnvironmentProblem."""
+    """Return a directory that no other user can read or write. Raises EnvironmentProblem."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     usable = runtime is not None and os.access(runtime, os.W_OK)
     base = Path(runtime) if runtime and usable else Path(tempfile.gettempdir())

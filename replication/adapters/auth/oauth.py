@@ -1,4 +1,4 @@
-"""Tokens for SASL/OAUTHBEARER: fetched with client credentials, renewed before they end."""
+"""Tokens for SASL/OAUTHBEARER: fetched with client credentials, renewed before they expire."""
 
 from __future__ import annotations
 

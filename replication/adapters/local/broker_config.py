@@ -1,4 +1,4 @@
-"""What a local broker is told: its server properties, logging and JVM options."""
+"""The server properties, logging and JVM options of a local broker."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Node:
     port: int
     controller_port: int
     outside_port: int = 0  # of a second listener, for clients that come through a proxy; 0: none
-    proxy_port: int = 0  # where those clients are told to come
+    proxy_port: int = 0  # the port that is advertised to those clients
 
     @property
     def address(self) -> str:

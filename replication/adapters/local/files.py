@@ -1,4 +1,4 @@
-"""Files that others read while they are written."""
+"""Replaces files atomically, because other processes read them meanwhile."""
 
 from __future__ import annotations
 

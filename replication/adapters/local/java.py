@@ -1,4 +1,4 @@
-"""The Java that runs brokers, Spark and the jar fetcher on this machine."""
+"""Finds the Java that runs brokers, Spark and the jar fetcher on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from replication.errors import EnvironmentProblem
 
 MINIMUM = 17
-_TRIES = 3  # somebody, or a lack of memory, may kill it
+_TRIES = 3  # a user, or the kernel for lack of memory, may kill it
 _ADVICE = (
     f"install a Java runtime of version {MINIMUM} or newer (on Debian or Ubuntu: "
     f"apt-get install openjdk-{MINIMUM}-jre-headless) and put it on PATH or set JAVA_HOME"

@@ -1,4 +1,4 @@
-"""Kafka's own jars, fetched once and kept outside the repository.
+"""Kafka's jars, fetched once and cached outside the repository.
 
 The fetcher is the Ivy jar that PySpark brings along, so Java is the only tool needed.
 A set of jars is complete or absent: it is fetched beside its place and renamed into it.

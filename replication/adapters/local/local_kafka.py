@@ -1,6 +1,6 @@
-"""Real Kafka clusters on this machine: KRaft brokers in processes of their own.
+"""Kafka clusters on this machine: KRaft brokers, each in its own process.
 
-All that a cluster is stands in its directory, so any later command finds it again::
+All state of a cluster is in its directory, so any later command finds it again::
 
     <directory>/<name>/cluster.json              version, cluster id, ports
     <directory>/<name>/broker-<n>/server.properties, server.log, pid.json, data/
@@ -59,9 +59,9 @@ class LocalCluster:
     @classmethod
     def load(cls, name: str, directory: Path) -> LocalCluster:
         """Return a cluster that was started before. Raises FileNotFoundError."""
-        told = json.loads((directory / name / "cluster.json").read_text())
-        nodes = tuple(Node(**each) for each in told.pop("nodes"))
-        return cls(name, directory, **told["options"], _nodes=nodes, _id=told["id"])
+        saved = json.loads((directory / name / "cluster.json").read_text())
+        nodes = tuple(Node(**each) for each in saved.pop("nodes"))
+        return cls(name, directory, **saved["options"], _nodes=nodes, _id=saved["id"])
 
     @property
     def home(self) -> Path:
@@ -148,8 +148,8 @@ class LocalCluster:
             name: getattr(self, name)
             for name in ("brokers", "version", "heap", "properties", "quick")
         }
-        told = {"id": self._id, "options": options, "nodes": [asdict(n) for n in self._nodes]}
-        (self.home / "cluster.json").write_text(json.dumps(told, indent=2))
+        saved = {"id": self._id, "options": options, "nodes": [asdict(n) for n in self._nodes]}
+        (self.home / "cluster.json").write_text(json.dumps(saved, indent=2))
 
     def _format(self, nodes: list[Node]) -> None:
         """Write each new broker's files and let Kafka lay out its storage, all at once."""
@@ -190,7 +190,7 @@ class LocalCluster:
         ]
 
     def _wait_ready(self) -> None:
-        """Wait until each running broker, asked itself, lists all running ones."""
+        """Wait until the metadata of each running broker lists all running brokers."""
         deadline = time.monotonic() + _READY_S
         waiting = [node for node in self._nodes if self._process(node.id)]
         expected = {node.id for node in waiting}
@@ -207,11 +207,11 @@ class LocalCluster:
             self.kill(broker)
         log = self.log(node.id)
         lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-        told = [line for line in lines if not line.startswith("\tat ")]  # no stack frames
-        said = "".join(f"\n  {line}" for line in told[-8:])
+        messages = [line for line in lines if not line.startswith("\tat ")]  # no stack frames
+        tail = "".join(f"\n  {line}" for line in messages[-8:])
         return EnvironmentProblem(
             f"starting broker {node.id} of cluster {self.name} at {node.address}: {why}; "
-            f"the end of {log}:{said}"
+            f"the end of {log}:{tail}"
         )
 
     def _place(self, broker: int) -> Path:

@@ -1,4 +1,4 @@
-"""Ports of this machine, and whether a broker behind one is ready."""
+"""Free ports of this machine, and whether a broker behind one is ready."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PORTS = range(20000, 32000)  # below the range from which systems give ports to
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on, by chance: two starters seldom get the same."""
+    """Return random free ports: two concurrent starts seldom get the same."""
     candidates = random.sample(_PORTS, len(_PORTS))
     free = (port for port in candidates if _is_free(port))
     return [next(free) for _ in range(count)]
 
 
 def require_free(cluster: str, node: Node) -> None:
-    """Raise EnvironmentProblem if somebody listens on one of the node's ports."""
+    """Raise EnvironmentProblem if one of the node's ports is in use."""
     for port in (node.port, node.controller_port):
         if not _is_free(port):
             raise EnvironmentProblem(

@@ -1,4 +1,4 @@
-"""The processes below another one: to find who does the work."""
+"""The child processes of a process."""
 
 from __future__ import annotations
 

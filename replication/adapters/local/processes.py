@@ -1,6 +1,6 @@
-"""Processes that outlive the command that started them, found again by a pid file.
+"""Background processes that outlive the command that started them, found by a pid file.
 
-A pid alone may by now belong to a stranger, so the file also holds when the process began.
+A pid alone may by now belong to another process, so the file also holds the start time.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def recall(file: Path) -> Process | None:
 
 
 def began(pid: int) -> str | None:
-    """Return when process ``pid`` began, or None if it has ended, also if nobody reaped it yet."""
+    """Return when process ``pid`` began, or None if it has ended, reaped or not."""
     try:
         process = psutil.Process(pid)
         with process.oneshot():

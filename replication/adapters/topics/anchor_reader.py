@@ -1,4 +1,4 @@
-"""A flow's anchors and losses, read on from where the last look ended."""
+"""Reads a flow's anchors and losses, each time from where the last read ended."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Unread(NamedTuple):
 
 
 class AnchorReader:
-    """Connects at its first look, and does nothing between looks. One thread at a time."""
+    """Connects at its first read, and does nothing between reads. One thread at a time."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow

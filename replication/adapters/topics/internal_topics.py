@@ -1,4 +1,4 @@
-"""MirrorMaker 2's internal topics on a cluster: made as it makes them, written, and read."""
+"""Creates, writes and reads MirrorMaker 2's internal topics on a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10.0
 _COMPACT = {"cleanup.policy": "compact"}
-# Whoever may not create topics is taken to know that somebody else has made them.
+# A principal that may not create topics is assumed to know that they exist.
 _TAKEN_FOR_THERE = frozenset(
     {
         KafkaError.TOPIC_ALREADY_EXISTS,
@@ -121,7 +121,7 @@ class InternalTopics:
                     "partitioner": "murmur2_random",  # as Java's clients place keys
                     "linger.ms": 0,
                     "message.timeout.ms": int(_PATIENCE_S * 1000),
-                    "topic.metadata.propagation.max.ms": 5000,  # it may just have been made
+                    "topic.metadata.propagation.max.ms": 5000,  # it may just have been created
                     "topic.metadata.refresh.fast.interval.ms": 100,
                 }
             )

@@ -1,4 +1,4 @@
-"""Reads a partition's records from one offset to another, as any consumer sees them."""
+"""Reads a partition's records between two offsets, as a consumer sees them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SILENCE_S = 30.0  # without a record where there should be one
 _AT_ONCE = 2_000
 _WAIT_S = 0.1  # for so many; an end is noticed after this time at the latest
 _OURS = {
-    "group.id": "isthmus-compare",  # asked for by the client, never joined nor committed to
+    "group.id": "isthmus-compare",  # the client requires one; it is never joined or committed to
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "enable.partition.eof": True,

@@ -1,4 +1,4 @@
-"""Writes records, idempotently, and knows when all of them are acked."""
+"""Writes records with an idempotent producer and waits until all of them are acknowledged."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RecordWriter:
     def wait(self, limit_s: float = 0.0) -> None:
         """Take note of acks, waiting at most ``limit_s`` for the first.
 
-        Raises ClusterRejected if the cluster refused a record since the last call.
+        Raises ClusterRejected if the cluster rejected a record since the last call.
         """
         self._client.poll(limit_s)
         if self._error is not None:

@@ -1,4 +1,4 @@
-"""Isthmus' own topics on a target cluster: made, read and written."""
+"""Creates, reads and writes Isthmus' own topics on a target cluster."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
 # A flow writes a few records a second: the topics stay small only if their segments are rolled
-# and cleaned soon. Nothing younger than a minute is compacted, so that whoever follows a topic
+# and cleaned soon. Nothing younger than a minute is compacted, so that a follower of a topic
 # sees every record of the last minute: the lease counts on it.
 _CONFIGS = {
     "cleanup.policy": "compact",
-    # The broker's own time: it would refuse records of a clock that is an hour ahead.
+    # The broker's own time: it would reject records of a clock that is an hour ahead.
     "message.timestamp.type": "LogAppendTime",
     "segment.bytes": str(16 << 20),
     "segment.ms": "600000",
@@ -60,7 +60,7 @@ class StateStore:
         self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
         self._producer: Producer | None = None
-        self.trouble: str | None = None  # why the last post did not arrive, until one does
+        self.last_error: str | None = None  # why the last post failed, until one succeeds
 
     def ensure_topics(self, source: str) -> None:
         """Create the state topics of the flows from ``source``; return when each has a leader.
@@ -145,7 +145,7 @@ class StateStore:
                 raise KafkaException(problems[0])
 
     def post(self, topic: str, record: Stored) -> None:
-        """Write without waiting; ``trouble`` says later whether it did not arrive."""
+        """Write without waiting; ``last_error`` tells later whether it failed."""
         producer = self._started()
         try:
             producer.produce(
@@ -156,7 +156,7 @@ class StateStore:
                 on_delivery=lambda error, _: self._note(topic, error),
             )
         except BufferError:
-            self.trouble = f"writing to {topic} at {self._address}: the producer's queue is full"
+            self.last_error = f"writing to {topic} at {self._address}: the producer's queue is full"
         except KafkaException as error:
             self._note(topic, error.args[0])
         producer.poll(0)
@@ -169,10 +169,10 @@ class StateStore:
 
     def _note(self, topic: str, error: KafkaError | None) -> None:
         if error is None:
-            self.trouble = None
+            self.last_error = None
         else:
-            said = str(self._complaints) or error.str()
-            self.trouble = f"writing to {topic} at {self._address}: {said}"
+            message = str(self._complaints) or error.str()
+            self.last_error = f"writing to {topic} at {self._address}: {message}"
 
     def _started(self) -> Producer:
         if self._producer is None:
@@ -183,11 +183,11 @@ class StateStore:
                     # A topic that a broker makes by itself is not compacted: its records go.
                     "allow.auto.create.topics": False,
                     # One request at a time keeps the order without a producer id, for which the
-                    # credentials may lack the right. A repeat does no harm: equal keys compact.
+                    # credentials may lack the ACL. A repeat does no harm: equal keys compact.
                     "max.in.flight.requests.per.connection": 1,
                     "linger.ms": 0,
                     "message.timeout.ms": int(_PATIENCE_S * 1000),
-                    "topic.metadata.propagation.max.ms": 2000,  # it may just have been made
+                    "topic.metadata.propagation.max.ms": 2000,  # it may just have been created
                     "topic.metadata.refresh.fast.interval.ms": 100,
                 }
             )
@@ -196,9 +196,9 @@ class StateStore:
     def _replicas(self) -> int:
         return max(1, min(self._replication_factor, self._admin.broker_count()))
 
-    def _await_leaders(self, wanted: set[TopicPartition]) -> None:
+    def _await_leaders(self, expected: set[TopicPartition]) -> None:
         deadline = time.monotonic() + _PATIENCE_S
-        while missing := wanted - set(self._admin.end_offsets(wanted)):
+        while missing := expected - set(self._admin.end_offsets(expected)):
             if time.monotonic() > deadline:
                 first = min(missing)
                 raise ClusterUnavailable(

@@ -1,4 +1,4 @@
-"""One of Isthmus' own topics, read to its end and followed."""
+"""Reads one of Isthmus' own topics to its end and follows it."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class StateTail:
         found: list[Stored] = []
         while self._next < end:
             if time.monotonic() > deadline:
-                said = str(self._complaints) or "no response in time"
-                raise ClusterUnavailable(f"reading {self._where}: {said}")
+                message = str(self._complaints) or "no response in time"
+                raise ClusterUnavailable(f"reading {self._where}: {message}")
             found += self.poll(_POLL_S)
         return found
 

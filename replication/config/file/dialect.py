@@ -1,4 +1,4 @@
-"""The looser dialect that guides show, turned into MirrorMaker 2's, with a warning each.
+"""Accepts the looser spellings that guides show, with a warning for each.
 
 Quotes around values, comments behind them, ``30s`` for a number, ``Integer.MAX_VALUE``.
 Pure: a value in, a plain value and remarks out.
@@ -89,13 +89,13 @@ def secret_value(text: str, *, jaas: bool = False) -> tuple[str, tuple[Remark, .
     return kept, remarks
 
 
-def in_unit(text: str, key: str, wanted: str | None = None) -> tuple[str, tuple[Remark, ...]]:
-    """Return an interval as a plain number in the unit ``wanted``, by default the key's own.
+def in_unit(text: str, key: str, unit_name: str | None = None) -> tuple[str, tuple[Remark, ...]]:
+    """Return an interval as a plain number in the unit ``unit_name``, by default the key's own.
 
     A number without a unit counts in the unit that ``key`` ends in, else in seconds.
     """
     own = unit_of(key)
-    unit = wanted or own
+    unit = unit_name or own
     has_unit = _WITH_UNIT.fullmatch(text) is not None
     if unit is None or (own == unit and not has_unit):
         return text, ()
@@ -107,8 +107,8 @@ def in_unit(text: str, key: str, wanted: str | None = None) -> tuple[str, tuple[
     number = f"{span // timedelta(milliseconds=1)}ms" if rest else str(whole)
     if not has_unit:
         return number, ()
-    shown = number if rest else f"{number} {unit}"
-    return number, (Remark(f"{text} is read as {shown}", number),)
+    read_as = number if rest else f"{number} {unit}"
+    return number, (Remark(f"{text} is read as {read_as}", number),)
 
 
 def flow_arrow(key: str, value: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What was noticed in a file: an error to fix, a warning to heed, a fact to know."""
+"""Findings about a file: an error to fix, a warning, or a note, each with its line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Read a ``sasl.jaas.config`` line: the login module and its options.
+"""Parses a ``sasl.jaas.config`` line: the login module and its options.
 
-Java's own tokenizer decides: an option's value stands in double quotes, in which a backslash
+Java's own tokenizer decides: an option's value is in double quotes, in which a backslash
 escapes the next character, or is a bare word.
 """
 

@@ -1,4 +1,4 @@
-r"""Java's ``.properties`` format, with the line of each key.
+r"""Parses Java's ``.properties`` format, with the line of each key.
 
 The rules are those of ``java.util.Properties.load``: ``=``, ``:`` or blanks end a key, ``#`` and
 ``!`` begin a comment only at the start of a line, an odd number of backslashes at a line's end
@@ -43,7 +43,7 @@ class Entry:
 
 
 class MalformedEscape(ValueError):
-    r"""A ``\u`` without four hexadecimal digits, which Java refuses too."""
+    r"""A ``\u`` without four hexadecimal digits, which Java rejects too."""
 
     def __init__(self, line: int) -> None:
         super().__init__(r"\u must be followed by four hexadecimal digits")

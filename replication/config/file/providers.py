@@ -1,4 +1,4 @@
-"""Placeholders such as ``${file:/run/secrets.properties:password}``.
+"""Resolves placeholders such as ``${file:/run/secrets.properties:password}``.
 
 They are resolved where a client is built, so that no secret travels in a plan, a page or a log:
 ``isthmus`` passes the placeholders on, together with the ``config.providers`` keys.

@@ -1,4 +1,4 @@
-"""Read a value by its kind. Each reader raises ValueError with a message for the operator."""
+"""Parses a value by its kind. A parser raises ValueError with a message for the operator."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def boolean(text: str) -> bool:
             return True
         case "false":
             return False
-    raise ValueError(f"{shown(text)} is neither true nor false")
+    raise ValueError(f"{displayed(text)} is neither true nor false")
 
 
 def integer(text: str, least: int | None = None) -> int:
     """Read a whole number."""
     if not re.fullmatch(r"[+-]?\d+", text.strip(), re.ASCII):
-        raise ValueError(f"{shown(text)} is not a whole number")
+        raise ValueError(f"{displayed(text)} is not a whole number")
     number = int(text)
     if least is not None and number < least:
         raise ValueError(f"{number} is below the minimum of {least}")
@@ -55,11 +55,11 @@ def port(text: str) -> int:
 def duration(text: str, key: str) -> timedelta:
     """Read a span of time in the unit that ``key`` ends in, by default seconds."""
     if text.strip().startswith("-"):
-        raise ValueError(f"{shown(text)} is negative")
+        raise ValueError(f"{displayed(text)} is negative")
     try:
         return parse_duration(text, unit_of(key) or "s")
     except ValueError as error:
-        raise ValueError(f"{shown(text)} is {error}") from None
+        raise ValueError(f"{displayed(text)} is {error}") from None
 
 
 def interval(text: str, key: str) -> timedelta:
@@ -73,7 +73,7 @@ def positive_duration(text: str, key: str) -> timedelta:
     """Read a span of time that is longer than zero."""
     span = duration(text, key)
     if not span:
-        raise ValueError(f"{shown(text)} is not longer than zero")
+        raise ValueError(f"{displayed(text)} is not longer than zero")
     return span
 
 
@@ -81,10 +81,10 @@ def size(text: str, least: int | None = None) -> int:
     """Read a number of bytes, such as ``67108864`` or ``64MiB``."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{shown(text)} is not a size: write bytes, or e.g. 64MiB")
+        raise ValueError(f"{displayed(text)} is not a size: write bytes, or e.g. 64MiB")
     number = int(match[1]) * _SIZES[(match[2] or "b").lower()[0]]
     if least is not None and number < least:
-        raise ValueError(f"{shown(text)} is below the minimum of {format_size(least)}")
+        raise ValueError(f"{displayed(text)} is below the minimum of {format_size(least)}")
     return number
 
 
@@ -101,7 +101,7 @@ def choice(text: str, choices: str) -> str:
     for each in choices.split("|"):
         if each.lower() == text.strip().lower():
             return each
-    raise ValueError(f"{shown(text)} is not one of {', '.join(choices.split('|'))}")
+    raise ValueError(f"{displayed(text)} is not one of {', '.join(choices.split('|'))}")
 
 
 def sasl_mechanism(text: str) -> str:
@@ -123,7 +123,8 @@ def start(text: str) -> str:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
-            f"{shown(text)} is neither earliest, latest nor a moment such as 2026-05-01T08:00:00Z"
+            f"{displayed(text)} is neither earliest, latest nor a moment such as "
+            "2026-05-01T08:00:00Z"
         ) from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return str(int(aware.timestamp() * 1000))
@@ -135,14 +136,14 @@ def start_offsets(text: str) -> dict[str, dict[int, int]]:
     for each in items(text):
         topic, partition, offset = _triple(each)
         if found.setdefault(topic, {}).setdefault(partition, offset) != offset:
-            raise ValueError(f"{shown(each)} sets a second offset for {topic}-{partition}")
+            raise ValueError(f"{displayed(each)} sets a second offset for {topic}-{partition}")
     return found
 
 
 def _triple(text: str) -> tuple[str, int, int]:
     match = re.fullmatch(r"([A-Za-z0-9._-]+):(\d+):(\d+)", text, re.ASCII)
     if match is None:
-        raise ValueError(f"{shown(text)} is not topic:partition:offset, such as orders:0:1200")
+        raise ValueError(f"{displayed(text)} is not topic:partition:offset, such as orders:0:1200")
     return match[1], int(match[2]), int(match[3])
 
 
@@ -171,7 +172,7 @@ def parse(kind: str, key: str, text: str, least: int | None = None) -> object:
     return _PARSE[name](text)
 
 
-def shown(text: str) -> str:
+def displayed(text: str) -> str:
     """Return a value for a message: quoted, and cut when long."""
     limit = 40
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
@@ -180,7 +181,7 @@ def shown(text: str) -> str:
 def _address(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match[2]) < 1 << 16:
-        raise ValueError(f"{shown(text)} is not an address: write host:port")
+        raise ValueError(f"{displayed(text)} is not an address: write host:port")
     return f"{match[1]}:{match[2]}"
 
 

@@ -1,4 +1,4 @@
-"""Names of the settings of Kafka's Java clients, and which of them matter to us."""
+"""Names of the settings of Kafka's Java clients, and which of them Isthmus uses."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ _SECRET_WORDS = (
 
 
 def is_secret(key: str) -> bool:
-    """Say whether the value of ``key`` must never be shown."""
+    """Whether the value of ``key`` must never be displayed."""
     lowered = key.lower()
     return any(word in lowered for word in _SECRET_WORDS) and not lowered.endswith(
         ("token.endpoint.url", ".class")

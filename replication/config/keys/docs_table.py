@@ -1,6 +1,6 @@
-"""The tables of keys in docs/configuration.md, made from the sections of the settings.
+"""Generates the tables of keys in docs/configuration.md from the sections of the settings.
 
-A table stands between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
+A table is between ``<!-- settings: Section Section.field -->`` and ``<!-- end -->``.
 ``make docs`` renews them.
 """
 
@@ -43,13 +43,13 @@ def _named(names: str) -> Iterator[SectionField]:
     """Yield the fields of ``Section`` and ``Section.field``. Raises KeyError."""
     sections = {each.__name__: each for each in SECTIONS}
     for name in names.split():
-        section, _, wanted = name.partition(".")
+        section, _, field = name.partition(".")
         fields = {each.name: each for each in fields_of(sections[section])}
-        yield from [fields[wanted]] if wanted else fields.values()
+        yield from [fields[field]] if field else fields.values()
 
 
 def _row(field: SectionField, key: Key) -> str:
-    default = key.default or (_shown(field.default, key) if key is field.keys[0] else "")
+    default = key.default or (_displayed(field.default, key) if key is field.keys[0] else "")
     least = "" if key.least is None or key.least < 1 else f"; at least {_least(key)}"
     name = f"{_PREFIXES.get(key.level, '')}{key.name}"
     return f"| `{name}` | {default} | {key.description}{least} |"
@@ -59,7 +59,7 @@ def _least(key: Key) -> str:
     return format_size(key.least or 0) if key.kind == "bytes" else str(key.least)
 
 
-def _shown(default: Any, key: Key) -> str:
+def _displayed(default: Any, key: Key) -> str:
     """Return a default as a file would write it; empty: none."""
     match default:
         case bool():

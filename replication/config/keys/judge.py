@@ -1,4 +1,4 @@
-"""Judge every key of a file: honoured, without effect and why, or unknown and what was meant."""
+"""Judges each key of a file: used, without effect and why, or unknown and the nearest known key."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None
 
 
 def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
-    """Note where a flow's client setting loses against a cluster's, or reaches nobody."""
+    """Report a flow's client setting that a cluster's overrides, or that no client reads."""
     kind = scoped.name.removesuffix(name)
     source, target = scoped.clusters
     if kind in ("consumer.", "admin."):
@@ -184,7 +184,7 @@ def _unknown_cluster(scoped: Scoped) -> str | None:
 
 
 def _elsewhere(scoped: Scoped) -> str | None:
-    """Return where a key is read that stands at a flow or a cluster, where it is not."""
+    """Return where a misplaced key of a flow or a cluster would be read."""
     name = scoped.name
     if scoped.scope == "cluster":
         if name in _FLOW or name in _TOP:

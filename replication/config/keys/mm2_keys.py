@@ -1,6 +1,6 @@
-"""Every setting of MirrorMaker 2 and of Connect below it, and what becomes of it here.
+"""The settings of MirrorMaker 2 and Connect, and what Isthmus does with each of them.
 
-What has an effect stands in the sections of the settings; here are the keys that have none.
+Keys with an effect are in the sections of the settings; here are the keys that have none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Fate(StrEnum):
     HONOURED = "honoured"
     NO_EFFECT = "without effect"  # needed for Connect alone, or always on
     LATER = "not carried out by this version"
-    REFUSED = "not supported"  # passing it over would change what is copied
+    REFUSED = "not supported"  # to ignore it would change what is copied
 
 
 @dataclass(frozen=True, slots=True)

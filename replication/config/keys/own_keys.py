@@ -1,4 +1,4 @@
-"""Settings that are Isthmus' own, and the looser spellings that guides show."""
+"""Isthmus' own settings, and other spellings that guides show."""
 
 from __future__ import annotations
 

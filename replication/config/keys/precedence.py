@@ -1,4 +1,4 @@
-"""MirrorMaker 2's order of resolution, as its dedicated mode applies it, quirks included.
+"""MirrorMaker 2's precedence of settings, as its dedicated mode applies it, quirks included.
 
 Pure: every function takes the file's properties and returns those that one component of
 MirrorMaker 2 would see. Values are passed on as they are, with the line they came from;
@@ -130,7 +130,7 @@ def data_producer_properties(
 ) -> dict[str, Value]:
     """Return the settings of the producer that writes the copies.
 
-    ``A->B.producer.override.x`` beats ``B.producer.x``; ``A->B.producer.x`` is not asked.
+    ``A->B.producer.override.x`` overrides ``B.producer.x``; ``A->B.producer.x`` is not read.
     """
     source, target = flow
     return {

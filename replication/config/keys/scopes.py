@@ -1,4 +1,4 @@
-"""Whom a key speaks of: all flows, one cluster, or one flow."""
+"""The scope of a key: all flows, one cluster, or one flow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scoped:
 
 
 def split_key(key: str, aliases: Collection[str]) -> Scoped:
-    """Tell a key's prefix from its name. The longest alias that fits counts."""
+    """Split a key into its prefix and its name. The longest alias that matches wins."""
     if "->" in key.split(".", 1)[0] or _flow_prefix(key, aliases):
         prefix = _flow_prefix(key, aliases)
         if prefix is None:

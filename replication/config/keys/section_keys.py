@@ -1,6 +1,6 @@
-"""The keys that the sections of the settings declare, as tables by who declares them.
+"""The keys that the sections of the settings declare, as tables by level.
 
-The sections are the only place where a setting stands: see ``replication.settings.setting_key``.
+Only the sections declare settings: see ``replication.settings.setting_key``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parse each value of a file once, and note those that are wrong by themselves."""
+"""Parses each value of a file once and reports those that are invalid by themselves."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _hint(known: KnownKey) -> str:
 def _check_alias(alias: str, parsed: ParsedFile, notes: Notes) -> None:
     at = parsed.props.get("clusters", Value("", "clusters")).at
     if "->" in alias or re.search(r"\s", alias):
-        notes.error(at, f"{values.shown(alias)} cannot be the name of a cluster",
+        notes.error(at, f"{values.displayed(alias)} cannot be the name of a cluster",
                     "choose a name without blanks and arrows")  # fmt: skip
     elif alias in _AMBIGUOUS:
         notes.error(at, f"the cluster name {alias} cannot be distinguished from settings {alias}.*",

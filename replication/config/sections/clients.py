@@ -1,4 +1,4 @@
-"""The clients' settings of each flow and cluster, placeholders unresolved."""
+"""The client settings of each flow and cluster, placeholders unresolved."""
 
 from __future__ import annotations
 

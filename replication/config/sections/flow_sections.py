@@ -1,4 +1,4 @@
-"""Build the sections of a flow that say what it copies, and how."""
+"""Builds the sections of a flow about topics, groups and copying."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_selection(read: Reader, notes: Notes) -> Selection:
-    """Return which topics and groups take part."""
+    """Return which topics and groups are selected."""
     return read.section(Selection, topics=_topics(read, notes))
 
 

@@ -1,4 +1,4 @@
-"""Which flows a file asks for."""
+"""Decides which flows a file enables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build what a flow writes in MirrorMaker 2's formats, and where MirrorMaker 2 keeps its state."""
+"""Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEARTBEATS = "emit.heartbeats.enabled"
 def read_mm2(
     read: Reader, worker: Reader, props: Mapping[str, Value], pair: Pair, *, reverse: bool
 ) -> Mm2:
-    """Return the section. ``reverse``: the file has a flow of its own for the way back."""
+    """Return the section. ``reverse``: the file has a flow of the reverse direction."""
     return Mm2(
         heartbeats=_heartbeats(read, back=not reverse and _asked_back(props, pair)),
         syncs=_syncs(read),
@@ -45,8 +45,8 @@ def _heartbeats(read: Reader, *, back: bool) -> Heartbeats:
 
 def _syncs(read: Reader) -> OffsetSyncs:
     """Return the section; a location that is named asks for them too."""
-    asked = "offset-syncs.topic.location" in read.props
-    enabled = read.value(replace(field_of(OffsetSyncs, "enabled"), default=asked))
+    has_location = "offset-syncs.topic.location" in read.props
+    enabled = read.value(replace(field_of(OffsetSyncs, "enabled"), default=has_location))
     return read.section(OffsetSyncs, enabled=enabled)
 
 
@@ -57,10 +57,10 @@ def _checkpoints(read: Reader) -> Checkpoints:
 
 
 def _asked_back(props: Mapping[str, Value], pair: Pair) -> bool:
-    """Say whether the file itself asks for heartbeats of the way back: they stand on the source.
+    """Whether the file enables heartbeats of the reverse direction, which are on the source.
 
-    MirrorMaker 2 writes them unless it is told not to; a source that we only read stays unwritten.
+    MirrorMaker 2 writes them unless it is disabled; we never write to a source that we only read.
     """
     source, target = pair
-    asked = props.get(f"{target}->{source}.{_HEARTBEATS}") or props.get(_HEARTBEATS)
-    return asked is not None and asked.parsed is True
+    setting = props.get(f"{target}->{source}.{_HEARTBEATS}") or props.get(_HEARTBEATS)
+    return setting is not None and setting.parsed is True

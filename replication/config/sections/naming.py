@@ -1,4 +1,4 @@
-"""Read how a flow's topics are called on the target."""
+"""Reads the naming settings of a flow: policy, rename rule, map file and merged topics."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _policy(
     if known is None:
         notes.error(
             declared.at,
-            f"{values.shown(declared.text)} is not a known policy; Java classes cannot be loaded",
+            f"{values.displayed(declared.text)} is not a known policy; Java classes "
+            "cannot be loaded",
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )
@@ -122,7 +123,7 @@ def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[Mappe
 
 
 def _internal_separator(read: Reader, separator: str) -> str:
-    """Return what stands between the parts of MirrorMaker 2's own topics' names."""
+    """Return the separator in the names of MirrorMaker 2's own topics."""
     key = replace(field_of(Naming, "internal_separator"), default=True)
     return separator if separator and read.value(key) else "."
 
@@ -138,8 +139,8 @@ def _check_separator(
             "replication.policy.separator = .",
         )
     elif not _LEGAL.fullmatch(separator):
-        notes.error(setting.at, f"{values.shown(separator)} is not allowed in a topic name",
+        notes.error(setting.at, f"{values.displayed(separator)} is not allowed in a topic name",
                     "use letters, digits, dot, underscore, dash")  # fmt: skip
     if prefixes and not _LEGAL.fullmatch(flow[0]):
-        notes.error(("clusters", 0), f"{values.shown(flow[0])} cannot start a topic name",
+        notes.error(("clusters", 0), f"{values.displayed(flow[0])} cannot start a topic name",
                     "use letters, digits, dot, underscore, dash")  # fmt: skip

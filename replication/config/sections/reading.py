@@ -1,4 +1,4 @@
-"""Read the sections of the settings, and remember where each value came from."""
+"""Reads sections of the settings and records which line set each value."""
 
 from __future__ import annotations
 
@@ -54,15 +54,17 @@ class Reader:
         """Return the value of one field of a section."""
         return self.value(field_of(section, name))
 
-    def value(self, wanted: SectionField) -> Any:
+    def value(self, setting_field: SectionField) -> Any:
         """Return the value of a field: that of its first key which is set, else its default."""
-        key = next((each for each in wanted.keys if each.name in self.props), wanted.keys[0])
+        key = next(
+            (each for each in setting_field.keys if each.name in self.props), setting_field.keys[0]
+        )
         setting = self.props.get(key.name)
         parsed = None if setting is None else _parsed(key, setting)
         if setting is None or parsed is None:
-            if wanted.default is not None:
-                self.note(key.name, _shown(wanted.default), None)
-            return wanted.default
+            if setting_field.default is not None:
+                self.note(key.name, _displayed(setting_field.default), None)
+            return setting_field.default
         self.note(key.name, setting.text.strip(), setting)
         return parsed
 
@@ -79,8 +81,8 @@ class Reader:
         """Remember a setting that was found by other means."""
         origin = f"{self.file}:{setting.line}" if setting and setting.line else "default"
         hidden = is_secret(name) or name == "alert.webhook.url"  # such addresses hold a token
-        shown = MASK if hidden and value else value
-        self.trace.append(Setting(name, shown, origin, setting.key if setting else ""))
+        displayed = MASK if hidden and value else value
+        self.trace.append(Setting(name, displayed, origin, setting.key if setting else ""))
 
 
 def _parsed(key: Key, setting: Value) -> object:
@@ -88,7 +90,7 @@ def _parsed(key: Key, setting: Value) -> object:
     return setting.parsed if setting.line else values.parse(key.kind, key.name, setting.text)
 
 
-def _shown(default: object) -> str:
+def _displayed(default: object) -> str:
     match default:
         case timedelta():
             return f"{default.total_seconds():g}s"

@@ -1,4 +1,4 @@
-"""Read ``topics.rename.regex`` and ``topics.rename.replacement``."""
+"""Reads and checks ``topics.rename.regex`` and ``topics.rename.replacement``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the sections that say what a flow does besides copying, and how often."""
+"""Builds the settings of the periodic tasks of a flow: configs, ACLs and group offsets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_acls(read: Reader) -> AclSync:
 
 
 def read_groups(read: Reader) -> GroupSettings:
-    """Return whether groups' positions are carried over, and how often."""
+    """Return whether groups' offsets are synced, and how often."""
     found = read.section(GroupSettings)
     sync = found.sync and found.every > NEVER
     return GroupSettings(sync=sync, every=max(found.every, LEAST))

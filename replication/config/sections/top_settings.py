@@ -1,4 +1,4 @@
-"""Build the sections of a file that belong to no flow."""
+"""Builds the sections that belong to no flow: Spark and alerts."""
 
 from __future__ import annotations
 

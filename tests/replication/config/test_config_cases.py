@@ -11,7 +11,7 @@ from replication.config.keys.mm2_keys import CONNECTOR, DRIVER, WORKER
 from replication.config.load import load_config
 from replication.errors import ConfigError
 from replication.naming.policy import policy_for
-from replication.naming.topology import circles
+from replication.naming.topology import cycles
 
 BARE = TWO.replace("A->B.enabled = true\n", "")
 
@@ -356,7 +356,7 @@ def test_circles_of_a_mesh_are_those_that_come_to_each_cluster_once(tmp_path):
     lines += "".join(f"{each}.bootstrap.servers = {each}:9\n" for each in names)
     lines += "".join(f"{a}->{b}.enabled = true\n" for a, b in permutations(names, 2))
     lines += "replication.policy.class = IdentityReplicationPolicy\n"
-    assert len(list(circles(loaded(tmp_path, lines).config.flows))) == 409  # of two to six
+    assert len(list(cycles(loaded(tmp_path, lines).config.flows))) == 409  # of two to six
 
 
 def test_bl_036_an_unknown_policy_class_is_refused_and_the_python_way_named(tmp_path):
@@ -492,8 +492,8 @@ def test_what_is_no_port_is_reported(tmp_path, port, message):
 )
 def test_every_known_key_is_honoured_or_says_why_it_is_not(tmp_path, key, message):
     value = "disabled" if key.endswith("support") else "600"
-    (said,) = about(found(tmp_path, TWO + f"{key} = {value}\n"), key)
-    assert said.startswith(message)
+    (finding,) = about(found(tmp_path, TWO + f"{key} = {value}\n"), key)
+    assert finding.startswith(message)
 
 
 def test_every_setting_of_mirror_maker_is_known(tmp_path):

@@ -88,7 +88,7 @@ def test_a_comment_behind_a_jaas_line_goes_but_not_one_inside_its_quotes():
 
 
 @pytest.mark.parametrize(
-    ("written", "key", "wanted", "number"),
+    ("written", "key", "unit", "number"),
     [
         pytest.param("30s", "x.interval", "s", "30", id="seconds"),
         pytest.param("5m", "x.interval.seconds", "s", "300", id="minutes"),
@@ -99,8 +99,8 @@ def test_a_comment_behind_a_jaas_line_goes_but_not_one_inside_its_quotes():
         pytest.param("soon", "x.seconds", "s", "soon", id="no interval: left for the reader"),
     ],
 )
-def test_an_interval_becomes_a_number_in_the_unit_of_mm2s_key(written, key, wanted, number):
-    assert text_of(in_unit(written, key, wanted)) == number
+def test_an_interval_becomes_a_number_in_the_unit_of_mm2s_key(written, key, unit, number):
+    assert text_of(in_unit(written, key, unit)) == number
 
 
 @pytest.mark.parametrize(

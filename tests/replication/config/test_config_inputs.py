@@ -93,5 +93,5 @@ def test_rename_names_the_copies_of_one_source_and_keeps_the_others():
 @pytest.mark.parametrize("name", ["active-active", "merge-minimal", "merge-full", "rename"])
 def test_no_secret_is_in_what_is_shown(name):
     loaded = load(name)
-    shown = " ".join([*map(str, loaded.findings), *map(str, loaded.origins.values())])
-    assert "-password" not in shown
+    displayed = " ".join([*map(str, loaded.findings), *map(str, loaded.origins.values())])
+    assert "-password" not in displayed

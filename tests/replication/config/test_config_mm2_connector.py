@@ -176,10 +176,10 @@ def test_src_09_src_10_a_client_for_offset_syncs_is_that_of_the_side_they_live_o
         "target.admin.retries": "2",
         "admin.request.timeout.ms": "3",
     }
-    wanted = {
+    expected = {
         ("source", "producer"): {"batch.size": "1", "max.poll.interval.ms": "2"},
         ("target", "producer"): {"acks": "1", "max.poll.interval.ms": "2"},
         ("source", "admin"): {"retries": "1", "request.timeout.ms": "3"},
         ("target", "admin"): {"retries": "2", "request.timeout.ms": "3"},
     }
-    assert client(given, side, kind) == wanted[side, kind]
+    assert client(given, side, kind) == expected[side, kind]

@@ -172,9 +172,9 @@ def test_cfg_10_without_heartbeats_exactly_the_enabled_flows_remain():
         b_to_a__enabled="false",
         c_to_a__enabled="false",
     )
-    wanted = {("a", "b"), ("a", "c"), ("d", "e")}
-    assert set(mm2_pairs(given, tuple("abcdef"))) == wanted
-    assert set(copying_pairs(given, tuple("abcdef"))) == wanted
+    expected = {("a", "b"), ("a", "c"), ("d", "e")}
+    assert set(mm2_pairs(given, tuple("abcdef"))) == expected
+    assert set(copying_pairs(given, tuple("abcdef"))) == expected
 
 
 def test_cfg_11_one_pair_can_have_heartbeats_without_copying():

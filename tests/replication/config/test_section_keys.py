@@ -1,4 +1,4 @@
-"""Each setting stands in one place: as a field of a section, with its key in the file."""
+"""Each setting is declared in one place: a field of a section, with its key in the file."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def test_the_page_renews_a_table_and_nothing_else():
     page = "before\n<!-- settings: Flow.lag_sla -->\nold\n<!-- end -->\nafter\n"
     assert renewed(page) == (
         "before\n<!-- settings: Flow.lag_sla -->\n| key | default | meaning |\n|---|---|---|\n"
-        "| `lag.sla.seconds` | `60` | how old an uncopied record may be before the check fails |\n"
+        "| `lag.sla.seconds` | `60` | maximum age of a record that is not copied; beyond it "
+        "the lag check fails |\n"
         "<!-- end -->\nafter\n"
     )
     assert docs_table.PAGE == ROOT / "docs" / "configuration.md"
@@ -107,7 +108,7 @@ def test_the_consumers_settings_are_known_client_settings():
 )
 def test_a_setting_of_the_copier_is_named_on_one_line_of_the_code(key):
     """All else follows from it: check, default, reading, the page, and what the units get."""
-    other = {"own_keys.py", "keys.py", "setting_key.py"}  # other spellings; an example
+    other = {"own_keys.py", "judge.py", "setting_key.py"}  # other spellings; an example
     hits = [
         f"{path.name}:{number}"
         for package in ("replication", "spark_jobs")

@@ -1,4 +1,4 @@
-"""Checkpoints: which are written, and when not."""
+"""Which checkpoints are written, and which are not."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Cluster:
         self.written += [Checkpoint.parse(each.key, each.value) for each in entries]
 
 
-def recorder(cluster, stands) -> Recorder:
-    return Recorder(CompactedTopic("A.checkpoints.internal", 1, lambda: cluster), lambda: stands)
+def recorder(cluster, positions) -> Recorder:
+    return Recorder(CompactedTopic("A.checkpoints.internal", 1, lambda: cluster), lambda: positions)
 
 
 def test_ct_02_group_partition_offsets_and_metadata_are_in_the_record():

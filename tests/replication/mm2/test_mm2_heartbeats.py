@@ -1,4 +1,4 @@
-"""Heartbeats: what is written, and what their ages are."""
+"""Heartbeats: their content and their ages."""
 
 from __future__ import annotations
 

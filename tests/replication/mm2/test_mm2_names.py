@@ -1,4 +1,4 @@
-"""MirrorMaker 2's scenarios for what takes part, cycles and hops, by topic names."""
+"""MirrorMaker 2's scenarios for selection, cycles and hops, by topic names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions in Connect's offsets topic: the exact bytes, and what Connect accepts as one."""
+"""Positions in Connect's offsets topic: the exact bytes, and which of them Connect accepts."""
 
 from __future__ import annotations
 

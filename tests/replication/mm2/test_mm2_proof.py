@@ -1,4 +1,4 @@
-"""How far a copy goes, by its content, whatever MirrorMaker 2's crashes did to it."""
+"""How far a copy goes, by its content, whatever crashes MirrorMaker 2 had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offset syncs: each pair must be right for what MirrorMaker 2 makes of it."""
+"""Offset syncs: MirrorMaker 2 must translate offsets correctly with each pair."""
 
 from __future__ import annotations
 

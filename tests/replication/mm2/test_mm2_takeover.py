@@ -1,4 +1,4 @@
-"""Going on where MirrorMaker 2 stopped: what is decided, what is said, what the anchor says."""
+"""Takeover from MirrorMaker 2: the decision, its message and the anchor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naming policies of the operator's own: found, asked, and told what is wrong with them."""
+"""Custom naming policies: how they are loaded and called, and how their errors are reported."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-r"""What is expected here is what ``Matcher.replaceFirst`` of Java 17 does with a whole match."""
+r"""The expected values are those of Java 17's ``Matcher.replaceFirst`` for a whole match."""
 
 import re
 

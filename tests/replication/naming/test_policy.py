@@ -116,8 +116,8 @@ def test_a_line_for_a_source_beats_one_for_all_and_the_rest_is_named_as_usual():
 
 def test_a_mapped_name_leads_back_to_the_topic_that_it_was_made_from():
     assert mapped("eu").origin("orders-of-us") == Origin("us", "orders")
-    assert mapped("us").origin("orders-of-us") is None, "a line for us made nothing on us"
-    assert mapped("us").origin("all-orders") is None, "several sources may have made it"
+    assert mapped("us").origin("orders-of-us") is None, "a line for us names nothing on us"
+    assert mapped("us").origin("all-orders") is None, "several sources match"
     assert mapped("us").origin("eu.t") == Origin("eu", "t")
 
 

@@ -12,7 +12,7 @@ def selector(*topics: str) -> TopicSelector:
 
 
 @pytest.mark.parametrize(
-    ("patterns", "topics", "said"),
+    ("patterns", "topics", "message"),
     [
         pytest.param(("orders",), ["orders"], "", id="all there"),
         pytest.param(
@@ -49,6 +49,6 @@ def selector(*topics: str) -> TopicSelector:
         ),
     ],
 )
-def test_what_is_asked_for_in_vain_is_reported(patterns, topics, said):
+def test_what_is_asked_for_in_vain_is_reported(patterns, topics, message):
     """BL-141."""
-    assert gap(selector(*patterns), topics) == said
+    assert gap(selector(*patterns), topics) == message

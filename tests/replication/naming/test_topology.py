@@ -1,4 +1,4 @@
-"""What a file's flows make of its clusters, from the file alone and with what plans saw."""
+"""The topology of a file's flows, from the file alone and from plans."""
 
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryCluster
@@ -51,8 +51,8 @@ def test_prefixes_keep_topics_apart():
 
 def test_flows_that_keep_names_in_a_circle_are_marked():
     found = drawn(a_config(flow("A", "B"), flow("B", "A"), flow("A", "C")))
-    assert found.circles == (("A", "B", "A"),)
-    assert [edge.flow for edge in found.edges if edge.circles] == ["A->B", "B->A"]
+    assert found.cycles == (("A", "B", "A"),)
+    assert [edge.flow for edge in found.edges if edge.cycles] == ["A->B", "B->A"]
 
 
 def test_two_lines_that_meet_by_chance_are_refused_before_anything_runs():

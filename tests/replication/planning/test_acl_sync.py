@@ -1,4 +1,4 @@
-"""Which rights on copies follow those on their sources."""
+"""Which ACLs on copies follow those on their sources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def acl(
 
 
 def stage(*theirs: Acl, naming: str = "prefix", **rules: bool) -> Stage:
-    """Return a stage with topics ``orders``, ``fin-a`` and ``fin-b`` of A, and rights on them."""
+    """Return a stage with topics ``orders``, ``fin-a`` and ``fin-b`` of A, and ACLs on them."""
     about = flow(
         acls=AclSync(**rules),
         naming=Naming(kind=naming),
@@ -47,7 +47,7 @@ def stage(*theirs: Acl, naming: str = "prefix", **rules: bool) -> Stage:
 
 
 def granted(*theirs: Acl, **options) -> set[str]:
-    """Return the rights that the target has after a round."""
+    """Return the ACLs of the target after a round."""
     made = stage(*theirs, **options)
     made.apply(parts=ONLY)
     assert not [e for e in made.plan(parts=ONLY).actions if isinstance(e, Grant | Revoke)]
@@ -208,7 +208,7 @@ def test_a_right_that_the_target_refuses_is_named_and_the_others_are_made():
 
 
 def test_sc_09_and_bl_093_a_cluster_without_authorizer_is_reported_and_nothing_else():
-    said = {
+    expected = {
         "A": Skip(
             "ACLs of A->B",
             "no ACLs to copy: A lists none; it has no authorizer, or no ACLs are set",
@@ -218,7 +218,7 @@ def test_sc_09_and_bl_093_a_cluster_without_authorizer_is_reported_and_nothing_e
             "nothing to copy: it has no authorizer, so every user is allowed every operation",
         ),
     }
-    for without, action in said.items():
+    for without, action in expected.items():
         made = stage(acl("orders"))
         made.clusters[without].rights = None
         assert made.plan(parts=ONLY).actions == (action,)

@@ -1,4 +1,4 @@
-"""What a plan says of topics, and that carrying it out leaves nothing to do."""
+"""Plans of topics; after a plan was applied, the next one is empty."""
 
 from __future__ import annotations
 

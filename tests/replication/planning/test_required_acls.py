@@ -1,4 +1,4 @@
-"""Which rights Isthmus asks for."""
+"""Which ACLs Isthmus requires."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATE = {"READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS"}
 QUIET = Mm2(heartbeats=Heartbeats(enabled=False))
 
 
-def rights(**sections: object) -> dict[str, set[str]]:
+def required(**sections: object) -> dict[str, set[str]]:
     """Return the operations by ``cluster: resource``."""
     ready = {"selection": Selection(topics=("orders",), heartbeats=False), "mm2": QUIET}
     return rights_of(a_flow().model_copy(update={**ready, **sections}))
@@ -46,13 +46,13 @@ def rights_of(*flows: Flow) -> dict[str, set[str]]:
 
 def test_a_source_is_only_read():
     changing = {"WRITE", "CREATE", "DELETE", "ALTER", "ALTER_CONFIGS"}
-    found = rights()
+    found = required()
     assert found["A: topic orders"] == {"READ", "DESCRIBE_CONFIGS"}
     assert not any(changing & each for name, each in found.items() if name.startswith("A:"))
 
 
 def test_on_the_target_copies_own_state_and_the_transactional_id():
-    found = rights(acls=AclSync(enabled=False))
+    found = required(acls=AclSync(enabled=False))
     assert {name: each for name, each in found.items() if name.startswith("B:")} == {
         "B: topic A.*": {"READ", "WRITE", "CREATE", "ALTER", "ALTER_CONFIGS"},
         "B: topic isthmus-anchors.A.internal": STATE,
@@ -68,7 +68,7 @@ def test_on_the_target_copies_own_state_and_the_transactional_id():
 
 
 def test_what_is_switched_off_needs_no_right():
-    without = rights(
+    without = required(
         creation=TopicCreation(enabled=False),
         configs=ConfigSync(enabled=False),
         acls=AclSync(enabled=False),
@@ -79,7 +79,7 @@ def test_what_is_switched_off_needs_no_right():
 
 def test_rights_and_groups_are_asked_for_when_they_are_carried_over():
     chosen = Selection(topics=("orders",), groups=("bill-.*",), heartbeats=False)
-    found = rights(groups=GroupSettings(sync=True), selection=chosen)
+    found = required(groups=GroupSettings(sync=True), selection=chosen)
     assert found["A: cluster kafka-cluster"] == {"DESCRIBE"}
     assert found["B: cluster kafka-cluster"] == {"ALTER", "DESCRIBE_CONFIGS"}
     assert found["A: group bill-*"] == {"DESCRIBE"}
@@ -90,7 +90,7 @@ def test_rights_and_groups_are_asked_for_when_they_are_carried_over():
 
 def test_a_source_is_written_to_only_if_the_file_asks_for_it():
     syncs = Mm2(syncs=OffsetSyncs(enabled=True), heartbeats=Heartbeats(enabled=False, back=True))
-    found = rights(mm2=syncs)
+    found = required(mm2=syncs)
     assert found["A: topic mm2-offset-syncs.B.internal"] == {"READ", "WRITE", "CREATE"}
     assert found["A: topic heartbeats"] == {"READ", "WRITE", "CREATE"}
 
@@ -116,7 +116,7 @@ class Pulses(NamingPolicy):
 def test_heartbeats_are_where_a_policy_of_ones_own_says(tmp_path):
     (tmp_path / "pulsing.py").write_text(OWN)
     own = OwnPolicyClass(written="python:pulsing:Pulses", folder=str(tmp_path), settings={})
-    found = rights(
+    found = required(
         naming=Naming(kind="own", own=own),
         selection=Selection(topics=("orders",)),
         mm2=Mm2(heartbeats=Heartbeats(back=True)),
@@ -164,7 +164,7 @@ def test_heartbeats_that_come_from_further_away_are_copied_too():
     ],
 )
 def test_copies_are_covered_by_what_they_are_called(naming, copies):
-    found = rights(naming=naming)
+    found = required(naming=naming)
     assert {name for name, each in found.items() if "ALTER_CONFIGS" in each} == copies
 
 

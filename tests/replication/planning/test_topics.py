@@ -1,4 +1,4 @@
-"""Which topics a flow makes on its target."""
+"""Which topics a flow creates on its target."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from hypothesis import strategies as st
 
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.planning.apply import Outcome, carry_out
+from replication.planning.apply import Outcome, apply_actions
 from replication.planning.explain import explain_action
 from replication.planning.topic_configs import ConfigChange
 from replication.planning.topics import (
     AlterConfigs,
     CreateTopic,
+    DesiredTopic,
     GrowTopic,
     Keep,
     Refuse,
     TargetTopics,
-    WantedTopic,
     plan_topics,
 )
 
 NEW = "the source has it and the target does not"
 
 
-def plan(wanted: WantedTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
-    return plan_topics([wanted], TargetTopics({each.name: each for each in existing}, brokers))
+def plan(desired: DesiredTopic, *existing: TopicInfo, brokers: int = 3) -> tuple:
+    return plan_topics([desired], TargetTopics({each.name: each for each in existing}, brokers))
 
 
-def wanted(partitions: int = 6, factor: int = 3) -> WantedTopic:
-    return WantedTopic("us.orders", partitions, factor)
+def desired(partitions: int = 6, factor: int = 3) -> DesiredTopic:
+    return DesiredTopic("us.orders", partitions, factor)
 
 
 def existing(partitions: int) -> TopicInfo:
@@ -62,24 +62,24 @@ class Target:
 
 def test_a_topic_that_the_target_lacks_is_created_like_its_source():
     configs = {"retention.ms": "1000"}
-    assert plan(WantedTopic("us.orders", 6, 3, configs)) == (
+    assert plan(DesiredTopic("us.orders", 6, 3, configs)) == (
         CreateTopic("us.orders", 6, 3, configs, NEW),
     )
 
 
 def test_a_topic_that_matches_needs_nothing():
-    assert plan(wanted(6), existing(6)) == ()
+    assert plan(desired(6), existing(6)) == ()
 
 
 def test_a_topic_that_grew_at_the_source_grows():
-    assert plan(wanted(6), existing(2)) == (
+    assert plan(desired(6), existing(2)) == (
         GrowTopic("us.orders", 6, "the source has 6, the target 2"),
     )
 
 
 def test_a_target_with_more_partitions_is_kept_and_reported():
     """BL-047."""
-    assert plan(wanted(6), existing(8)) == (
+    assert plan(desired(6), existing(8)) == (
         Keep("us.orders", "target has 8 partitions, source 6: partitions cannot be removed"),
     )
 
@@ -102,15 +102,15 @@ def test_a_target_with_more_partitions_is_kept_and_reported():
     ],
 )
 def test_an_impossible_replication_factor_is_refused(factor, reason):
-    assert plan(wanted(factor=factor), brokers=2) == (Refuse("us.orders", reason),)
+    assert plan(desired(factor=factor), brokers=2) == (Refuse("us.orders", reason),)
 
 
 def test_the_brokers_default_replication_factor_is_left_to_the_broker():
-    assert plan(wanted(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}, NEW),)
+    assert plan(desired(factor=-1), brokers=1) == (CreateTopic("us.orders", 6, -1, {}, NEW),)
 
 
 def test_a_topic_that_exists_does_not_ask_for_more_brokers():
-    assert plan(wanted(factor=3), existing(6), brokers=1) == ()
+    assert plan(desired(factor=3), existing(6), brokers=1) == ()
 
 
 def test_topics_that_only_the_target_has_are_kept():
@@ -118,25 +118,25 @@ def test_topics_that_only_the_target_has_are_kept():
 
 
 names = st.sampled_from(["a", "b", "c"])
-wishes = st.lists(
-    st.builds(WantedTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
+topics_desired = st.lists(
+    st.builds(DesiredTopic, names, st.integers(1, 9), st.just(1)), unique_by=lambda each: each.name
 )
 
 
-@given(wishes, st.dictionaries(names, st.integers(1, 9)))
-def test_a_plan_that_was_applied_leaves_no_more_to_apply(wishes, counts):
+@given(topics_desired, st.dictionaries(names, st.integers(1, 9)))
+def test_a_plan_that_was_applied_leaves_no_more_to_apply(topics_desired, counts):
     target = Target()
     target.topics = {name: TopicInfo(name, "", count) for name, count in counts.items()}
-    list(carry_out(plan_topics(wishes, TargetTopics(target.topics, 1)), target))
-    again = plan_topics(wishes, TargetTopics(target.topics, 1))
+    list(apply_actions(plan_topics(topics_desired, TargetTopics(target.topics, 1)), target))
+    again = plan_topics(topics_desired, TargetTopics(target.topics, 1))
     assert all(isinstance(each, Keep) for each in again)
-    assert all(target.topics[each.name].partitions >= each.partitions for each in wishes)
+    assert all(target.topics[each.name].partitions >= each.partitions for each in topics_desired)
 
 
 def test_an_action_that_is_rejected_does_not_hold_up_the_others():
     target = Target(refused="a")
     actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
-    assert list(carry_out(actions, target)) == [
+    assert list(apply_actions(actions, target)) == [
         Outcome(actions[0], "creating topic a: not authorized"),
         Outcome(actions[1], "because"),
         Outcome(actions[2], None),
@@ -147,7 +147,7 @@ def test_an_action_that_is_rejected_does_not_hold_up_the_others():
 def test_a_cluster_that_does_not_answer_ends_the_plan():
     target = Target(down="a")
     with pytest.raises(ClusterUnavailable):
-        list(carry_out([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target))
+        list(apply_actions([CreateTopic("a", 1, 1, {}), CreateTopic("b", 1, 1, {})], target))
     assert target.topics == {}
 
 

@@ -1,4 +1,4 @@
-"""What a driver saw of a flow, as samples of metrics."""
+"""A driver's figures of a flow as samples of metrics."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ def seen(**more) -> FlowFigures:
     return FlowFigures(**(given | more))
 
 
-def told(figures: FlowFigures, detail: str = "topic") -> dict[str, dict[tuple[str, ...], object]]:
+def reported(
+    figures: FlowFigures, detail: str = "topic"
+) -> dict[str, dict[tuple[str, ...], object]]:
     """Return values by metric and labels, without the flow's own labels."""
     found: dict[str, dict[tuple[str, ...], object]] = {}
     for name, labels, value in flow_samples(figures, detail):
         assert labels[:2] == ("A", "B")
         values = found.setdefault(name.removeprefix("isthmus_"), {})
-        assert labels[2:] not in values, "it was told before"
+        assert labels[2:] not in values, "it is a duplicate"
         values[labels[2:]] = value
     return found
 
@@ -75,25 +77,25 @@ def told(figures: FlowFigures, detail: str = "topic") -> dict[str, dict[tuple[st
     ],
 )
 def test_figures_are_as_fine_as_is_asked_for(detail, records):
-    assert told(seen(), detail)["records_total"] == records
+    assert reported(seen(), detail)["records_total"] == records
 
 
 def test_lag_is_the_sum_of_records_and_the_worst_of_seconds():
-    found = told(seen(), "flow")
+    found = reported(seen(), "flow")
     assert (found["lag_records"], found["lag_seconds"]) == ({(): 7}, {(): 2.5})
     assert found["partitions_without_position"] == {(): 1}
 
 
 def test_lag_that_nobody_knows_is_not_0():
-    found = told(seen(copied=replace(seen().copied, lag=FlowLag(), source_answers=False)))
+    found = reported(seen(copied=replace(seen().copied, lag=FlowLag(), source_answers=False)))
     assert not {"lag_records", "lag_seconds"} & found.keys()
     assert found["cluster_answers"] == {("A",): False, ("B",): True}
     assert found["partitions_without_position"] == {(): 3}
-    assert found["records_total"]["orders", "A.orders"] == 20, "what is known is still told"
+    assert found["records_total"]["orders", "A.orders"] == 20, "known figures are still reported"
 
 
 def test_delays_are_summed_and_the_worst_partition_counts():
-    found = told(seen(), "flow")
+    found = reported(seen(), "flow")
     assert found["record_age_seconds"] == {(): (10, 0.05)}
     assert found["replication_latency_seconds"] == {(): (10, 0.1)}
     assert found["record_age_last_seconds"] == {(): 0.006}
@@ -102,7 +104,7 @@ def test_delays_are_summed_and_the_worst_partition_counts():
 
 def test_of_what_was_long_ago_no_newest_delay_is_reported():
     later = replace(seen().copied, now_ms=NOW + OF_LATE_MS)
-    found = told(seen(copied=later))
+    found = reported(seen(copied=later))
     assert not {each for each in found if each.endswith(("last_seconds", "max_seconds"))}
     assert found["record_age_seconds"]["orders", "A.orders"] == (10, 0.05)
 
@@ -110,7 +112,7 @@ def test_of_what_was_long_ago_no_newest_delay_is_reported():
 def test_partitions_are_counted_by_state_and_those_not_running_are_named():
     refused = anchor(ORDERS[1], state=PartitionState.REFUSED)
     anchors = {**seen().copied.anchors, ORDERS[1]: refused}
-    found = told(seen(copied=replace(seen().copied, anchors=anchors)), "flow")
+    found = reported(seen(copied=replace(seen().copied, anchors=anchors)), "flow")
     counts = {state: n for (state,), n in found["partitions"].items() if n}
     assert counts == {"RUNNING": 1, "REFUSED": 1, "WAITING": 1}
     assert found["partitions"].keys() == {(each,) for each in PartitionState}
@@ -121,33 +123,33 @@ def test_partitions_are_counted_by_state_and_those_not_running_are_named():
 
 
 def test_what_is_copied_no_more_is_not_told():
-    found = told(seen(plan=plan(USERS)))
+    found = reported(seen(plan=plan(USERS)))
     assert found["records_total"].keys() == {("users", "A.users")}
     assert found["flow_partitions"] == {(): 1}
     assert sum(found["partitions"].values()) == 1
 
 
 def test_a_sum_does_not_go_back_when_a_topic_is_copied_no_more():
-    found = told(seen(plan=plan(USERS)), "flow")
+    found = reported(seen(plan=plan(USERS)), "flow")
     assert found["records_total"] == {(): 20}
     assert found["partitions_without_position"] == {(): 1}
     assert "lag_records" not in found
 
 
 def test_before_there_is_a_plan_what_was_copied_is_reported():
-    found = told(seen(plan=None))
+    found = reported(seen(plan=None))
     assert found["records_total"].keys() == {("orders", "A.orders")}
     assert "flow_partitions" not in found
 
 
 def test_before_the_target_has_answered_counters_do_not_begin_at_0():
-    found = told(seen(copied=Copied(NOW, is_known=False)))
+    found = reported(seen(copied=Copied(NOW, is_known=False)))
     assert found.keys() & {"flow_state", "query_starts_total", "cluster_answers"}
     assert not found.keys() & {"records_total", "losses_total", "partitions", "lag_records"}
 
 
 def test_a_flow_is_in_one_state():
-    states = told(seen())["flow_state"]
+    states = reported(seen())["flow_state"]
     assert [state for (state,), value in states.items() if value] == [FlowState.RUNNING]
     assert states.keys() == {(each,) for each in FlowState}
 
@@ -155,7 +157,7 @@ def test_a_flow_is_in_one_state():
 def test_losses_are_counted_before_there_is_one():
     loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
     nothing, one = (
-        told(seen(copied=replace(seen().copied, losses=losses))) for losses in ((), (loss,))
+        reported(seen(copied=replace(seen().copied, losses=losses))) for losses in ((), (loss,))
     )
     assert set(nothing["losses_total"].values()) == {0}
     assert nothing["losses_total"].keys() == one["losses_total"].keys()
@@ -168,7 +170,7 @@ def test_tasks_and_epochs_are_counted():
     task = TaskFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
     task = task.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
     epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1}
-    found = told(seen(tasks=(task,), tally=CopyCounters(1).plus(epoch).plus(epoch)))
+    found = reported(seen(tasks=(task,), tally=CopyCounters(1).plus(epoch).plus(epoch)))
     assert {name: found[f"duty_{name}"]["group offsets",] for name in
             ("ok", "seconds", "timestamp_seconds", "runs_total", "failures_total")} == {
         "ok": False, "seconds": 1.5, "timestamp_seconds": NOW / 1000 + 5, "runs_total": 2,

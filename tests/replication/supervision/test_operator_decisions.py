@@ -1,4 +1,4 @@
-"""What waits for a person, and what an answer is."""
+"""Which partitions wait for an operator, and which decisions are valid."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_only_partitions_in_a_state_with_choices_ask():
 
 
 def test_an_answer_goes_to_the_questions_that_know_it_and_names_state_and_position():
-    asked = [anchor("TARGET_RESET"), anchor("REFUSED", partition=1), anchor("POSITION_LOST", None)]
-    decisions, rest = answers(asked, "reseed", "me@here", 5)
+    halted = [anchor("TARGET_RESET"), anchor("REFUSED", partition=1), anchor("POSITION_LOST", None)]
+    decisions, rest = answers(halted, "reseed", "me@here", 5)
     assert [(e.partition, e.state, e.position, e.choice) for e in decisions] == [
         (0, "TARGET_RESET", 7, "reseed"),
         (0, "POSITION_LOST", -1, "reseed"),

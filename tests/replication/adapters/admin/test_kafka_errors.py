@@ -1,4 +1,4 @@
-"""Which of the client library's errors may heal by themselves."""
+"""Which of the client library's errors are retriable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Java runs, and what is said when none does."""
+"""Which Java is used, and the message if there is none."""
 
 from __future__ import annotations
 

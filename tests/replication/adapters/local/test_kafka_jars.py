@@ -1,4 +1,4 @@
-"""Fetching Kafka's jars with the Java that is there, or saying what is missing."""
+"""Fetching Kafka's jars with the installed Java, or reporting what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes are known again by when they began, and found below one another."""
+"""Processes are identified by pid and start time, and found as children of others."""
 
 import os
 import signal

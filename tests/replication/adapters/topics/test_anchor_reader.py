@@ -1,4 +1,4 @@
-"""What metrics know of a copy: the newest anchors and all losses of one flow."""
+"""The anchor reader returns the newest anchors and all losses of one flow."""
 
 from __future__ import annotations
 
