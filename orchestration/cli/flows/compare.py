@@ -18,7 +18,7 @@ from rich.progress import (
 )
 
 from orchestration.cli.flows.compare_report import Row, as_json, examples, is_equal, table, verdict
-from orchestration.cli.main import say_error
+from orchestration.cli.main import print_error
 from orchestration.cli.screen.console import console
 from orchestration.flows.comparison import Options, TopicComparer, TopicPair
 from orchestration.flows.own_records import OwnRecords
@@ -85,7 +85,7 @@ def compare(  # noqa: PLR0913 - the options of the command
     try:
         rows = _rows(file, flow or [], _pattern(topics), isolation, foreign_ok=foreign_ok)
     except ReplicationError as error:
-        say_error(error)
+        print_error(error)
         raise typer.Exit(_FAILED) from None
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(rows, foreign_ok=foreign_ok)))
