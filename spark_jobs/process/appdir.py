@@ -83,7 +83,7 @@ class AppDir:
 
     @contextmanager
     def locked(self) -> Iterator[Lock]:
-        """Hold ``driver.lock``. Raises Locked. The kernel frees it with the process."""
+        """Hold the lock file. Raises Locked. The kernel frees it with the process."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / "driver.lock").open("a+") as handle:
             _take(handle.fileno(), self.root / "driver.lock")
@@ -94,7 +94,7 @@ class AppDir:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The held ``driver.lock``."""
+    """The held lock file."""
 
     descriptor: int
 

@@ -1,4 +1,4 @@
-"""A driver tries once whether a target fences, keeps the answer there, and obeys it."""
+"""A driver probes fencing once per target, stores the result there, and uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as real brokers hold them: what planning makes of them, and what flows tell each other."""
+"""Topic names on real brokers: planning, and the names that flows announce."""
 
 from __future__ import annotations
 
