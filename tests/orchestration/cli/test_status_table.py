@@ -1,4 +1,4 @@
-"""What the table of ``isthmus status`` says of duties."""
+"""Background tasks in the table of ``isthmus status``."""
 
 from __future__ import annotations
 

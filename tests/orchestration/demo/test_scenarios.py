@@ -1,4 +1,4 @@
-"""Scenarios of demo and smoke: their files can be read, and where records must come to."""
+"""Scenarios of demo and smoke: valid files, and the copies that must exist."""
 
 from __future__ import annotations
 
