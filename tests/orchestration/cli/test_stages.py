@@ -1,4 +1,4 @@
-"""Progress of `isthmus run` until the flows copy: one line per stage, with and without a terminal."""
+"""Progress of `isthmus run` until the flows copy: one line per stage, on a terminal or not."""
 
 from __future__ import annotations
 
