@@ -1,9 +1,9 @@
-"""Isthmus beside MirrorMaker 2: the same records, the same brokers, the same run.
+"""Benchmark of Isthmus and MirrorMaker 2: the same records, the same brokers, the same run.
 
 __main__   the command ``python -m bench``
-rounds     one tool's visit: start it, warm it, measure it, stop it; and the floor
+rounds     one tool's round: start it, warm it up, measure it, stop it; and the floor
 running    a tool that runs
-takeover   a unit is killed in the middle of much traffic
+takeover   a unit is killed under load
 far        a round trip of 100 ms between the tool and its brokers
 tools      how each tool is configured and started
 gate       records that are all there but unreadable until the clock starts

@@ -1,4 +1,4 @@
-"""The command ``python -m bench``."""
+"""The command ``python -m bench``: runs the rounds and prints the table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def bench(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be measured, and where."""
+    """What to measure, and where."""
 
     tools: Sequence[Tool]
     directory: Path
@@ -87,7 +87,7 @@ def _run(plan: Plan) -> dict[str, list[Figures]]:
 
 
 def _measured(plan: Plan, tool: Tool, pair: brokers.Brokers, number: int) -> Figures:
-    """Take all measures of a tool once. The rarer ones have visits of their own."""
+    """Take all measures of a tool once. Takeover and far network start the tool again."""
     place, found = plan.directory / tool.name / str(number), Figures()
     if plan.measures & {"copy", "latency", "idle"}:
         found |= visit(tool, pair, place, plan.amounts, plan.measures)

@@ -1,4 +1,4 @@
-"""The two clusters, and what the bench asks of them."""
+"""The two clusters of the benchmark, and their admin calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PASSING = (
 
 
 def _is_passing(error: BaseException) -> bool:
-    """Say whether asking again helps; a partition that is a moment old has no leader yet."""
+    """Return whether a retry helps; a new partition has no leader yet."""
     return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
 
 
@@ -44,7 +44,7 @@ class Brokers:
 
     @contextlib.contextmanager
     def far(self, one_way_s: float) -> Iterator[tuple[str, str]]:
-        """Yield addresses of source and target at which they are so far away."""
+        """Yield addresses of source and target with that latency."""
         for each in self._proxies:
             each.weather.delay_s = one_way_s
         source, target = (f"{host}:{port}" for host, port in (p.address for p in self._proxies))
@@ -52,8 +52,8 @@ class Brokers:
 
     def create(self, topics: Iterable[str], partitions: int) -> None:
         """Create topics on the source."""
-        wanted = [NewTopic(topic, partitions, 1) for topic in topics]
-        for answer in self._admins[0].create_topics(wanted).values():
+        topics_to_create = [NewTopic(topic, partitions, 1) for topic in topics]
+        for answer in self._admins[0].create_topics(topics_to_create).values():
             answer.result(30)
 
     def delete(self, prefix: str) -> None:
@@ -65,7 +65,7 @@ class Brokers:
                         answer.result(30)
 
     def has_copy(self, topic: str) -> bool:
-        """Say whether the target has the topic."""
+        """Return whether the target has the topic."""
         return topic in self._admins[1].list_topics(timeout=30).topics
 
     @tenacity.retry(
@@ -77,8 +77,8 @@ class Brokers:
     def copied(self, topic: str, partitions: int) -> int:
         """Return how many offsets the target's partitions hold in total."""
         end = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's own omission
-        asked = {TopicPartition(topic, each): end for each in range(partitions)}
-        answers = self._admins[1].list_offsets(asked, request_timeout=10)
+        specs = {TopicPartition(topic, each): end for each in range(partitions)}
+        answers = self._admins[1].list_offsets(specs, request_timeout=10)
         return sum(answer.result(15).offset for answer in answers.values())
 
 

@@ -1,4 +1,4 @@
-"""Is the copy equal? Counts and order-sensitive digests of both topics, partition by partition."""
+"""Compares a copy with its source by counts and order-sensitive digests per partition."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def differences(source: tuple[str, str], target: tuple[str, str], partitions: in
     does: an aborted copy on the target would be a difference.
     """
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        wanted = pool.submit(digests, *source, partitions, "read_committed")
+        expected = pool.submit(digests, *source, partitions, "read_committed")
         found = pool.submit(digests, *target, partitions, "read_uncommitted")
-        pairs = list(zip(wanted.result(), found.result(), strict=True))
+        pairs = list(zip(expected.result(), found.result(), strict=True))
     return [
         f"{target[1]}-{partition}: {there[0]} records where the source has {here[0]}"
         if here[0] != there[0]

@@ -1,4 +1,4 @@
-"""How fast one partition is copied when source and target are 100 ms away."""
+"""Measures the rate of one partition with a round trip of 100 ms to both clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From measurements to medians, ratios, a table and one line of JSON. Pure."""
+"""Computes medians and ratios, and formats them as a table and a line of JSON. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def ratio(measure: Measure, result: Figures) -> float | None:
 
 
 def has_settled(costs: Sequence[float]) -> bool:
-    """Say whether the last of some equal works cost about as much as the one before it."""
+    """Return whether the last of several equal copies cost about as much as the one before."""
     return len(costs) > 1 and costs[-1] > _SETTLED * costs[-2]
 
 

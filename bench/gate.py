@@ -1,9 +1,9 @@
-"""Topics whose records are all written but cannot be read until the clock starts.
+"""Fills topics whose records become readable only when the measurement starts.
 
-The records stand in an open transaction. A tool that reads committed records finds the topic,
+The records are in an open transaction. A tool that reads committed records finds the topic,
 creates its copy and waits at offset 0, warm; the commit then makes everything readable
 at once. So a tool is timed while copying only: not while starting, not while the
-records are being written, and no tool finds another start than the other.
+records are being written, and all tools start from the same state.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Gate:
     def open(self) -> None:
         """Commit; the records can be read when this returns."""
         for loader in self._loaders:
-            _tell(loader)
+            _send_open(loader)
         for loader in self._loaders:
             _expect(loader, "open", self.data.topic)
 
@@ -89,16 +89,16 @@ def _start(share: Share) -> subprocess.Popen[str]:
     )
 
 
-def _tell(loader: subprocess.Popen[str]) -> None:
+def _send_open(loader: subprocess.Popen[str]) -> None:
     if loader.stdin:
-        with contextlib.suppress(BrokenPipeError):  # it ended: the answer that is missing tells
+        with contextlib.suppress(BrokenPipeError):  # it ended: its missing answer is reported
             loader.stdin.write("open\n")
             loader.stdin.flush()
 
 
 def _expect(loader: subprocess.Popen[str], word: str, topic: str) -> None:
-    said = loader.stdout.readline().strip() if loader.stdout else ""
-    if said != word:
+    answer = loader.stdout.readline().strip() if loader.stdout else ""
+    if answer != word:
         raise BenchFailed(f"writing {topic}: the loader ended with {loader.wait()}")
 
 

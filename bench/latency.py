@@ -1,4 +1,4 @@
-"""How late records arrive on the target at a low, even rate."""
+"""Measures replication latency at a low, even rate of records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _ENOUGH = 0.95  # of the records written must have been seen
 def latency(source: str, target: str, topics: tuple[str, str], seconds: float) -> Figures:
     """Write to the first topic at an even rate, watch the second, return p50, p99 and the worst.
 
-    A record's own timestamp, set when it is written, is the start of its way; its arrival
-    at a consumer of the target is the end. The first second is not counted.
+    A record's own timestamp, set when it is written, is the start; its arrival at a
+    consumer of the target is the end. The first second is not counted.
     """
     consumer = _consumer(target, topics[1])
     writer = threading.Thread(target=_write, args=(source, topics[0], seconds), daemon=True)

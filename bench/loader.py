@@ -1,7 +1,7 @@
-"""Writes one share of a topic inside a transaction, and commits when told to.
+"""Produces one share of a topic in a transaction, and commits on command.
 
-A process of its own, because one Python thread cannot write fast enough. It speaks through
-its pipes: it prints ``loaded``, waits for a line, commits, prints ``open``. When the pipe
+A process of its own, because one Python thread cannot write fast enough. It communicates
+through its pipes: it prints ``loaded``, waits for a line, commits, prints ``open``. When the pipe
 closes instead, the process that started it is gone, and it leaves without committing.
 """
 
@@ -18,7 +18,7 @@ from confluent_kafka import Producer
 _DISTINCT = 2000
 _WORDS = 2000
 _PRODUCER = {
-    "log_level": 2,  # what goes wrong in earnest is raised
+    "log_level": 2,  # serious errors are raised
     "compression.type": "lz4",
     "linger.ms": 20,
     "batch.size": 131072,  # about 70 KB once compressed
@@ -53,8 +53,8 @@ def _document(number: int, size: int, chance: random.Random, words: list[str]) -
 
 
 def main() -> None:
-    told = json.loads(sys.argv[1])
-    share = Share(**{**told, "partitions": tuple(told["partitions"])})
+    arguments = json.loads(sys.argv[1])
+    share = Share(**{**arguments, "partitions": tuple(arguments["partitions"])})
     name = f"bench-{share.topic}-{share.partitions[0]}"
     client = {"bootstrap.servers": share.bootstrap, "transactional.id": name}
     producer = Producer({**client, **_PRODUCER})

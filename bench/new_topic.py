@@ -1,4 +1,4 @@
-"""How soon a topic that is new on the source stands on the target, configured and with a record.
+"""Measures how soon a new source topic is on the target, with its configs and a record.
 
 ``python -m bench.new_topic`` makes topics with a config and a record while a driver runs, at
 moments that are not in step with its looks. MirrorMaker 2 looks every ten minutes by default.

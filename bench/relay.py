@@ -1,4 +1,4 @@
-"""The floor: what any tool pays that fetches batches, renews their checksums and sends them.
+"""The floor of CPU cost: a relay that fetches batches, renews checksums and sends them.
 
 One thread, plain sockets, no error handling, no acknowledgements: the bytes go to a socket
 that drops them. Nothing that copies whole batches can use less CPU time in this language.
@@ -74,7 +74,7 @@ def _relay(broker: socket.socket, sink: socket.socket, reading: Reading, records
         answer = _receive(broker, buffers[turn])
         turn ^= 1
         ready = [each for p, found in _parts(answer) for each in reading.batches(p, found)]
-        broker.sendall(reading.request())  # on its way while these are sent
+        broker.sendall(reading.request())  # in flight while these are sent
         for batch, count in ready:
             struct.pack_into(">I", batch, _CRC_FROM - 4, crc32c(batch[_CRC_FROM:]))
             sink.sendall(batch)
@@ -113,7 +113,7 @@ def _connected(address: str) -> socket.socket:
 
 @contextlib.contextmanager
 def _sink() -> Iterator[socket.socket]:
-    """Connect to a process that drops what it gets."""
+    """Connect to a process that discards its input."""
     context = multiprocessing.get_context("spawn")
     with socket.create_server(("127.0.0.1", 0)) as server:
         drain = context.Process(target=_drain, args=(server,), daemon=True)

@@ -1,4 +1,4 @@
-"""One tool's visit: it starts, warms up, is measured, and ends. Other tools do not run."""
+"""Measures one tool in one round: start, warm-up, measures, stop; no other tool runs."""
 
 from __future__ import annotations
 

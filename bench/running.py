@@ -1,4 +1,4 @@
-"""A tool that runs: started, waited for, timed while it copies, ended."""
+"""Starts a tool, waits for its copies, times them, and stops it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Running:
         return BenchFailed(f"{self.tool.title}, {why}; the end of its log:\n{tail}")
 
     def copy(self, gate: Gate) -> Copy:
-        """Open the gate and time the copying of what stands behind it."""
+        """Open the gate and time the copying of its records."""
         data, target = gate.data, copy_of(gate.data.topic)
         total = data.records + self.copied(target, data.partitions)
         before, began = usage(self.process.pid), time.monotonic()
@@ -100,5 +100,5 @@ def await_copying(here: Running, topic: str) -> None:
 
 
 def copy_of(topic: str) -> str:
-    """Return what both tools call the topic's copy."""
+    """Return the name that both tools give the topic's copy."""
     return f"{SOURCE}.{topic}"

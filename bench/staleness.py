@@ -1,4 +1,4 @@
-"""How old a group's position on the target is while it reads: ours and MirrorMaker 2's, in one run.
+"""Measures the age of group offsets on the target: Isthmus and MirrorMaker 2, in one run.
 
 ``python -m bench.staleness`` lets a group read 1,000 records a second of a topic of each tool and
 commit ten times a second, and looks at the target as often. MirrorMaker 2 gets our interval of 5 s

@@ -1,4 +1,4 @@
-"""How long a unit that was killed in the middle of much traffic stands still."""
+"""Measures how long copying stops after a unit is killed under load."""
 
 from __future__ import annotations
 

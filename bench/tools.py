@@ -1,4 +1,4 @@
-"""How each tool is configured and started. Both read the same kind of file."""
+"""Configuration and start command of each tool; both read a properties file."""
 
 from __future__ import annotations
 

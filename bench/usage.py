@@ -1,4 +1,4 @@
-"""What a tool consumes: all of its processes, the ended ones too.
+"""CPU time and memory of a tool: all of its processes, also those that ended.
 
 A tool runs in a session of its own, which its processes cannot leave by losing their parent.
 Its CPU time is that of the living ones plus that of children which they have waited for.

@@ -1,14 +1,14 @@
-"""Real clusters, a real driver, continuous writers, and faults drawn from a seed.
+"""Chaos test: real clusters, a real driver, continuous writers, faults drawn from a seed.
 
 ==============  ================================================================================
 ``schedule``    which faults, and when: drawn from the seed
-``topics``      what is copied, and which promise holds for each topic
+``topics``      the topics, and the delivery guarantee of each
 ``writers``     keep records flowing into the source
 ``stage``       the two clusters, each also reached through proxies
-``application`` the watcher, its driver, and what is below them
-``monitor``     what the target says of the copying
+``application`` the watcher, its driver, and their child processes
+``monitor``     anchors and status on the target
 ``faults``, ``process_faults``, ``cluster_faults``, ``network_faults``  carry a schedule out
 ``verdict``     the comparison at the end
-``proxy``       TCP proxies that behave as badly as they are told; tests use them too
+``proxy``       TCP proxies with delay, loss and outages; tests use them too
 ==============  ================================================================================
 """

@@ -1,4 +1,4 @@
-"""The command ``python -m chaos``."""
+"""The command ``python -m chaos``: runs a seed's faults and compares all records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def chaos(
     except ReplicationError as error:
         sys.exit(f"chaos: {error}")
     except KeyboardInterrupt:
-        right = True  # nothing to look into
+        right = True  # nothing to examine
         sys.exit("chaos: interrupted; all that it started has ended")
     finally:
         if right:
@@ -54,7 +54,7 @@ def chaos(
 
 
 def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
-    """Run it; say whether all promises were kept."""
+    """Run it; return whether all guarantees were kept."""
     began = time.monotonic()
     stage = Stage(root, schedule.brokers)
     run = Run(stage, schedule, lambda line: _say(line, began))
@@ -62,10 +62,10 @@ def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
         stack.callback(stage.close)
         stack.callback(stage.over.set)
         run.start()
-        run.go_on(minutes * 60)
+        run.run_faults(minutes * 60)
         run.settle()
         verdict = run.judge()
-    for line in (*verdict.notes, *run.problems, *run.writers.trouble):
+    for line in (*verdict.notes, *run.problems, *run.writers.problems):
         _say(line, began)
     print(_last_line(schedule.seed, minutes, run, verdict), flush=True)
     return verdict.right and not run.problems

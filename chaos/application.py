@@ -66,8 +66,8 @@ class Application:
 
     def driver(self) -> int | None:
         """Return the driver's pid; None: there is none at this moment."""
-        told = read_json(AppDir.of(self.home / "state", TARGET).watch) or {}
-        pid = int(told.get("driver", 0))
+        record = read_json(AppDir.of(self.home / "state", TARGET).watch) or {}
+        pid = int(record.get("driver", 0))
         if pid:
             self._sessions.add(pid)
         return pid if pid and _lives(pid) else None
@@ -103,7 +103,7 @@ class Application:
         send(driver, signal.SIGKILL)
 
     def stop(self) -> int | None:
-        """End as an operator would; return the exit code, or None when it did not end in time."""
+        """Stop it with SIGTERM; return the exit code, or None when it did not end in time."""
         if self.watcher is None:
             return None
         self.driver()
@@ -157,7 +157,7 @@ class Application:
 
 
 def send(pid: int | None, number: signal.Signals) -> bool:
-    """Send a signal; say whether there was somebody to hear it."""
+    """Send a signal; return whether the process existed."""
     if pid is None:
         return False
     try:

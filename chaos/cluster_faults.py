@@ -1,4 +1,4 @@
-"""Faults of the clusters. Each returns what was done to whom."""
+"""Faults of clusters: restarts, outages, new partitions, moved leaders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_PARTITIONS = 8
 _CALL_S = 20.0
-_KNOWN_S = 2.0  # until the writers' clients have heard of a new partition
+_KNOWN_S = 2.0  # until the writers' clients know a new partition
 
 
 def restart_broker(scene: Scene, fault: Fault) -> str:
@@ -72,8 +72,8 @@ def move_leaders(scene: Scene, fault: Fault) -> str:
     client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     names = sorted(client.list_topics(timeout=_CALL_S).topics)
     topic = names[fault.pick % len(names)]
-    told = client.describe_topics(TopicCollection([topic]), request_timeout=_CALL_S)
-    partitions = told[topic].result(_CALL_S).partitions
+    topics = client.describe_topics(TopicCollection([topic]), request_timeout=_CALL_S)
+    partitions = topics[topic].result(_CALL_S).partitions
     replicas = {
         KafkaPartition(topic, each.id): [node.id for node in (*each.replicas[1:], each.replicas[0])]
         for each in partitions

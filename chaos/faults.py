@@ -1,4 +1,4 @@
-"""Carry a schedule out: each fault at its time, in a thread, and a line about what came of it."""
+"""Runs a schedule: each fault at its time, in a thread, with a line about its outcome."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
     Kind.MOVE_LEADERS: move_leaders,
 }
 _NETWORK = (Kind.SLOW, Kind.BLOCK)
-# They say it themselves, or nothing stops because of them.
+# They report it themselves, or copying does not stop because of them.
 _NOT_AWAITED = (Kind.GROW, Kind.SECOND_DRIVER)
 _END_S = 240.0
 _PASSING = (ClusterUnavailable, KafkaException, KafkaError)
@@ -82,19 +82,19 @@ class Faults:
             with self._scene.stage.locks[_subject(fault)]:
                 if self._scene.stage.over.is_set():
                     return
-                came = _ACTIONS[fault.kind](self._scene, fault)
+                outcome = _ACTIONS[fault.kind](self._scene, fault)
             if fault.kind not in _NOT_AWAITED:
-                came = f"{came}; {self._scene.monitor.await_copying()}"
+                outcome = f"{outcome}; {self._scene.monitor.await_copying()}"
             self.done += 1
         except _PASSING as error:  # another fault was in the way
-            came = f"could not be done: {error}"
-        except Exception as error:  # noqa: BLE001 - the run goes on, and tells in the end
-            came = f"went wrong: {type(error).__name__}: {error}"
+            outcome = f"could not be done: {error}"
+        except Exception as error:  # noqa: BLE001 - the run continues, and reports it at the end
+            outcome = f"went wrong: {type(error).__name__}: {error}"
             if not self._scene.stage.over.is_set():
-                self._scene.problems.append(f"{name} {came}")
+                self._scene.problems.append(f"{name} {outcome}")
         finally:
             del self._under_way[number]
-        self._say(f"{name}: {came}")
+        self._say(f"{name}: {outcome}")
 
 
 def _subject(fault: Fault) -> str:

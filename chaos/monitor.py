@@ -1,4 +1,4 @@
-"""What the state topics on the target say of the copying, kept up to date by a thread."""
+"""Follows anchors and flow status on the target, in a thread."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Monitor:
             return f"copying {time.monotonic() - began:.1f} s later"
         if self._stage.over.is_set():
             return "the time was over"
-        return f"no copying for {_BACK_S:.0f} s: {self.told()}"
+        return f"no copying for {_BACK_S:.0f} s: {self.status_text()}"
 
     def behind(self) -> list[str]:
         """Return a line for each partition whose source holds more than was copied."""
@@ -78,7 +78,7 @@ class Monitor:
             if each not in ends or self._reached(each) < ends[each]
         ]
 
-    def told(self) -> str:
+    def status_text(self) -> str:
         """Return the flow's state, and the reason when there is one."""
         return f"{self.status.state} {self.status.reason}".strip()
 

@@ -1,4 +1,4 @@
-"""Faults of the network between us and a cluster. Each returns what was done to whom."""
+"""Faults of the network between Isthmus and a cluster: delay, blocks, cut connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of our own processes. Each returns what was done to whom."""
+"""Faults of Isthmus' processes: kills, freezes, a second driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCP proxies before brokers, which behave as well or as badly as a network may."""
+"""TCP proxies in front of brokers, with delay, loss, blocks and cut connections."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Proxy:
         return self._do(self._end_all)
 
     def strand(self) -> int:
-        """Leave all present connections half open: nothing arrives any more, nobody is told.
+        """Leave all connections half open: nothing arrives any more, silently.
 
         New ones work. Returns how many there were.
         """

@@ -1,4 +1,4 @@
-"""One run: start everything, let faults happen while records flow, heal, drain, compare."""
+"""One chaos run: starts all, runs the faults, heals, drains, compares."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _START_S = 300.0
 _DRAIN_S = 240.0
 _LOOK_S = 0.2
-_TELL_S = 15.0
+_REPORT_S = 15.0
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Run:
     monitor: Monitor = field(init=False)
     writers: Writers = field(init=False)
     faults: Faults = field(init=False)
-    _told_at: float = 0.0
+    _reported_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.stage)
@@ -59,25 +59,25 @@ class Run:
         while not self.monitor.records:
             if time.monotonic() - began > _START_S:
                 raise EnvironmentProblem(
-                    f"nothing is copied after {_START_S:.0f} s: {self.monitor.told()}; "
+                    f"nothing is copied after {_START_S:.0f} s: {self.monitor.status_text()}; "
                     f"logs are in {self.stage.application.home}"
                 )
             time.sleep(_LOOK_S)
         self.say(f"records are copied; {len(self.schedule.faults)} faults are to come")
 
-    def go_on(self, seconds: float) -> None:
+    def run_faults(self, seconds: float) -> None:
         """Let the faults of the schedule happen for so long."""
         began = time.monotonic()
         while (elapsed := time.monotonic() - began) < seconds:
             self.faults.begin_due(self.schedule, elapsed)
             self._keep_watched()
-            self._tell()
+            self._report()
             time.sleep(_LOOK_S)
         self.stage.over.set()
         self.faults.await_end()
 
     def settle(self) -> None:
-        """Heal everything, stop writing, wait until all is copied, end the driver as asked."""
+        """Heal everything, stop writing, wait until all is copied, stop the driver."""
         self.stage.heal()
         if self.stage.application.watcher is None:
             self.stage.application.start()
@@ -101,12 +101,12 @@ class Run:
         while behind := self._behind():
             if time.monotonic() > deadline:
                 self.problems.append(
-                    f"not all copied after {_DRAIN_S:.0f} s ({self.monitor.told()}): "
+                    f"not all copied after {_DRAIN_S:.0f} s ({self.monitor.status_text()}): "
                     f"{'; '.join(behind)}"
                 )
                 return
             self._keep_watched()
-            self._tell()
+            self._report()
             time.sleep(_LOOK_S)
 
     def _behind(self) -> list[str]:
@@ -123,14 +123,14 @@ class Run:
             self.say(self.problems[-1])
             self.stage.application.start()
 
-    def _tell(self) -> None:
-        if time.monotonic() - self._told_at < _TELL_S:
+    def _report(self) -> None:
+        if time.monotonic() - self._reported_at < _REPORT_S:
             return
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         under_way = ", ".join(self.faults.under_way) or "no fault"
         self.say(
             f"  {self.writers.written} written, {self.monitor.records} copied; "
-            f"{self.monitor.told()}; {under_way}"
+            f"{self.monitor.status_text()}; {under_way}"
         )
         for line in self.monitor.stuck():
             self.say(f"  {line}")

@@ -1,4 +1,4 @@
-"""Which faults happen when. Pure: a seed in, a schedule out, the same one every time."""
+"""Draws the schedule of faults from a seed. Pure: the same seed, the same schedule."""
 
 from __future__ import annotations
 

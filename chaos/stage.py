@@ -1,4 +1,4 @@
-"""The stage: two clusters, each reached directly by writers and judges, through proxies by us."""
+"""The two clusters of a run: Isthmus uses proxies, writers and the comparison do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The topics of a chaos run, as data: what is written into each, and what must hold for its copy.
+"""The topics of a chaos run: the records of each, and the delivery guarantee of its copy.
 
 One more kind of topic is one more line in ``TOPICS``.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Promise(StrEnum):
-    """What the copy owes its source."""
+    """The delivery guarantee of a copy."""
 
     EXACTLY_ONCE = "exactly once"  # each record once, in order
     AT_LEAST_ONCE = "at least once"  # each record; some may come again

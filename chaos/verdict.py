@@ -1,4 +1,4 @@
-"""What was lost, repeated or altered, topic by topic, by the promise that holds for each."""
+"""Counts lost, repeated and altered records, by the delivery guarantee of each topic."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Verdict:
         else:
             self.repeated += found.count(Kind.REPEATED)
         if not found.is_clean():
-            told = [f"{n.count} {kind} {n.examples}" for kind, n in found.found.items() if n.count]
-            self.notes.append(f"{result.work.target}: {', '.join(told)}")
+            kinds = [f"{n.count} {kind} {n.examples}" for kind, n in found.found.items() if n.count]
+            self.notes.append(f"{result.work.target}: {', '.join(kinds)}")
 
     def add_compacted(self, where: object, source: Iterable[Seen], target: Iterable[Seen]) -> None:
         """Take in a partition in which either side may have dropped what a later record replaced.

@@ -1,4 +1,4 @@
-"""Keep records flowing into the source, each different from all others, whatever happens to it."""
+"""Produces unique records to the source continuously, through all faults."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Writers:
         partitions: Mapping[str, int],
         seed: int,
     ) -> None:
-        self.trouble: list[str] = []  # what the source refused
+        self.problems: list[str] = []  # errors of the source
         self._over = threading.Event()
         self._feeds = [Feed(each, client, partitions, seed + n) for n, each in enumerate(topics)]
         self._threads = [
@@ -88,7 +88,7 @@ class Writers:
             try:
                 write(feed, self._over)
             except (ClusterRejected, ClusterUnavailable, KafkaException) as error:
-                self.trouble.append(f"{feed.topic.name}: {error}")
+                self.problems.append(f"{feed.topic.name}: {error}")
                 if self._over.wait(1.0):  # else again, with a producer of its own
                     return
             else:
@@ -194,8 +194,8 @@ def _until_done(call: Callable[[], object]) -> None:
         try:
             call()
         except KafkaException as error:
-            told: KafkaError = error.args[0]
-            if not told.retriable() or time.monotonic() > deadline:
+            kafka_error: KafkaError = error.args[0]
+            if not kafka_error.retriable() or time.monotonic() > deadline:
                 raise
         else:
             return

@@ -1,4 +1,4 @@
-"""What Dagster loads: the flows of one file. Composition and nothing else.
+"""The definitions that Dagster loads, for the flows of one file.
 
 The file is named by ISTHMUS_CONFIG, the state directory by ISTHMUS_HOME.
 """

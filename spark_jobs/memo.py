@@ -1,4 +1,4 @@
-"""Remember the last answer of a pure function: what is looked at again and again rarely changes."""
+"""Keeps the last result of a pure function whose arguments rarely change."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
-class MemoizeLast(Generic[Asked, Answer]):
+class MemoizeLast(Generic[Arguments, Result]):
     """Calls ``function`` again only when the arguments are not equal to those of the last call.
 
-    The same arguments get the same object, so whoever takes it on can see that nothing is new.
+    Equal arguments get the same object, so the caller can see that nothing has changed.
     """
 
-    def __init__(self, function: Callable[Asked, Answer]) -> None:
+    def __init__(self, function: Callable[Arguments, Result]) -> None:
         self._function = function
-        self._last: tuple[object, Answer] | None = None
+        self._last: tuple[object, Result] | None = None
 
-    def __call__(self, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
-        asked = args, kwargs
-        if self._last is None or self._last[0] != asked:
-            self._last = asked, self._function(*args, **kwargs)
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        arguments = args, kwargs
+        if self._last is None or self._last[0] != arguments:
+            self._last = arguments, self._function(*args, **kwargs)
         return self._last[1]

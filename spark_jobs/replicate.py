@@ -1,7 +1,7 @@
 """The driver of one Spark application: ``python -m spark_jobs.replicate --config F --target B``.
 
-Exit codes: 0 ended as asked; 75 somebody else copies these flows; 78 a person must fix the
-configuration or this machine; anything else: start me again.
+Exit codes: 0 stopped by a signal; 75 another driver copies these flows; 78 an operator must fix the
+configuration or this machine; any other: restart the driver.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Drive until told to end; return the exit code."""
+    """Drive the flows until a signal ends them; return the exit code."""
     _log_plainly()
     given = _parser().parse_args(arguments)
     try:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, EnvironmentProblem) as error:
         log.error("cannot start", reason=str(error))  # noqa: TRY400 - the message says it all
         return MISCONFIGURED
-    except ReplicationError as error:  # such as credentials that the target does not take today
+    except ReplicationError as error:  # such as credentials that the target rejects for now
         log.error(_AGAIN, reason=str(error))  # noqa: TRY400 - the message says it all
         return DIED
 
@@ -63,8 +63,8 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
         flows = tuple(each for each in flows if each.name == name)
     if not flows:
         known = ", ".join(each.name for each in config.flows) or "none"
-        wanted = f"flow {name} into {target}" if name else f"flow into {target}"
-        raise ConfigError(f"{config.path} has no {wanted}; its flows: {known}")
+        selected = f"flow {name} into {target}" if name else f"flow into {target}"
+        raise ConfigError(f"{config.path} has no {selected}; its flows: {known}")
     return flows
 
 
@@ -104,7 +104,7 @@ def _conf(config: Config, flows: tuple[Flow, ...]) -> dict[str, str]:
 
 
 def _scratch(directory: AppDir) -> Path:
-    """Return an empty place for Spark's files: a driver that was killed leaves some behind."""
+    """Return an empty directory for Spark's files; a killed driver leaves some in it."""
     scratch = directory.root / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -147,7 +147,7 @@ class _OneLine(logging.Formatter):
 
 
 if __name__ == "__main__":
-    # The process would wait for threads that ask a silent cluster.
+    # A normal exit would wait for threads that call a silent cluster.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = main()
     sys.stdout.flush()

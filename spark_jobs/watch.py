@@ -1,10 +1,10 @@
-"""Keep a driver running: ``python -m spark_jobs.watch`` with the arguments of the driver.
+"""Restarts a driver that dies: ``python -m spark_jobs.watch`` with the driver's arguments.
 
 The standard library and psutil only, so that it is small and starts at once. It starts the driver
-in a session of its own, and starts it again when it dies; what the dead driver left behind in its
-session (the JVM, Python workers) is killed first. It hands SIGTERM and SIGINT on, and ends when the
-driver ended as asked (0), was refused (75) or cannot run before a person has acted (78). When the
-watcher itself is killed, the driver goes on.
+in its own process session, and restarts it when it dies; processes that the dead driver left in its
+session (the JVM, Python workers) are killed first. It forwards SIGTERM and SIGINT, and exits when
+the driver was stopped (0), was refused (75) or cannot run until an operator acts (78). When the
+watcher itself is killed, the driver keeps running.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 FINAL = frozenset({0, 75, 78})
 _FIRST_S = 0.2
 _LONGEST_S = 30.0
-_HEALED_S = 60.0  # a driver that lived for so long is started again at once
+_HEALED_S = 60.0  # a driver that ran this long is restarted at once
 _LOG_BYTES = 20 << 20
 _LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What ``watch.json`` says."""
+    """The content of ``watch.json``."""
 
     pid: int
     started_ms: int
@@ -51,8 +51,8 @@ class Record:
 def next_pause(before_s: float, lived_s: float) -> float:
     """Return how long to wait before the next start. Pure.
 
-    The first crash after a long life waits shortly; a driver that cannot live waits longer each
-    time.
+    It is short after the first crash of a driver that had run for long, and doubles with each
+    further crash.
     """
     if lived_s >= _HEALED_S or not before_s:
         return _FIRST_S
@@ -60,30 +60,30 @@ def next_pause(before_s: float, lived_s: float) -> float:
 
 
 class Watcher:
-    """Runs one driver after the other."""
+    """Runs a driver, and restarts it when it dies."""
 
     def __init__(self, directory: AppDir, command: Sequence[str]) -> None:
         self._directory = directory
         self._command = command
         self._driver: subprocess.Popen[bytes] | None = None
-        self._asked: int | None = None  # the signal that asked us to end
+        self._signal: int | None = None  # the signal that ended us
         self._record = Record(os.getpid(), _now_ms())
 
     def run(self) -> int:
         """Watch until the driver ends for good; return its exit code."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._hand_on)
+            signal.signal(number, self._forward)
         pause_s = 0.0
         while True:
             begin = time.monotonic()
             code = self._run_once()
-            if code in FINAL or self._asked is not None:
-                return 0 if self._asked is not None and code < 0 else code
+            if code in FINAL or self._signal is not None:
+                return 0 if self._signal is not None and code < 0 else code
             pause_s = next_pause(pause_s, time.monotonic() - begin)
-            self._note(restarts=self._record.restarts + 1, last_exit=code, driver=0)
-            self._say(f"driver ended with {code}; restarting it in {pause_s:.1f} s")
+            self._update(restarts=self._record.restarts + 1, last_exit=code, driver=0)
+            self._log(f"driver ended with {code}; restarting it in {pause_s:.1f} s")
             self._rest(pause_s)
-            if self._asked is not None:
+            if self._signal is not None:
                 return 0
 
     def _run_once(self) -> int:
@@ -96,7 +96,7 @@ class Watcher:
                 start_new_session=True,
             )
         session = self._driver.pid
-        self._note(driver=session, since_ms=_now_ms())
+        self._update(driver=session, since_ms=_now_ms())
         while True:
             with suppress(subprocess.TimeoutExpired):
                 code = self._driver.wait(_HEALED_S / 2)
@@ -105,23 +105,23 @@ class Watcher:
         kill_session(session)
         return code
 
-    def _hand_on(self, number: int, frame: FrameType | None) -> None:
-        self._asked = number
+    def _forward(self, number: int, frame: FrameType | None) -> None:
+        self._signal = number
         if self._driver is not None:
             with suppress(ProcessLookupError):
                 self._driver.send_signal(number)
 
     def _rest(self, pause_s: float) -> None:
         until = time.monotonic() + pause_s
-        while self._asked is None and time.monotonic() < until:
+        while self._signal is None and time.monotonic() < until:
             time.sleep(_LOOK_S)
 
-    def _note(self, **news: int | None) -> None:
-        self._record = replace(self._record, **news)  # type: ignore[arg-type] # all are ints
+    def _update(self, **changes: int | None) -> None:
+        self._record = replace(self._record, **changes)  # type: ignore[arg-type] # all are ints
         with suppress(OSError):  # a full disk must not end the watch
             write_json(self._directory.watch, asdict(self._record))
 
-    def _say(self, message: str) -> None:
+    def _log(self, message: str) -> None:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         with suppress(OSError), self._directory.log.open("a") as log:
             log.write(f"{stamp} [watch] {message}\n")
@@ -143,7 +143,7 @@ def _members(session: int) -> Iterator[int]:
 
 
 def _shorten(log: Path) -> None:
-    """Move a long log aside. The driver goes on writing into the same file, now empty."""
+    """Move a long log aside. The driver keeps writing to the same file, now empty."""
     with suppress(OSError):
         if log.stat().st_size > _LOG_BYTES:
             log.with_suffix(".log.1").write_bytes(log.read_bytes())

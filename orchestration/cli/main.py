@@ -1,7 +1,7 @@
-"""The command ``isthmus``: its verbs, and how an error of one of them is reported.
+"""The command ``isthmus``: its list of subcommands, and how their errors are reported.
 
-A verb's module is imported when the verb is called, not before: ``isthmus --help`` answers at once,
-and nobody waits for Dagster in order to check a file.
+A subcommand's module is imported when it is called: ``isthmus --help`` answers at once, and
+``isthmus check`` does not import Dagster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from replication.errors import ConfigError, ReplicationError
 
 
 class Verb(NamedTuple):
-    """Where a command lives: ``module`` below this package, ``attribute`` a function or a Typer."""
+    """A subcommand: its ``module`` in this package, ``attribute`` a function or a Typer."""
 
     module: str
     attribute: str
@@ -75,7 +75,7 @@ VERBS = {
 
 
 class LazyGroup(TyperGroup):
-    """Lists every verb by its name and help, and imports only the one that is called."""
+    """Lists every subcommand by name and help, and imports only the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -107,8 +107,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the shape that Typer calls back
-    if wanted:
+def _print_version(requested: bool) -> None:  # noqa: FBT001 - Typer's signature
+    if requested:
         typer.echo(f"isthmus {_version()}")
         raise typer.Exit
 
@@ -146,7 +146,7 @@ def main() -> None:
         print_error(error)
         sys.exit(exit_code(error))
     finally:
-        sys.stdout.flush()  # here the end of a pipe is handled, at the interpreter's end it is not
+        sys.stdout.flush()  # a closed pipe is handled here; at the interpreter's exit it is not
 
 
 def exit_code(error: ReplicationError) -> int:

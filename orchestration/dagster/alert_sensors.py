@@ -1,11 +1,11 @@
-"""Sensors that alert: on failed runs and on checks whose result changed."""
+"""Dagster sensors that send alerts: on failed runs and on checks whose result changed."""
 
 import json
 from collections.abc import Iterable
 
 import dagster as dg
 
-from orchestration.dagster.alerts import Alert, is_worth_telling, send
+from orchestration.dagster.alerts import Alert, is_worth_an_alert, send
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.resources import IsthmusResource
@@ -20,7 +20,7 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, isthmus: IsthmusRe
     """Alert on the 1st, 2nd, 4th, 8th … consecutive failure of a job for an application."""
     run = context.dagster_run
     in_a_row = _failures_in_a_row(context.instance, run)
-    if not is_worth_telling(in_a_row):
+    if not is_worth_an_alert(in_a_row):
         return
     subject = run.tags.get(APPLICATION_TAG, run.job_name)
     times = "" if in_a_row == 1 else f" ({in_a_row} consecutive failures)"
@@ -30,7 +30,7 @@ def alert_on_failed_runs(context: dg.RunFailureSensorContext, isthmus: IsthmusRe
 
 
 def _cause(context: dg.RunFailureSensorContext) -> str:
-    """Return what the failed step said, without its stack; else what Dagster says of the run."""
+    """Return the failed step's message without its stack; else Dagster's message for the run."""
     for event in context.get_step_failure_events():
         data = event.step_failure_data
         if data.user_failure_data is not None and data.user_failure_data.description:
@@ -78,9 +78,9 @@ def alert_on_checks(
 def read_transitions(
     instance: dg.DagsterInstance, flows: Iterable[str], before: dict[str, bool]
 ) -> tuple[dict[str, bool], list[Alert]]:
-    """Return the latest answers by ``flow check``, and an alert for each that changed.
+    """Return the latest results by ``flow check``, and an alert for each that changed.
 
-    A first answer is a change only if it is a failure. The latest record of every check is read
+    A first result is a change only if it is a failure. The latest record of every check is read
     instead of the event stream: the stream's cursor does not work on sqlite.
     """
     now, alerts = {}, []

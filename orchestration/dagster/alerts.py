@@ -1,4 +1,4 @@
-"""Alerts to the log and to a webhook. A failed post raises, so that it shows where it failed."""
+"""Sends alerts to the log and to a webhook; a failed post raises EnvironmentProblem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One thing that a person should know. ``text`` alone is enough to act on (chat tools)."""
+    """One alert. ``text`` alone is enough to act on, as chat tools show nothing else."""
 
     kind: str  # check_failed, check_passed, run_failed
     subject: str  # a flow or an application
@@ -59,6 +59,6 @@ def post(alert: Alert, url: str, timeout_s: float = TIMEOUT_S) -> None:
         raise EnvironmentProblem(f"{where}: {getattr(error, 'reason', error)}") from None
 
 
-def is_worth_telling(failures_in_a_row: int) -> bool:
-    """Say yes to failure 1, 2, 4, 8, …: a loop must not post thousands of times."""
+def is_worth_an_alert(failures_in_a_row: int) -> bool:
+    """Return True for failure 1, 2, 4, 8, …: a crash loop must not post thousands of times."""
     return failures_in_a_row > 0 and failures_in_a_row & (failures_in_a_row - 1) == 0

@@ -1,7 +1,7 @@
-"""The assets that stand for clusters, flows and topics.
+"""Dagster assets of clusters, flows and topics.
 
-All are external: Dagster reports on them, it does not make them. A flow's stream is the asset that
-carries lag, rate and checks. Topics become assets only where a flow lists them by name.
+All are external: Dagster reports on them, but does not create them. A flow's stream is the asset
+that carries lag, rate and checks. Topics become assets only where a flow lists them by name.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _LITERAL = re.compile(r"[\w.-]+")
 
 
 def slug(flow: str) -> str:
-    """Return a flow's name as Dagster takes it for keys, groups and tags: ``A_to_B``.
+    """Return a flow's name in the form of Dagster's keys, groups and tags: ``A_to_B``.
 
-    Names that had to be bent get a few digits of a hash, so that ``a-x->b`` and ``a_x->b`` differ.
+    Names with replaced characters get some digits of a hash: ``a-x->b`` and ``a_x->b`` differ.
     """
     plain = flow.replace("->", "_to_")
-    bent = re.sub(r"\W", "_", plain)
-    if bent == plain and flow.count("->") <= 1 and "_to_" not in flow:
-        return bent
-    return f"{bent}_{hashlib.sha256(flow.encode()).hexdigest()[:4]}"
+    safe = re.sub(r"\W", "_", plain)
+    if safe == plain and flow.count("->") <= 1 and "_to_" not in flow:
+        return safe
+    return f"{safe}_{hashlib.sha256(flow.encode()).hexdigest()[:4]}"
 
 
 def cluster_key(alias: str) -> dg.AssetKey:
@@ -45,7 +45,7 @@ def stream_key(flow: str) -> dg.AssetKey:
 def listed_topics(flow: Flow) -> list[str]:
     """Return the topics that the flow names without a pattern, at most TOPIC_ASSETS_MAX.
 
-    ``orders.v1`` is a pattern too, strictly; it is taken for the name that its author meant.
+    ``orders.v1`` is strictly a pattern too; it is treated as a name.
     """
     return [each for each in flow.selection.topics if _LITERAL.fullmatch(each)][:TOPIC_ASSETS_MAX]
 

@@ -1,4 +1,4 @@
-"""Checks on a flow's stream that a person can run; the supervisor answers them by itself."""
+"""Asset checks on a flow's stream: lag, health, losses and heartbeats, also run manually."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Group offsets in Dagster: the duty, with the plan of a round, and how fresh they are."""
+"""The group offset sync in Dagster: its task, report and freshness check."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config, Flow
 
 NAME = "group_offsets"
-TASK = "group offsets"  # what the driver calls it
+TASK = "group offsets"  # the driver's name for it
 FRESH_CHECK = "group_offsets_fresh"
-_PATIENCE = timedelta(seconds=30)  # what a round may take, on top of three intervals
+_PATIENCE = timedelta(seconds=30)  # what a sync may take, on top of three intervals
 
 
 def group_task(flow: Flow) -> FlowTask:
-    """Return the duty to carry the groups of a flow over."""
+    """Return the task that syncs the group offsets of a flow."""
     return FlowTask(
         NAME,
         f"Sync consumer group offsets from {flow.source} to {flow.target}.",
         flow.groups.every,
-        carry_groups,
+        sync_groups,
         flow.groups.sync,
         by_driver=True,  # at any interval: two that commit could take a group back
     )
 
 
-def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa: ARG001 - as all duties
-    """Do one round, as the driver does. Raises ReplicationError."""
+def sync_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noqa: ARG001 - as all tasks
+    """Sync once, as the driver does. Raises ReplicationError."""
     from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
 
     with opened_sync(flow, config) as (sync, _):
@@ -49,8 +49,8 @@ def carry_groups(config: Config, flow: Flow, clients: Clients) -> Report:  # noq
 
 
 def report(found: SyncRound, refused: dict[str, str]) -> Report:
-    """Return what a round planned, what came of each action, and its figures."""
-    failures = [f"group {group}: {why}" for group, why in refused.items()]
+    """Return the report of a sync: its plan, the outcome of each action, and figures."""
+    failures = [f"group {group}: {reason}" for group, reason in refused.items()]
     failures += [f"some groups were skipped: {found.unread}"] if found.unread else []
     groups = len({each.group for each in found.translated})
     return Report(
@@ -73,7 +73,7 @@ def _rows(found: SyncRound, refused: dict[str, str]) -> Iterator[dict[str, str]]
 
 
 def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
-    """Return the check that the driver has carried the groups over, and not long ago."""
+    """Return the check that the driver synced group offsets recently."""
 
     @dg.asset_check(
         asset=task_key(flow.name, NAME),
@@ -90,9 +90,9 @@ def build_fresh_check(flow: Flow) -> dg.AssetChecksDefinition:
 
 
 def freshness(last: TaskReport | None, flow: Flow, moment_ms: int) -> tuple[bool, str]:
-    """Return whether the groups of a flow were carried over of late, and a sentence."""
+    """Return whether the group offsets of a flow were synced recently, and the reason."""
     if last is None:
         return False, "the driver has not synced group offsets yet"
     age = timedelta(milliseconds=moment_ms - last.at_ms)
-    said = f"{age.total_seconds():.0f} s ago: {last.summary}"
-    return last.ok and age <= 3 * flow.groups.every + _PATIENCE, said
+    reason = f"{age.total_seconds():.0f} s ago: {last.summary}"
+    return last.ok and age <= 3 * flow.groups.every + _PATIENCE, reason

@@ -1,4 +1,4 @@
-"""Short jobs: start or stop an application, set a flow's desired state, delete old runs.
+"""Dagster jobs: start or stop an application, set a flow's desired state, delete old runs.
 
 None of them copies anything. A copy is a detached process; the run that launched it ends as soon
 as the flows report their status, or fails with the reason why they do not.
@@ -19,7 +19,7 @@ from replication.model import Desired
 from replication.supervision.driver_supervision import Application, applications
 
 GATE_S = 90.0  # a cold JVM on a busy machine takes 20 s; a flow not up by then is not coming up
-RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED for ever
+RUN_TAGS = {"dagster/max_runtime": "180"}  # else a run whose worker died stays STARTED forever
 LOG_TAIL_BYTES = 2000
 
 
@@ -103,7 +103,7 @@ def delete_old_runs(context: dg.OpExecutionContext, config: History) -> None:
 
 
 def _job(name: str, op: dg.OpDefinition, description: str) -> dg.JobDefinition:
-    """Return a job of one op, run in its run's own process: half the memory, no second start."""
+    """Return a job of one op, executed in its run's process: half the memory, no second start."""
     graph = dg.GraphDefinition(name, node_defs=[op], description=description)
     return graph.to_job(executor_def=dg.in_process_executor, tags=RUN_TAGS)
 
@@ -134,7 +134,7 @@ def _application(isthmus: IsthmusResource, name: str) -> Application:
 
 
 def _beats(isthmus: IsthmusResource, app: Application) -> dict[str, int]:
-    """Return the last beat of each flow that is not to be stopped; 0 where none was seen."""
+    """Return the last status time of each flow that should not stop; 0: no status."""
     config = isthmus.config()
     looks = isthmus.look([(config.flow(name), app) for name in app.flows])
     return {
@@ -147,16 +147,16 @@ def _beats(isthmus: IsthmusResource, app: Application) -> dict[str, int]:
 def _await_beats(
     isthmus: IsthmusResource, app: Application, before: Mapping[str, int], process: Process
 ) -> None:
-    """Wait until each flow beats anew. Raises Failure when it does not."""
+    """Wait until each flow writes a new status. Raises Failure when it does not."""
     deadline = time.monotonic() + GATE_S
     while not all(beat > before.get(flow, 0) for flow, beat in _beats(isthmus, app).items()):
         if not process.alive() or time.monotonic() > deadline:
-            raise dg.Failure(_why(isthmus, app, alive=process.alive()), allow_retries=False)
+            raise dg.Failure(_reason(isthmus, app, alive=process.alive()), allow_retries=False)
         time.sleep(0.5)
 
 
-def _why(isthmus: IsthmusResource, app: Application, *, alive: bool) -> str:
-    """Say what kept the application from coming up, with the end of its log."""
+def _reason(isthmus: IsthmusResource, app: Application, *, alive: bool) -> str:
+    """Return why the application did not start, with the end of its log."""
     log = isthmus.launcher().home.app(app.name) / "driver.log"
     what = f"its flows reported no status within {GATE_S:.0f} s" if alive else "its watcher exited"
     tail = log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace") if log.exists() else ""

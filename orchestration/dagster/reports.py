@@ -1,7 +1,7 @@
-"""What Dagster's history is told about a flow, and how seldom.
+"""Decides which events about a flow are written to Dagster's history, and how often.
 
-One event costs about 30 ms and 4 KB of a database that nobody prunes. So: changes at once, a
-sample every few minutes, and a materialization only while records move.
+One event costs about 30 ms and 4 KB of a database that is never pruned. So: changes at once, a
+sample every few minutes, and a materialization only while records are copied.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
 @dataclass(frozen=True, slots=True)
 class LastReported:
-    """What was last told about a flow; kept in the sensor's cursor, safe to lose."""
+    """The last reported state of a flow; kept in the sensor's cursor, safe to lose."""
 
     state: str = ""
     in_time: bool | None = None  # last verdict on the lag
     healthy: bool | None = None
-    complete: bool | None = None  # nothing was lost of late
+    complete: bool | None = None  # no recent losses
     beating: bool | None = None  # heartbeats are young
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
@@ -59,7 +59,7 @@ class LastReported:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that one look says about a flow."""
+    """The figures of one look at a flow."""
 
     look: FlowLook
     lag: FlowLag
@@ -85,64 +85,64 @@ def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     return Report(look, lag, verdict, rate(before if before.at_ms else None, counters), counters)
 
 
-def tell(report: Report, told: LastReported) -> tuple[list[Event], LastReported]:
-    """Return the events to store now, in order, and what was told by then.
+def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:
+    """Return the events to store now, in order, and what is reported by then.
 
     Checks come after the materialization: the UI hides a check that is older than its asset.
     """
     now_ms, health = report.look.seen.now_ms, report.look.health
-    due = now_ms - told.sampled_ms >= SAMPLE_MS
-    more = report.counters.records > told.moved_records and health.state in _COPYING
-    moved = more and now_ms - told.moved_ms >= SAMPLE_MS
+    due = now_ms - last.sampled_ms >= SAMPLE_MS
+    more = report.counters.records > last.moved_records and health.state in _COPYING
+    moved = more and now_ms - last.moved_ms >= SAMPLE_MS
     now = replace(
-        told,
+        last,
         state=health.state,
         healthy=health.healthy,
         in_time=report.verdict.passed,
-        complete=_answer(report, LOSS_CHECK)[0],
-        beating=_answer(report, BEAT_CHECK)[0],
-        sampled_ms=now_ms if due else told.sampled_ms,
-        moved_ms=now_ms if moved else told.moved_ms,
-        moved_records=report.counters.records if moved else told.moved_records,
+        complete=_check(report, LOSS_CHECK)[0],
+        beating=_check(report, BEAT_CHECK)[0],
+        sampled_ms=now_ms if due else last.sampled_ms,
+        moved_ms=now_ms if moved else last.moved_ms,
+        moved_records=report.counters.records if moved else last.moved_records,
         counters=report.counters,
     )
-    changed = (now.state, now.healthy) != (told.state, told.healthy)
+    changed = (now.state, now.healthy) != (last.state, last.healthy)
     key = stream_key(report.look.flow.name)
-    wanted: list[tuple[bool, Callable[[], Event]]] = [
+    candidates: list[tuple[bool, Callable[[], Event]]] = [
         (due or changed, lambda: dg.AssetObservation(key, metadata=_meta(report))),
         (moved, lambda: dg.AssetMaterialization(key, metadata=_meta(report))),
-        (due or moved or now.in_time != told.in_time, lambda: _evaluation(report, LAG_CHECK)),
-        (due or moved or now.healthy != told.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
-        (due or moved or now.complete != told.complete, lambda: _evaluation(report, LOSS_CHECK)),
-        (due or moved or now.beating != told.beating, lambda: _evaluation(report, BEAT_CHECK)),
+        (due or moved or now.in_time != last.in_time, lambda: _evaluation(report, LAG_CHECK)),
+        (due or moved or now.healthy != last.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
+        (due or moved or now.complete != last.complete, lambda: _evaluation(report, LOSS_CHECK)),
+        (due or moved or now.beating != last.beating, lambda: _evaluation(report, BEAT_CHECK)),
     ]
-    return [make() for is_wanted, make in wanted if is_wanted], now
+    return [make() for is_due, make in candidates if is_due], now
 
 
 def check_result(report: Report, check: str) -> dg.AssetCheckResult:
-    """Return the same answer for a check that a person started."""
-    passed, why = _answer(report, check)
+    """Return the result for a check that was run manually."""
+    passed, reason = _check(report, check)
     return dg.AssetCheckResult(
         asset_key=stream_key(report.look.flow.name),
         check_name=check,
         passed=passed,
-        description=why,
+        description=reason,
         metadata=_figures(report),
     )
 
 
 def _evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
-    passed, why = _answer(report, check)
+    passed, reason = _check(report, check)
     return dg.AssetCheckEvaluation(
         asset_key=stream_key(report.look.flow.name),
         check_name=check,
         passed=passed,
-        description=why,
+        description=reason,
         metadata=_figures(report),
     )
 
 
-def _answer(report: Report, check: str) -> tuple[bool, str]:
+def _check(report: Report, check: str) -> tuple[bool, str]:
     if check == LAG_CHECK:
         return report.verdict.passed, report.verdict.reason
     if check == LOSS_CHECK:

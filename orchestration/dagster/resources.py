@@ -1,4 +1,4 @@
-"""What Dagster's jobs, sensors and checks are given: one plant, built from the environment."""
+"""The Dagster resource that gives jobs, sensors and checks their flows, clients and launcher."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from replication.supervision.driver_supervision import Application
     from replication.supervision.lag import FlowLag
 
-LOOK_S = 15.0  # a tick must end within 20 s: Dagster does not cancel one that hangs, it piles them
+LOOK_S = (
+    15.0  # a tick must end within 20 s: Dagster does not cancel one that hangs, and starts more
+)
 
 
 @cache
@@ -43,7 +45,7 @@ class IsthmusResource(dg.ConfigurableResource):  # type: ignore[type-arg] # its 
     home_path: str = Field(description="State directory. Default: .isthmus.")
 
     def config(self) -> Config:
-        """Read the file anew: what is in it now counts. Raises ConfigError."""
+        """Read the file again, so that its present content applies. Raises ConfigError."""
         return read_config(Path(self.config_path))
 
     def clusters(self) -> Clusters:
@@ -51,7 +53,7 @@ class IsthmusResource(dg.ConfigurableResource):  # type: ignore[type-arg] # its 
         return _clusters()
 
     def task_clients(self) -> Clients:
-        """Return the clients for what is done besides copying; a run makes its own."""
+        """Return clients for background tasks; each run creates its own."""
         from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - 0.2 s that only such a run should pay
 
         return KafkaClients()
@@ -63,7 +65,7 @@ class IsthmusResource(dg.ConfigurableResource):  # type: ignore[type-arg] # its 
         return _lag_watch().lag(look)
 
     def look(self, flows: Sequence[tuple[Flow, Application]]) -> list[FlowLook | None]:
-        """Look at flows at once. None for one whose clusters took longer than a tick may."""
+        """Read flows at once. None for one whose clusters did not answer within LOOK_S."""
         launcher, clusters = self.launcher(), self.clusters()
         return in_time(
             lambda each: look_at(each[0], clusters, driver=launcher.driver_alive(each[1])),

@@ -1,4 +1,4 @@
-"""What happens by the clock and may wait for it; what may not lives in the Spark driver."""
+"""Dagster schedules of Isthmus' own upkeep: old runs are deleted daily."""
 
 from __future__ import annotations
 

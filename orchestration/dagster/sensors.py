@@ -1,4 +1,4 @@
-"""The supervisor: look at all flows, decide, say what was seen, and ask for short runs that act."""
+"""The supervisor sensor: reads all flows, reports on them, starts and stops applications."""
 
 import json
 import socket
@@ -10,7 +10,7 @@ import dagster as dg
 
 from orchestration.dagster.assets import slug
 from orchestration.dagster.jobs import launch_flow, stop_application
-from orchestration.dagster.reports import Event, LastReported, Report, build_report, tell
+from orchestration.dagster.reports import Event, LastReported, Report, build_report, events_of
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import FlowLook, Processes, now_ms
 from orchestration.services.launcher import Launcher
@@ -27,7 +27,7 @@ from replication.supervision.driver_supervision import (
 
 APPLICATION_TAG = "replication/application"
 FORGOTTEN_S = 240  # a run that is still "active" after this lost its worker: max_runtime ends it
-SHOWS_S = {  # until a run's process is seen to act, on a busy machine
+ACTS_WITHIN_S = {  # until a run's process visibly acts, on a busy machine
     dg.DagsterRunStatus.STARTING: 60.0,
     dg.DagsterRunStatus.STARTED: 20.0,
     dg.DagsterRunStatus.CANCELING: 20.0,
@@ -57,8 +57,8 @@ def supervisor(context: dg.SensorEvaluationContext, isthmus: IsthmusResource) ->
 def launching(instance: dg.DagsterInstance, isthmus: IsthmusResource) -> frozenset[str]:
     """Return the tags of the applications that a run is working on.
 
-    A run whose process has gone, as after a power cut, is ended on the way: it would hold up its
-    application, and all that waits for its turn, for minutes.
+    A run whose process is gone, as after a power cut, is ended here: it would delay its
+    application, and all queued runs, for minutes.
     """
     here, busy = isthmus.launcher(), set()
     active = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=200)
@@ -78,12 +78,12 @@ def launching(instance: dg.DagsterInstance, isthmus: IsthmusResource) -> frozens
 def _is_dead(
     record: dg.RunRecord, app: Application, here: Launcher, instance: dg.DagsterInstance
 ) -> bool:
-    """Say whether a run is in its state for so long that its process would show that it acts.
+    """Return whether a run's process is gone: too long in its state without acting.
 
-    A run that has acted takes a while to say that it has ended.
+    A run that has acted takes a while to be marked as ended.
     """
     run = record.dagster_run
-    limit_s = SHOWS_S.get(run.status)
+    limit_s = ACTS_WITHIN_S.get(run.status)
     if limit_s is None or _is_younger(record.update_timestamp.timestamp(), limit_s):
         return False
     if here.is_acted_on(app) or _is_younger(here.acted_at(app), limit_s):  # in this order
@@ -99,8 +99,8 @@ def _is_younger(at: float, limit_s: float) -> bool:
 def supervise(
     isthmus: IsthmusResource, busy: frozenset[str], cursor: str | None
 ) -> dg.SensorResult:
-    """Read the cursor, look, decide, translate. Cluster outages are part of what is seen."""
-    told, memory = _parse(cursor)
+    """Read the flows, decide, and return events and run requests. Outages are observations."""
+    reported, memory = _parse(cursor)
     config = isthmus.config()
     apps = applications(config)
     flows = [(config.flow(name), app) for app in apps for name in app.flows]
@@ -108,12 +108,12 @@ def supervise(
     observed = {each.name: _observe(each, looks, isthmus.launcher(), busy) for each in apps}
     decisions, memory = decide(apps, observed, memory, now_ms())
     reports = [
-        build_report(look, isthmus.lag(look), told.get(name, LastReported()).counters)
+        build_report(look, isthmus.lag(look), reported.get(name, LastReported()).counters)
         for name, look in looks.items()
     ]
-    events, told = _tell(reports, told)
+    events, reported = _events(reports, reported)
     requests = [_request(each) for each in decisions if isinstance(each, Launch | Stop)]
-    dumped = {name: each.dump() for name, each in told.items()}
+    dumped = {name: each.dump() for name, each in reported.items()}
     return dg.SensorResult(
         run_requests=requests,
         skip_reason=None if requests else _status_line(reports, decisions),
@@ -123,11 +123,11 @@ def supervise(
 
 
 def _parse(cursor: str | None) -> tuple[dict[str, LastReported], Memory]:
-    """Read the cursor; one that cannot be read is as good as none."""
+    """Read the cursor; an unreadable one counts as empty."""
     try:
         stored = json.loads(cursor or "{}")
-        told = {name: LastReported.parse(each) for name, each in stored.get("told", {}).items()}
-        return told, Memory.parse(stored.get("memory"), now_ms())
+        reported = {name: LastReported.parse(each) for name, each in stored.get("told", {}).items()}
+        return reported, Memory.parse(stored.get("memory"), now_ms())
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}, Memory.parse(None, now_ms())
 
@@ -150,15 +150,15 @@ def _observe(
     )
 
 
-def _tell(
-    reports: list[Report], told: Mapping[str, LastReported]
+def _events(
+    reports: list[Report], reported: Mapping[str, LastReported]
 ) -> tuple[list[Event], dict[str, LastReported]]:
-    """Return all events, and what was told by then. A flow not seen this time keeps its entry."""
+    """Return all events, and what is reported by then. A flow not seen keeps its entry."""
     events: list[Event] = []
-    now = dict(told)
+    now = dict(reported)
     for report in reports:
         name = report.look.flow.name
-        more, now[name] = tell(report, told.get(name, LastReported()))
+        more, now[name] = events_of(report, reported.get(name, LastReported()))
         events += more
     return events, now
 
@@ -179,12 +179,12 @@ def _request(decision: Launch | Stop) -> dg.RunRequest:
 
 
 def _as_tag(reason: str) -> str:
-    """Bend a sentence into what a tag may hold: at most 63 of a few characters."""
+    """Return a sentence in the form of a tag: at most 63 letters, digits and underscores."""
     return "".join(each if each.isalnum() else "_" for each in reason)[:63].strip("_")
 
 
 def _status_line(reports: list[Report], decisions: tuple[Decision, ...]) -> str:
-    """Return what the sensor's page shows of a tick that launched nothing."""
+    """Return the text on the sensor's page for a tick that launched nothing."""
     lines = [each.line for each in reports]
     lines += [f"application {each.app.name}: {each.reason}" for each in decisions]
     return "; ".join(lines)

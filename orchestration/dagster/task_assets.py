@@ -1,7 +1,7 @@
-"""What is done for a flow besides copying, by Dagster's clock: an asset, a job and a schedule each.
+"""Builds the asset, job and schedule of each background task of a flow.
 
-What comes more often than once a minute is the Spark driver's. It has an asset and a job all the
-same, so that a person can see and run it, but its schedule is stopped.
+Tasks that run more often than once a minute are run by the Spark driver. They have an asset and a
+job too, so that an operator can see and run them, but their schedule is stopped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,7 @@ TABLE_ROWS = 200  # more belong into `isthmus plan`; every row is an event in Da
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a duty did. ``rows`` are a table's; the run fails when there is a ``failure``."""
+    """The report of a task. ``rows`` form a table; the run fails when there is a ``failure``."""
 
     summary: str
     rows: tuple[Mapping[str, str], ...] = ()
@@ -36,14 +36,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class FlowTask:
-    """One duty of one flow. ``name`` is part of an asset's key and of a job's name: ``a_b``."""
+    """One task of one flow. ``name`` is part of an asset's key and of a job's name: ``a_b``."""
 
     name: str
     description: str
     every: timedelta
     do: Callable[[Config, Flow, Clients], Report]  # raises ReplicationError
     enabled: bool = True
-    by_driver: bool = False  # whatever its interval: cheap for a process that is there anyway
+    by_driver: bool = False  # at any interval
 
     @property
     def is_the_drivers(self) -> bool:
@@ -51,7 +51,7 @@ class FlowTask:
 
 
 def build_task_asset(flow: Flow, task: FlowTask) -> dg.Definitions:
-    """Return the asset, the job and the schedule of a duty."""
+    """Return the asset, the job and the schedule of a task."""
     made = _asset(flow, task)
     job = dg.define_asset_job(
         f"{task.name}_{slug(flow.name)}",
@@ -74,7 +74,7 @@ def build_task_asset(flow: Flow, task: FlowTask) -> dg.Definitions:
 
 
 def build_task_assets(pairs: Iterable[tuple[Flow, FlowTask]]) -> dg.Definitions:
-    """Return the definitions of all duties of all flows."""
+    """Return the definitions of all tasks of all flows."""
     return dg.Definitions.merge(*(build_task_asset(flow, task) for flow, task in pairs))
 
 
@@ -107,15 +107,15 @@ def _asset(flow: Flow, task: FlowTask) -> dg.AssetsDefinition:
         report = perform(task, config, config.flow(flow.name), isthmus.task_clients())
         context.log.info("%s: %s", flow.name, report.summary)
         if report.failures:
-            told = f"{flow.name}: {'; '.join(report.failures)}"
-            raise dg.Failure(told, metadata=metadata(report), allow_retries=False)
+            problem = f"{flow.name}: {'; '.join(report.failures)}"
+            raise dg.Failure(problem, metadata=metadata(report), allow_retries=False)
         return dg.MaterializeResult(metadata=metadata(report))
 
     return made
 
 
 def perform(task: FlowTask, config: Config, flow: Flow, clients: Clients) -> Report:
-    """Do a duty, unless the flow is not to run: what is paused or stopped changes nothing."""
+    """Run a task, unless the flow is paused or stopped: then nothing is changed."""
     try:
         desired = _desired(flow, clients)
         if desired is not Desired.RUN:
@@ -132,7 +132,7 @@ def _desired(flow: Flow, clients: Clients) -> Desired:
 
 
 def metadata(report: Report) -> dict[str, dg.MetadataValue]:
-    """Return what Dagster's page shows of a duty: the summary, figures, and a table."""
+    """Return the metadata on Dagster's page of a task: the summary, figures, and a table."""
     shown: dict[str, dg.MetadataValue] = {"summary": dg.MetadataValue.text(report.summary)}
     shown |= {name: dg.MetadataValue.int(value) for name, value in report.facts.items()}
     if report.rows:

@@ -1,6 +1,6 @@
-"""The duties of a file's flows that Dagster shows and runs, in one place.
+"""Lists the background tasks of a file's flows that Dagster shows and runs.
 
-What they do is in ``replication``, for the driver and the command line as well.
+Their code is in ``replication``; the driver and the command line use it too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def flow_tasks(config: Config) -> Iterator[tuple[Flow, FlowTask]]:
-    """Yield every flow's duties."""
+    """Yield every flow's tasks."""
     for flow in config.flows:
-        yield from ((flow, task) for task in _duties(flow))
+        yield from ((flow, task) for task in _tasks(flow))
 
 
-def _duties(flow: Flow) -> Iterator[FlowTask]:
+def _tasks(flow: Flow) -> Iterator[FlowTask]:
     yield FlowTask(
         "topic_configs",
         f"Sync topic configs from {flow.source} to the copies on {flow.target}.",
@@ -51,8 +51,10 @@ def _duties(flow: Flow) -> Iterator[FlowTask]:
 
 def _heartbeats(flow: Flow) -> FlowTask:
     beats = flow.mm2.heartbeats
-    said = f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
-    return FlowTask("heartbeats", said, beats.every, _beat, beats.enabled, by_driver=True)
+    description = (
+        f"Write heartbeats to topic heartbeats on {flow.target}, in MirrorMaker 2's format."
+    )
+    return FlowTask("heartbeats", description, beats.every, _beat, beats.enabled, by_driver=True)
 
 
 def _beat(_: Config, flow: Flow, __: Clients) -> Report:
@@ -62,11 +64,13 @@ def _beat(_: Config, flow: Flow, __: Clients) -> Report:
 
 
 def _checkpoints(flow: Flow) -> FlowTask:
-    marks = flow.mm2.checkpoints
-    said = (
+    checkpoints = flow.mm2.checkpoints
+    description = (
         f"Write checkpoints of {flow.source}'s groups to {flow.target}, in MirrorMaker 2's format."
     )
-    return FlowTask("checkpoints", said, marks.every, _record, marks.enabled, by_driver=True)
+    return FlowTask(
+        "checkpoints", description, checkpoints.every, _record, checkpoints.enabled, by_driver=True
+    )
 
 
 def _record(config: Config, flow: Flow, _: Clients) -> Report:
@@ -78,7 +82,7 @@ def _record(config: Config, flow: Flow, _: Clients) -> Report:
 
 
 def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
-    """Plan one part for one flow and carry it out."""
+    """Plan and apply one part for one flow."""
     done = plan_and_apply(Planner(config, clients, {part}), flow, "Dagster")
     return Report(
         done.summary,

@@ -1,6 +1,6 @@
-"""The demo: clusters on this machine, a stream of orders into some of them, flows between them.
+"""Starts and stops the demo's Kafka clusters and event producers on this machine.
 
-All of it is real and found again by a later command: ``isthmus down`` ends what a killed demo left.
+A later command finds their processes: ``isthmus down`` stops those that a killed demo left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLUSTER_STOP_S = 2.0  # then killed: brokers recover, and Ctrl-C may take ten se
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """One scenario, played in a directory of its own."""
+    """One scenario, in its own directory."""
 
     root: Path
     scenario: Scenario
@@ -38,7 +38,7 @@ class Demo:
     def start_clusters(self) -> None:
         """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
         self.root.mkdir(parents=True, exist_ok=True)
-        fetch_kafka()  # once, before several threads want it
+        fetch_kafka()  # once, before several threads need it
         clusters = {name: self._cluster(name) for name in self.scenario.clusters}
         _at_once(*(each.start for each in clusters.values()))
         servers = {name: each.bootstrap_servers for name, each in clusters.items()}
@@ -49,7 +49,7 @@ class Demo:
         return self._cluster(cluster).bootstrap_servers
 
     def start_traffic(self) -> None:
-        """Let a process for each cluster that writes keep orders flowing into it."""
+        """Start a producer process for each cluster with writers."""
         for seed, name in enumerate(self.scenario.writers, start=1):
             self._stop_traffic(name, 2.0)  # of a demo that was killed
             command = [
@@ -63,7 +63,7 @@ class Demo:
             remember(spawn(command, self.root / f"traffic-{name}.log"), self._traffic(name))
 
     def stop(self) -> None:
-        """End traffic and clusters, whoever started them. Data stays for the next time."""
+        """Stop producers and clusters, whoever started them. Data stays for the next start."""
         for name in self.scenario.writers:
             self._stop_traffic(name, 0.5)
         there = [each for each in self.scenario.clusters if (self.root / each).exists()]
@@ -96,7 +96,7 @@ def fetch_kafka() -> None:
 
 
 def _at_once(*works: Callable[[], None]) -> None:
-    """Do all at the same time; raise the first problem when all are done."""
+    """Run all at the same time; raise the first problem when all are done."""
     problems: list[EnvironmentProblem] = []
 
     def one(work: Callable[[], None]) -> None:

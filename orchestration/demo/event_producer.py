@@ -1,4 +1,4 @@
-"""Keeps a web shop's events flowing into a cluster: ``python -m orchestration.demo.event_producer``."""
+"""Produces a web shop's events for the demo: ``python -m orchestration.demo.event_producer``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TICK_S = 0.05
 _FLUSH_S = 5.0
 _LOAD_FLUSH_S = 120.0
-_BORN = "born"
+_ORIGIN_HEADER = "born"
 _SIZES = (0, 20, 200, 200, 500, 1_000, 2_000, 8_000)
 _log = structlog.get_logger(__name__)
 
@@ -35,26 +35,26 @@ _log = structlog.get_logger(__name__)
 class Load:
     """Records of mixed sizes, spread evenly over topics and partitions.
 
-    No two of a load are equal, and equal seeds make the same ones. ``born`` goes into each, so that
-    it can be told by ``born_at`` where it was written.
+    No two of a load are equal, and equal seeds yield equal records. Each holds ``origin``, the
+    cluster that it is written to; see ``origin_of``.
     """
 
     topics: Sequence[str]
     partitions: int
     records: int
     seed: int
-    born: str
+    origin: str
 
     def events(self) -> Iterator[tuple[Event, int]]:
         """Yield the records in order, each with its partition."""
         chance = random.Random(self.seed)  # noqa: S311 - no secret, repeatable on purpose
         values = [_text(chance, chance.choice(_SIZES)) for _ in range(500)]
-        born = (_BORN, self.born.encode())
+        origin = (_ORIGIN_HEADER, self.origin.encode())
         for number in range(self.records):
             text = b"%d" % number
-            key = b"%s/%s" % (self.born.encode(), text) if number % 10 else None
+            key = b"%s/%s" % (self.origin.encode(), text) if number % 10 else None
             headers = [("number", text)] if key is None or number % 3 == 0 else []
-            headers += [born] if key is None else []
+            headers += [origin] if key is None else []
             topic, rest = number % len(self.topics), number // len(self.topics)
             yield (
                 Event(self.topics[topic], key, chance.choice(values), tuple(headers)),
@@ -62,15 +62,15 @@ class Load:
             )
 
 
-def born_at(key: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> str:
-    """Return where a record of a load was born."""
+def origin_of(key: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> str:
+    """Return the cluster that a record of a load was first written to."""
     if key is not None:
         return key.partition(b"/")[0].decode(errors="replace")
-    return (dict(headers).get(_BORN) or b"").decode(errors="replace")
+    return (dict(headers).get(_ORIGIN_HEADER) or b"").decode(errors="replace")
 
 
 def write(bootstrap: str, load: Load) -> None:
-    """Write exactly the records of ``load``; return when all are acked. Topics must be there."""
+    """Write exactly the records of ``load``; return when all are acked. Its topics must exist."""
     client = {"bootstrap.servers": bootstrap}
     writers = {
         topic: RecordWriter(client, compression)
@@ -83,7 +83,7 @@ def write(bootstrap: str, load: Load) -> None:
 
 
 class EventProducer:
-    """The shop's events on their way into a cluster, at a steady rate."""
+    """Produces the shop's events to a cluster at a steady rate."""
 
     def __init__(self, client: Mapping[str, Any], rate: float, seed: int) -> None:
         self._events, self._rate = ShopEvents(seed), rate
@@ -97,7 +97,7 @@ class EventProducer:
         began = time.monotonic()
         while not ending.wait(_TICK_S):
             due = int((time.monotonic() - began) * self._rate)
-            # After a pause (a broker away, a laptop asleep) what was missed is not made up for.
+            # After a pause (no broker, a suspended laptop) the missed records are not produced.
             began += max(0.0, (due - self.sent) / self._rate - 1.0)
             for _ in range(min(due - self.sent, int(self._rate) + 1)):
                 if not self._send_one():
@@ -118,10 +118,10 @@ def create_topics(client: Mapping[str, Any], topics: Iterable[str], partitions: 
     """Create the topics that are missing, with as many replicas as there are brokers, up to 3."""
     admin = KafkaAdmin(client)
     brokers = admin.broker_count()
-    wanted = [DesiredTopic(topic, partitions, min(3, brokers)) for topic in topics]
+    desired = [DesiredTopic(topic, partitions, min(3, brokers)) for topic in topics]
     missing = [
         action
-        for action in plan_topics(wanted, TargetTopics(admin.topics(), brokers))
+        for action in plan_topics(desired, TargetTopics(admin.topics(), brokers))
         if isinstance(action, CreateTopic)
     ]
     for outcome in apply_actions(missing, admin):

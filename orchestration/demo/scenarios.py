@@ -1,4 +1,4 @@
-"""The shapes of replication that demo and smoke play with real clusters on this machine. Pure."""
+"""The replication topologies of demo and smoke: clusters, flows, writers. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Records that are born in one cluster are to be found in another one."""
+    """Records that are produced to ``origin`` must be copied to ``cluster``."""
 
     origin: str
     cluster: str
@@ -30,7 +30,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Clusters, the flows between them, and where records are born."""
+    """Clusters, the flows between them, and the clusters that records are produced to."""
 
     name: str
     clusters: tuple[str, ...]
@@ -42,7 +42,7 @@ class Scenario:
 
     @property
     def circles(self) -> bool:
-        """Whether a record could come back to where it was born."""
+        """Whether a record could be copied back to its origin."""
         return any(writer in self._reached_from(writer) for writer in self.writers)
 
     def config(self, servers: Mapping[str, str]) -> str:
@@ -58,18 +58,18 @@ class Scenario:
         return "\n".join([*lines, "replication.factor = 1", ""])
 
     def copies(self) -> Iterator[Copy]:
-        """Yield where records must be at the end, each cluster once for each one that writes."""
+        """Yield the copies that must exist at the end: each origin with each cluster it reaches."""
         for writer in self.writers:
             for cluster in self.clusters:
                 if cluster != writer and cluster in self._reached_from(writer):
                     yield Copy(writer, cluster)
 
     def topic_at(self, copy: Copy, topic: str) -> str:
-        """Return what ``topic`` is called where its copy is."""
+        """Return the name of ``topic`` on the cluster of its copy."""
         return topic if self.keeps_names else f"{copy.origin}.{topic}"
 
     def _reached_from(self, cluster: str) -> set[str]:
-        """Return the clusters that records born in ``cluster`` come to, by any number of flows."""
+        """Return the clusters that records of ``cluster`` are copied to, over one or more flows."""
         reached: set[str] = set()
         ahead = {cluster}
         while ahead:
@@ -96,7 +96,7 @@ def _scenarios() -> Iterator[Scenario]:
     ring = zip(three, (*three[1:], three[0]), strict=True)
     yield Scenario("ring", three, tuple(Link(*each) for each in ring), three,
                    keeps_names=True, records=300_000,
-                   is_about="three clusters in a ring, each forwards what it gets")  # fmt: skip
+                   is_about="three clusters in a ring, each forwards all records")  # fmt: skip
 
 
 SCENARIOS: Mapping[str, Scenario] = {each.name: each for each in _scenarios()}

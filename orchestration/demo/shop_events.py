@@ -1,4 +1,4 @@
-"""A made-up web shop, whose events are what the demo copies. Pure: chance comes from a seed."""
+"""Generates the events of a fictional web shop for the demo. Pure: random by a seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Event(NamedTuple):
-    """One record to be."""
+    """One record to produce."""
 
     topic: str
     key: bytes | None
@@ -42,7 +42,7 @@ _TOWNS = ("Zürich", "Porto", "Łódź", "Malmö", "Cork", "Gent", "Graz", "Turi
 
 
 class ShopEvents:
-    """Yields one believable event after another; equal seeds yield equal events."""
+    """Generates realistic events; equal seeds yield equal events."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)  # noqa: S311 - no secret, repeatable on purpose
@@ -50,7 +50,7 @@ class ShopEvents:
         self._orders = 0
 
     def next_event(self, now_ms: int) -> Event:
-        """Return what happens next."""
+        """Return the next event."""
         weights = [kind.weight for kind in KINDS.values()]
         topic = self._chance.choices(list(KINDS), weights)[0]
         match topic:

@@ -1,4 +1,4 @@
-"""The smoke: records flow while kill -9 hits; then every record is compared."""
+"""The smoke test: kills a worker and a driver during copying, then compares every record."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _RETURN_S = 120.0  # a machine may be busy with other things
 _LOOK_S = 0.1
 _PORTIONS = 40  # half a second apart
 _COPIES = "pyspark.worker"  # in the command of a process that runs tasks; others only plan
-_WORKER_DIES_AT, _DRIVER_DIES_AT = 8, 18
+_KILL_WORKER_AT, _KILL_DRIVER_AT = 8, 18
 
 
 @dataclass(slots=True)
 class Smoke:
-    """One run, in a state directory of its own that is gone afterwards."""
+    """One run, in its own state directory that is deleted afterwards."""
 
     root: Path
     scenario: Scenario
@@ -52,7 +52,7 @@ class Smoke:
     staged: Demo = field(init=False)
     session: Session = field(init=False)
     view: StatusView = field(init=False)
-    back_s: float = 0.0  # from the driver's death until the next one had copied something
+    back_s: float = 0.0  # from the driver's kill until the next one has copied records
     _killed_at: float = 0.0
     _before: Reached = field(init=False)
 
@@ -82,16 +82,16 @@ class Smoke:
             _PATIENCE_S * (1 + len(self.session.applications)),
         )
 
-    def copy_under_fire(self) -> None:
-        """Write all records; kill a worker and a driver's JVM on the way."""
+    def copy_during_kills(self) -> None:
+        """Write all records; kill a worker and a driver's JVM meanwhile."""
         victim = self.session.applications[-1]
-        back = threading.Thread(target=self._time_the_return, args=(victim,), daemon=True)
+        back = threading.Thread(target=self._time_recovery, args=(victim,), daemon=True)
         for number in range(_PORTIONS):
             began = time.monotonic()
             self._write_portion(number)
-            if number == _WORKER_DIES_AT:
+            if number == _KILL_WORKER_AT:
                 self._kill(self.session.applications[0], _COPIES, "a Spark Python worker")
-            if number == _DRIVER_DIES_AT:
+            if number == _KILL_DRIVER_AT:
                 self._killed_at, self._before = time.monotonic(), self._newest(victim)
                 self._kill(victim, "org.apache.spark.deploy", "the driver's JVM")
                 back.start()
@@ -109,8 +109,8 @@ class Smoke:
             seed = number * len(self.written) + place
             write(self.staged.servers(name), Load(TOPICS, PARTITIONS, size, seed, name))
 
-    def _time_the_return(self, app: Application) -> None:
-        """Note when the driver that follows the killed one has copied something."""
+    def _time_recovery(self, app: Application) -> None:
+        """Measure until the driver that replaces the killed one has copied records."""
         while time.monotonic() < self._killed_at + _RETURN_S:
             if self._newest(app).follows(self._before):
                 self.back_s = time.monotonic() - self._killed_at
@@ -118,9 +118,9 @@ class Smoke:
             time.sleep(_LOOK_S)
 
     def drain(self) -> None:
-        """Wait until no cluster holds anything that is not copied, twice in a row.
+        """Wait until all records of all clusters are copied, twice in a row.
 
-        Once is not enough: what one flow appends may be another one's to forward.
+        Once is not enough: a record that one flow appends may have to be copied by another.
         """
         before: Mapping[str, Mapping[TopicPartition, int]] = {}
 
@@ -153,7 +153,7 @@ class Smoke:
         return compare_all(self.scenario, clients, TOPICS, self.written)
 
     def stop(self) -> None:
-        """End everything that was started."""
+        """Stop all that was started."""
         if hasattr(self, "session"):
             self.session.stop()
         if hasattr(self, "staged"):
@@ -168,7 +168,7 @@ class Smoke:
         kill(max(candidates, key=lambda each: each.cpu_s).pid)
 
     def _newest(self, app: Application) -> Reached:
-        """Return how far the newest driver of an application has come."""
+        """Return the newest generation of an application and its copied records."""
         views = [each for each in self.view.look() if each.name in app.flows]
         return reached(
             (a.generation, a.records) for v in views for topic in v.topics for a in topic.anchors
@@ -200,7 +200,7 @@ class Reached(NamedTuple):
     records: int
 
     def follows(self, before: Reached) -> bool:
-        """Say whether a newer driver has copied something since."""
+        """Return whether a newer driver has copied records since."""
         return self.generation > before.generation and self.records > before.records
 
 

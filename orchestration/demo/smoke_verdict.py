@@ -1,10 +1,10 @@
-"""What became of all records of a scenario, told by comparing each of them where it should be."""
+"""Compares all records of a scenario on every cluster, and counts losses and repeats."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from orchestration.demo.event_producer import born_at
+from orchestration.demo.event_producer import origin_of
 from orchestration.flows.comparison import Options, TopicPair, compare_topics
 from replication.records.comparison_result import Kind
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """What the comparison found, all partitions together."""
+    """The counts of the comparison, over all partitions."""
 
-    records: int  # compared: each once for every cluster that it should come to
+    records: int  # compared: each once for every cluster that it must be copied to
     lost: int
     repeated: int
-    different: int  # altered, misplaced, or there without ever having been written
-    came_home: int  # on the cluster where they were born, a second time
-    missing: int  # not even where they were written
+    different: int  # altered, out of order, or never produced
+    copied_back: int  # copied back to their origin
+    missing: int  # missing at their origin
 
     @property
     def right(self) -> bool:
@@ -37,7 +37,7 @@ def compare_all(
     topics: Sequence[str],
     written: Mapping[str, int],
 ) -> Verdict:
-    """Compare what each cluster that writes holds with its copies, per origin and in order.
+    """Compare each origin's records with their copies, per origin and in order.
 
     ``clients``: librdkafka's settings by cluster; ``written``: records by cluster.
     """
@@ -53,7 +53,7 @@ def compare_all(
 
 
 def verdict(results: Iterable[Result], surplus: Mapping[str, int]) -> Verdict:
-    """Add up what was found; ``surplus``: by cluster, how many more are there than were written."""
+    """Add up the results; ``surplus``: by cluster, records that exist beyond those produced."""
     found = [each.comparison for each in results]
 
     def total(*kinds: Kind) -> int:
@@ -70,6 +70,6 @@ def verdict(results: Iterable[Result], surplus: Mapping[str, int]) -> Verdict:
 
 
 def _concerns(origin: str, writers: Sequence[str]) -> Callable[[Record], bool]:
-    """Return what tells records of ``origin``, and such as nobody has written, from others."""
+    """Return a predicate: records of ``origin``, and those that no writer produced."""
     others = frozenset(writers) - {origin}
-    return lambda record: born_at(record.key, record.headers) not in others
+    return lambda record: origin_of(record.key, record.headers) not in others

@@ -1,8 +1,8 @@
-"""Clients of the clusters of a configuration, made once a process and kept.
+"""Kafka clients of a configuration's clusters, created once per process and reused.
 
-Making one costs threads, a TLS handshake and a login, and reading a topic from its beginning costs
-its size; a sensor that did so every tick would be the busiest client of a quiet cluster. The Kafka
-libraries are imported on first use.
+A new client costs threads, a TLS handshake and a login, and reading a topic from its beginning
+costs its size; a sensor that did so every tick would be the busiest client of a quiet cluster. The
+Kafka libraries are imported on first use.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     Properties = tuple[tuple[str, str], ...]
 
-FORGET_S = 60.0  # read anew so often: a topic that was deleted and made again starts at 0
-BUSY_S = 12.0  # a little longer than one call may take
+REREAD_S = 60.0  # interval of complete reads: a topic that was recreated starts at 0
+BUSY_S = 12.0  # a little longer than one call can take
 
 
 class KafkaClusters:
@@ -63,12 +63,12 @@ class KafkaClusters:
 
 
 class FollowingStore:
-    """A StateStore that remembers what it read and reads on from there."""
+    """A StateStore that keeps the records it read, and then reads only new ones."""
 
     def __init__(self, store: StateStore, admin: KafkaAdmin) -> None:
         self._store = store
         self._admin = admin
-        self._tails: dict[str, tuple[StateTail, float]] = {}  # with when it began
+        self._tails: dict[str, tuple[StateTail, float]] = {}  # with the time when it began
         self._known: dict[str, dict[bytes, Stored]] = {}
         self._lock = threading.Lock()
 
@@ -99,12 +99,12 @@ class FollowingStore:
         self._store.write(topic, *records)
 
     def ensure_topics(self, source: str) -> None:
-        """Make the topics of the flows from ``source`` if they are not there."""
+        """Create the topics of the flows from ``source`` if they are not there."""
         self._store.ensure_topics(source)
 
     def _tail(self, topic: str) -> StateTail | None:
         tail, began = self._tails.get(topic, (None, 0.0))
-        if tail is not None and time.monotonic() - began < FORGET_S:
+        if tail is not None and time.monotonic() - began < REREAD_S:
             return tail
         self._forget(topic)
         first = TopicPartition(topic, 0)

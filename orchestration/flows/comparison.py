@@ -1,4 +1,4 @@
-"""Compares topics of two clusters, partition by partition: the user's own proof of a copy."""
+"""Compares topics of two clusters, partition by partition, record by record."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from replication.adapters.topics.record_reader import Record
     from replication.records.comparison_result import Comparison
 
-_TELL_EVERY = 1_000  # records between two calls of ``progress``
+_PROGRESS_EVERY = 1_000  # records between two calls of ``progress``
 
 
 class TopicPair(NamedTuple):
-    """A topic and what it is called on the target."""
+    """A topic and its name on the target."""
 
     source: str
     target: str
 
 
 def _print(record: Record, *, timed: bool) -> Fingerprint:
-    """Return a record's fingerprint, without the header that a copy may have more."""
+    """Return a record's fingerprint, without the provenance header that a copy may have."""
     headers = [each for each in record.headers if each[0] != ORIGIN]
     time_ms = record.time[0] if timed else None
     return Fingerprint(record.offset, fingerprint(record.key, record.value, headers, time_ms))
@@ -46,34 +46,34 @@ class Options:
     """How to compare. The target is always read uncommitted: as any consumer may read it."""
 
     isolation: str = "read_committed"  # of the source
-    foreign_ok: bool = False  # other writers' records on the target are no fault
+    foreign_ok: bool = False  # records of other producers on the target are no difference
     limits: Limits = field(default_factory=Limits)
-    concerns: Callable[[Record], bool] = _any  # of either side: others are passed over
+    concerns: Callable[[Record], bool] = _any  # of either side: other records are skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One partition to compare, and where it ended on either side at the start."""
+    """One partition to compare, with its end offsets on both sides at the start."""
 
     source: TopicPartition
     target: TopicPartition
-    source_end: int  # 0 where there is no such partition
+    source_end: int  # 0 where exists is no such partition
     target_end: int
     records: int  # on the source, roughly: control records and compacted ones count too
 
 
 class Result(NamedTuple):
-    """What was found in one partition."""
+    """The result of one partition."""
 
     work: Work
     comparison: Comparison
-    timed: bool = True  # False: the target gives records its own time, so times do not count
+    timed: bool = True  # False: the target sets its append time, so timestamps are not compared
 
 
 class TopicComparer:
     """Compares topics of two clusters. The clients are librdkafka's settings.
 
-    ``own`` tells what is the flow's where others write into the same topics: only that counts.
+    ``own`` selects the flow's records where others write to the same topics; only those count.
     Raises ClusterUnavailable or ClusterRejected, naming the cluster.
     """
 
@@ -99,8 +99,8 @@ class TopicComparer:
     def plan(self, pairs: Sequence[TopicPair]) -> list[Work]:
         """Return the partitions to compare, up to their present ends.
 
-        The target's ends are taken before the source's: what is copied meanwhile can only look
-        late, never extra.
+        The target's ends are read before the source's: records that are copied meanwhile can only
+        look late, never extra.
         """
         counts = {pair: self._partitions(pair) for pair in pairs}
         parts = [(pair, number) for pair, (s, t) in counts.items() for number in range(max(s, t))]
@@ -111,12 +111,12 @@ class TopicComparer:
             for pair, number in parts
         ]
         return [
-            self._work(pair, number, end, there=number < counts[pair][0])
+            self._work(pair, number, end, exists=number < counts[pair][0])
             for (pair, number), end in zip(parts, ends, strict=True)
         ]
 
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
-        """Compare one partition; ``progress`` hears how many more source records were read."""
+        """Compare one partition; ``progress`` gets the records read since its last call."""
         own = self._own
         copied = own.of_source(work.source, work.source_end) if own else _any
         appended = own.of_target(work.target, work.target_end) if own else _any
@@ -145,15 +145,15 @@ class TopicComparer:
     ) -> Iterator[Record]:
         if end == 0:
             return
-        untold = 0
+        unreported = 0
         for record in reader.read(partition, end):
             if self._options.concerns(record):
                 yield record
-            untold += 1
-            if untold == _TELL_EVERY:
-                progress(untold)
-                untold = 0
-        progress(untold)
+            unreported += 1
+            if unreported == _PROGRESS_EVERY:
+                progress(unreported)
+                unreported = 0
+        progress(unreported)
 
     def _partitions(self, pair: TopicPair) -> tuple[int, int]:
         source = self._source.partitions(pair.source)
@@ -161,9 +161,9 @@ class TopicComparer:
             raise ConfigError(f"comparing {pair.source}: the source cluster has no such topic")
         return source, self._target.partitions(pair.target) or 0
 
-    def _work(self, pair: TopicPair, number: int, target_end: int, *, there: bool) -> Work:
+    def _work(self, pair: TopicPair, number: int, target_end: int, *, exists: bool) -> Work:
         source = TopicPartition(pair.source, number)
-        start, end = self._source.bounds(source) if there else (0, 0)
+        start, end = self._source.bounds(source) if exists else (0, 0)
         target = TopicPartition(pair.target, number)
         return Work(source, target, end, target_end, end - start)
 
@@ -174,7 +174,7 @@ def compare_topics(
     pairs: Sequence[TopicPair],
     options: Options | None = None,
 ) -> list[Result]:
-    """Compare topics and return what was found in each partition."""
+    """Compare topics and return the result of each partition."""
     comparer = TopicComparer(source, target, options or Options())
     try:
         return [comparer.compare(work, lambda _: None) for work in comparer.plan(pairs)]

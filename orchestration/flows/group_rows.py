@@ -1,4 +1,4 @@
-"""Positions of groups as rows for people and files: compared, exported and imported. Pure."""
+"""Group offsets as rows: compared, exported and imported as JSON or CSV. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a group stands in one partition, on both sides, and where a sync would put it."""
+    """A group's offset in one partition, on both sides, and the offset that a sync would set."""
 
     group: str
     partition: str  # on the target
@@ -66,7 +66,7 @@ def _difference(
     plan: tuple[Mapping[str, CommitGroup], Mapping[str, str]],
 ) -> Difference:
     sets, left = plan
-    wanted = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
+    desired = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
     there = now.get(moved.group, {}).get(moved.target)
     current = None if there is None or there.offset < 0 else there.offset
     if moved.group in left:
@@ -74,15 +74,15 @@ def _difference(
     elif moved.answer.offset is None:
         action = "not copied yet" if moved.answer.exact else "unknown: before the takeover"
     else:
-        action = "keep" if wanted is None else "set"
-    after = wanted.offset if wanted is not None else current
+        action = "keep" if desired is None else "set"
+    after = desired.offset if desired is not None else current
     return Difference(
         moved.group,
         str(moved.target),
         moved.position.offset,
         _lag(ends[0], moved.source, moved.position.offset),
         current,
-        moved.answer.offset if wanted is None else wanted.offset,
+        moved.answer.offset if desired is None else desired.offset,
         _lag(ends[1], moved.target, after),
         action,
     )
@@ -121,25 +121,25 @@ def as_csv(rows: Iterable[Row]) -> str:
     return out.getvalue()
 
 
-def wanted_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition, Committed]]:
-    """Return the target positions that an export of ``flow`` asks for, JSON or CSV.
+def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition, Committed]]:
+    """Return the target positions that an export of ``flow`` sets, JSON or CSV.
 
-    Raises ConfigError, naming ``where`` and the line. Lines of other flows, and those that were
-    not copied yet, ask for nothing.
+    Raises ConfigError, naming ``where`` and the line. Lines of other flows, and offsets that were
+    not copied yet, are left out.
     """
-    wanted: dict[str, dict[TopicPartition, Committed]] = {}
+    desired: dict[str, dict[TopicPartition, Committed]] = {}
     for number, line in enumerate(_lines(text, where), 1):
         try:
             if line["flow"] != flow or line["target_offset"] in {None, ""}:
                 continue
             partition = TopicPartition(str(line["target_topic"]), int(line["partition"]))
             position = Committed(int(line["target_offset"]), str(line.get("metadata") or ""))
-            wanted.setdefault(str(line["group"]), {})[partition] = position
+            desired.setdefault(str(line["group"]), {})[partition] = position
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(
                 f"{where}: row {number} is not in the format of `isthmus offsets export`: {error}"
             ) from error
-    return wanted
+    return desired
 
 
 def _lines(text: str, where: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Write down what a person wants of a flow; the supervisor and the driver obey."""
+"""Writes a flow's desired state (run, pause, stop), which supervisor and driver follow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
-    """Store the wish on the flow's target. Raises ClusterUnavailable."""
+    """Write the desired state to the flow's target. Raises ClusterUnavailable."""
     intent = Intent(flow.name, desired, signature(), now_ms())
     store = clusters.store(flow)
     store.ensure_topics(flow.source)
@@ -27,7 +27,7 @@ def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
 
 
 def signature() -> str:
-    """Return who is asking, for the record."""
+    """Return the operator and host, to be stored with an intent or a decision."""
     return f"{getpass.getuser()}@{socket.gethostname()}"
 
 

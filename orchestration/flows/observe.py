@@ -1,7 +1,7 @@
-"""Look at flows: what people want, what drivers say, what is copied and what is there to copy.
+"""Reads a flow's desired state, driver status, anchors and end offsets from its clusters.
 
-Reads only. A cluster that does not answer is part of what was seen, not an error: a tick that
-cannot see the target must say so instead of taking a silent cluster for a dead driver.
+Reads only. A cluster that does not answer is part of the result, not an error: a tick that cannot
+read the target must report that instead of taking a silent cluster for a dead driver.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ Found = TypeVar("Found")
 
 
 class Store(Protocol):
-    """Isthmus' own topics on a target; see adapters.state_store."""
+    """Isthmus' own topics on a target; see ``adapters.topics.state_store``."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         """Return the newest record of every key. Raises ClusterUnavailable."""
 
     def write(self, topic: str, *records: Stored) -> None:
-        """Write and wait until it is acked. Raises ClusterUnavailable."""
+        """Write the records and wait until they are acked. Raises ClusterUnavailable."""
 
     def ensure_topics(self, source: str) -> None:
-        """Make the topics of the flows from ``source`` if they are not there."""
+        """Create the topics of the flows from ``source`` if they are not there."""
 
 
 class Ends(Protocol):
-    """The one question to a source; see adapters.kafka_admin."""
+    """End offsets of a source; see ``adapters.admin.kafka_admin``."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition that has a leader."""
@@ -75,7 +75,7 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FlowLook:
-    """What one look at a flow showed."""
+    """What one look at a flow found."""
 
     flow: Flow
     seen: Seen
@@ -94,7 +94,7 @@ class FlowLook:
 
     @property
     def due_s(self) -> float:
-        """Seconds since the driver could do its duties: since it is up and the flow is to run."""
+        """Seconds since background tasks are due: the driver is up and the flow should run."""
         return min(self.up_s, max(0, self.seen.now_ms - self.seen.desired_ms) / 1000)
 
     def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
@@ -102,7 +102,7 @@ class FlowLook:
 
 
 class LagWatch:
-    """Lag with a memory of when a partition was last seen with nothing to copy; safe to lose."""
+    """Computes lag; keeps when each partition was last seen caught up, which is safe to lose."""
 
     def __init__(self) -> None:
         self._caught_up: dict[str, dict[TopicPartition, int]] = {}
@@ -146,11 +146,11 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
         source_silence=source_silence,
         target_silence=target_silence,
     )
-    return FlowLook(flow, seen, ends, _duties(stored))
+    return FlowLook(flow, seen, ends, _tasks(stored))
 
 
 def now_ms() -> int:
-    """Return the wall clock, as all stored records have it."""
+    """Return the wall clock in ms, as in all stored records."""
     return int(time.time() * 1000)
 
 
@@ -166,7 +166,7 @@ def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
     return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
 
 
-def _duties(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:
+def _tasks(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:
     tasks = (each for each in stored if isinstance(each, TaskReport))
     return tuple(sorted(tasks, key=lambda each: each.name))
 
@@ -179,7 +179,7 @@ def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:
 def _read_source(
     flow: Flow, clusters: Clusters, anchors: Iterable[Anchor]
 ) -> Mapping[TopicPartition, int]:
-    """Return the readable ends, asked after the anchors were read: so lag cannot be negative."""
+    """Return the end offsets, read after the anchors: so lag cannot be negative."""
     partitions = [TopicPartition(each.topic, each.partition) for each in anchors]
     return clusters.source(flow).end_offsets(partitions) if partitions else {}
 
@@ -187,7 +187,7 @@ def _read_source(
 def in_time(
     work: Callable[[Item], Found], items: Sequence[Item], limit_s: float
 ) -> list[Found | None]:
-    """Do ``work`` on all items at once. None for each that is not ready after ``limit_s``.
+    """Run ``work`` on all items at once. None for each that is not ready after ``limit_s``.
 
     The threads are daemons: a client that hangs must not keep the process from ending.
     """

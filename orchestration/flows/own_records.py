@@ -1,4 +1,4 @@
-"""What of a topic is a flow's own where several write into topics of the same name."""
+"""Selects the records that a flow copied, where several flows write to one topic."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _NAME = "isthmus-compare"
 
 
 class OwnRecords:
-    """Tells, for one flow, which records it copies and which it appended.
+    """Selects, for one flow, the records that it copies and those that it appended.
 
-    What it copies is told as the flow itself tells it, by producer ids or by headers; what it
-    appended always by producer ids. Both methods raise ClusterUnavailable or ClusterRejected.
+    The records that it copies are found as the flow itself does, by producer ids or by headers;
+    those that it appended always by producer ids. Both methods raise ClusterUnavailable or
+    ClusterRejected.
     """
 
     def __init__(self, flow: Flow, routes: Routes) -> None:
@@ -39,9 +40,9 @@ class OwnRecords:
 
     @classmethod
     def for_flow(cls, flow: Flow, config: Config) -> Self | None:
-        """Return what tells a flow's own records; None: all are, or nothing tells.
+        """Return the selection of a flow's own records; None: all are, or it cannot be known.
 
-        Others write into its topics where it, or another flow, copies back or to the same target.
+        Others write to its topics where it, or another flow, copies back or to the same target.
         """
         routes = Routes.of(config.flows, config.clusters)
         others = [each for each in config.flows if each.name != flow.name]
@@ -49,7 +50,7 @@ class OwnRecords:
         return cls(flow, routes) if flow.name in routes.flows and shared else None
 
     def of_source(self, partition: TopicPartition, end: int) -> Concerns:
-        """Return whether a record before ``end`` is one that the flow copies."""
+        """Return a predicate that is true of the records before ``end`` that the flow copies."""
         return self._loop.run_until_complete(self._of_source(partition, end))
 
     def of_target(self, partition: TopicPartition, end: int) -> Concerns:
@@ -68,7 +69,7 @@ class OwnRecords:
         await self._target.network.refresh([])
         text = self._routes.rule(self._flow.name, partition.topic)
         rule = rule_of(text, self._target.network.cluster_id)
-        if rule is None:  # heartbeats: names tell copies
+        if rule is None:  # heartbeats: copies are known by their topic names
             return lambda _: True
         if rule.by == BY_HEADERS:
             return lambda record: is_copied(origin_of(record.headers), rule)

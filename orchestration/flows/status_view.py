@@ -1,4 +1,4 @@
-"""What a person is shown of all flows at one moment: the data behind ``isthmus status``."""
+"""Collects the data of ``isthmus status``: health, rates and lag of all flows."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class TopicView:
 
     @property
     def worst(self) -> Anchor:
-        """The partition that is worst off, else the first."""
+        """The first partition that is not running, else the first."""
         bad = (each for each in self.anchors if each.state != PartitionState.RUNNING)
         return next(bad, self.anchors[0])
 
 
 @dataclass(frozen=True, slots=True)
 class FlowView:
-    """One flow; ``look`` is None when its clusters took too long to answer."""
+    """One flow; ``look`` is None when its clusters did not answer in time."""
 
     name: str
     look: FlowLook | None
@@ -56,7 +56,7 @@ class FlowView:
 
 
 class StatusView:
-    """Looks at all flows of a configuration, again and again; remembers counters for rates."""
+    """Reads all flows of a configuration repeatedly; keeps counters, to compute rates."""
 
     def __init__(
         self, config: Config, launcher: Launcher, clusters: Clusters | None = None
@@ -70,7 +70,7 @@ class StatusView:
         self._history: dict[tuple[str, str], list[CounterSample]] = {}
 
     def look(self) -> tuple[FlowView, ...]:
-        """Look at every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
+        """Read every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
         looks = in_time(
             lambda each: look_at(
                 each[0], self._clusters, driver=self._launcher.driver_alive(each[1])
@@ -114,7 +114,7 @@ class StatusView:
 
 
 def as_data(views: tuple[FlowView, ...]) -> dict[str, Any]:
-    """Return the panel as plain data for ``-o json``; the names in it are kept for scripts."""
+    """Return the status as plain data for ``-o json``; its keys are kept for scripts."""
     return {
         "healthy": bool(views) and all(each.health.healthy for each in views),
         "flows": [_flow_data(each) for each in views],

@@ -1,4 +1,4 @@
-"""Takes flows over from MirrorMaker 2, and hands them back: looks, plans, writes."""
+"""Takes flows over from MirrorMaker 2, and hands them back: checks, plans, writes offsets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config, Flow
     from replication.state import Anchor
 
-_SILENT_MS = 15_000  # a driver writes a beat a second
-_RESTS = (FlowState.STOPPED, FlowState.PAUSED)
-_OFFSETS_PARTITIONS = 25  # as Connect makes that topic
+_SILENT_MS = 15_000  # a driver writes its status once a second
+_HALTED = (FlowState.STOPPED, FlowState.PAUSED)
+_OFFSETS_PARTITIONS = 25  # as Connect creates that topic
 
 
 @dataclass(frozen=True, slots=True)
 class TakeoverFinding:
-    """What was found out of one flow: how it was judged that it rests, and what to do."""
+    """The findings about one flow: why MirrorMaker 2 counts as stopped, and the steps."""
 
     flow: Flow
     silence: tuple[str, ...]
@@ -45,43 +45,43 @@ class TakeoverFinding:
         return tuple(each for each in self.steps if isinstance(each, Unproven))
 
 
-def at_rest(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
+def stopped_anchors(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
     """Return the anchors of a flow that does not run. Raises FlowTaken if it does."""
     look = look_at(flow, clusters, driver=False)
     if look.seen.target_silence is not None:
         raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
-    _must_rest(flow, look)
+    _require_stopped(flow, look)
     return {TopicPartition(each.topic, each.partition): each for each in look.seen.anchors}
 
 
-def _must_rest(flow: Flow, look: FlowLook) -> None:
+def _require_stopped(flow: Flow, look: FlowLook) -> None:
     status = look.seen.status
-    if status is None or status.state in _RESTS:
+    if status is None or status.state in _HALTED:
         return
     if look.seen.now_ms - status.beat_ms < _SILENT_MS:
         raise FlowTaken(f"{flow.name} is {status.state}: stop it first: isthmus stop FILE -f "
                         f"'{flow.name}'")  # fmt: skip
 
 
-def find_out(flow: Flow, config: Config, watch_s: float, search: int) -> TakeoverFinding:
-    """See that MirrorMaker 2 is silent for ``watch_s``, then how far each partition is.
+def examine_flow(flow: Flow, config: Config, watch_s: float, search: int) -> TakeoverFinding:
+    """Check that MirrorMaker 2 is silent for ``watch_s``; find each partition's position.
 
-    Raises ClusterRejected if it is not.
+    Raises ClusterRejected if it is not silent.
     """
-    sides = Mm2Snapshot(flow, config)
-    before, begun = sides.signs(now_ms()), time.monotonic()
-    stored = sides.stored()
+    snapshot = Mm2Snapshot(flow, config)
+    before, begun = snapshot.activity(now_ms()), time.monotonic()
+    stored = snapshot.stored()
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
-    silence = silence_of(flow, before, sides.signs(now_ms()), watch_s)
-    steps = tuple(sides.steps(stored, search))
-    _must_not_grow(flow, before, sides.signs(now_ms()))
+    silence = require_silence(flow, before, snapshot.activity(now_ms()), watch_s)
+    steps = tuple(snapshot.steps(stored, search))
+    _require_no_writes(flow, before, snapshot.activity(now_ms()))
     return TakeoverFinding(flow, silence, len(stored), steps)
 
 
-def silence_of(
+def require_silence(
     flow: Flow, before: Mm2Activity, after: Mm2Activity, watch_s: float
 ) -> tuple[str, ...]:
-    """Return how it was judged that MirrorMaker 2 has stopped. Raises ClusterRejected."""
+    """Return why MirrorMaker 2 counts as stopped. Raises ClusterRejected if it runs."""
     group = f"group {flow.mm2.worker_group} on {flow.target}"
     if after.workers:
         raise ClusterRejected(
@@ -93,18 +93,18 @@ def silence_of(
             f"{flow.name}: a replicator runs: topic heartbeats on {flow.target} got a heartbeat "
             f"{after.beat_ms / 1000:.1f} s ago; stop it"
         )
-    _must_not_grow(flow, before, after)
-    asked = (
+    _require_no_writes(flow, before, after)
+    members = (
         f"{group} has no members" if after.workers == 0 else f"no permission to describe {group}"
     )
     return (
-        asked,
+        members,
         f"no heartbeat of {flow.name} for {watch_s:g} s",
         f"no record written to {len(after.ends)} target partitions for {watch_s:g} s",
     )
 
 
-def _must_not_grow(flow: Flow, before: Mm2Activity, after: Mm2Activity) -> None:
+def _require_no_writes(flow: Flow, before: Mm2Activity, after: Mm2Activity) -> None:
     grown = [part for part, end in after.ends.items() if end != before.ends.get(part, end)]
     if grown:
         raise ClusterRejected(
@@ -120,7 +120,7 @@ def take_over(
     *,
     trust: bool,
 ) -> int:
-    """Write the anchors; return how many. ``trust``: the stored position where proof is lacking.
+    """Write the anchors; return how many. ``trust``: use stored positions that are not verified.
 
     Raises ClusterRejected where the position of a partition is not known.
     """
@@ -146,7 +146,7 @@ def _trusted(step: Step) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """A partition to hand back: its anchor, and what MirrorMaker 2 has stored for it so far."""
+    """A partition to hand back: its anchor, and the offset that MirrorMaker 2 has stored."""
 
     anchor: Anchor
     partition: TopicPartition
@@ -164,27 +164,27 @@ class Return:
 def plan_return(
     flow: Flow, config: Config, anchors: Mapping[TopicPartition, Anchor], search: int
 ) -> list[Return]:
-    """Return what MirrorMaker 2 is to be told. Raises ClusterRejected if it runs.
+    """Return the offsets to store for MirrorMaker 2. Raises ClusterRejected if it runs.
 
-    A partition that was left cleanly stands at its anchor; where another one stands is proven by
-    content, as for MirrorMaker 2: an anchor may lag (D).
+    A partition that stopped cleanly is at its anchor's position; that of another one is found by
+    content, as for MirrorMaker 2: an anchor may lag.
     """
     if flow.naming.kind == "rename":
         raise ConfigError(
             f"{flow.name}: MirrorMaker 2 cannot name topics as topics.rename.* does: the flow "
             "cannot be handed back"
         )
-    sides = Mm2Snapshot(flow, config)
-    if number := sides.workers():
+    snapshot = Mm2Snapshot(flow, config)
+    if number := snapshot.workers():
         raise ClusterRejected(
             f"{flow.name}: MirrorMaker 2 runs: {number} members in group {flow.mm2.worker_group} "
             f"on {flow.target}; it reads stored offsets only at its start: stop it"
         )
-    stored = sides.stored()
+    stored = snapshot.stored()
     ours = {where: each for where, each in anchors.items() if each.source}
     places = {where: each.source or 0 for where, each in ours.items()}
     unsettled = {where: places[where] - 1 for where, each in ours.items() if not each.clean}
-    for step in sides.steps(unsettled, search, only=unsettled):
+    for step in snapshot.steps(unsettled, search, only=unsettled):
         if not isinstance(step, TakeOver):
             raise ClusterRejected(f"{flow.name}: {explain(step)}; nothing was changed")
         places[step.ends.source] = step.next
@@ -192,20 +192,20 @@ def plan_return(
 
 
 def hand_back(flow: Flow, config: Config, returns: Sequence[Return], clusters: Clusters) -> None:
-    """Stop the flow for good, then write the positions, then let go of them ourselves."""
+    """Stop the flow, write its positions for MirrorMaker 2, then mark the anchors handed back."""
     write_intent(flow, Desired.STOP, clusters)
     topic = flow.mm2.offsets_topic
     admin = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
     if topic not in admin.topic_names():
         replicas = max(1, min(flow.state_replication_factor, admin.broker_count()))
         admin.create_topic(topic, _OFFSETS_PARTITIONS, replicas, {"cleanup.policy": "compact"})
-    sides = Mm2Snapshot(flow, config)
-    told = [
+    snapshot = Mm2Snapshot(flow, config)
+    offsets = [
         StoredOffset(flow.source, each.partition, each.next - 1, name)
-        for name in sides.connectors()
+        for name in snapshot.connectors()
         for each in returns
     ]
-    sides.internal.write(topic, [Entry(e.key(), e.value(), partition=BY_KEY) for e in told])
+    snapshot.internal.write(topic, [Entry(e.key(), e.value(), partition=BY_KEY) for e in offsets])
     now = now_ms()
     clusters.store(flow).write(
         anchors_topic(flow.source),

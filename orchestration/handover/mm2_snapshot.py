@@ -1,4 +1,4 @@
-"""Looks at a flow's two clusters on the way over from MirrorMaker 2: does it rest, and where."""
+"""Reads whether MirrorMaker 2 works on a flow, and the position of each partition."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from replication.mm2.progress import StoredOffset
     from replication.settings.sections import Config, Flow
 
-_FIRST_LOOK = 2_000  # records; enough where it stopped cleanly and nothing waits at the source
+_FIRST_LOOK = 2_000  # records; enough after a clean stop with all records copied
 _AT_ONCE = 8  # partitions
 
 
 class Mm2Activity(NamedTuple):
-    """What shows whether MirrorMaker 2 works for a flow: it changes from one look to the next."""
+    """Figures that change while MirrorMaker 2 works for a flow."""
 
-    workers: int | None  # None: we may not ask
+    workers: int | None  # None: no permission
     beat_ms: int | None  # age of its newest heartbeat
     ends: Mapping[TopicPartition, int]  # of the copies
 
@@ -65,8 +65,8 @@ class Mm2Snapshot:
     def _stored(self) -> Collection[StoredOffset]:
         return newest(self.internal.read(self.flow.mm2.offsets_topic)).values()
 
-    def signs(self, now_ms: int) -> Mm2Activity:
-        """Look for signs of life."""
+    def activity(self, now_ms: int) -> Mm2Activity:
+        """Read workers, heartbeats and end offsets now."""
         beats = ages("", HEARTBEATS, self.internal.read(HEARTBEATS, last=1000), now_ms)
         mine = [each.ms for each in beats if (each.source, each.target) == self._pair]
         pairs = self._pairs(self._theirs.topics(), self._ours.topics())
@@ -78,7 +78,7 @@ class Mm2Snapshot:
         return self.flow.source, self.flow.target
 
     def workers(self) -> int | None:
-        """Return how many of its workers there are; None: we may not ask."""
+        """Return the number of its workers; None: no permission."""
         try:
             return workers(self.flow.clients.target_admin, self.flow.mm2.worker_group)
         except ClusterRejected:
@@ -87,7 +87,7 @@ class Mm2Snapshot:
     def _pairs(
         self, theirs: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
     ) -> Iterator[tuple[TopicPartition, TopicPartition]]:
-        """Yield the partitions that both sides have."""
+        """Yield the partitions that exist on both sides."""
         for topic in self._selector.selected(theirs):
             copy = self._selector.remote_topic(topic)
             there = ours[copy].partitions if copy in ours else 0
@@ -100,7 +100,7 @@ class Mm2Snapshot:
         search: int,
         only: Container[TopicPartition] | None = None,
     ) -> Iterator[Step]:
-        """Yield what to do with each partition, proven with at most ``search`` records of it."""
+        """Yield the step of each partition, verified by at most ``search`` of its records."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             yield from pool.map(
                 lambda ends: self._step(ends, stored.get(ends.source), search),
@@ -108,7 +108,7 @@ class Mm2Snapshot:
             )
 
     def _ends(self) -> Iterator[EndOffsets]:
-        """Yield where each partition begins and ends on both sides."""
+        """Yield the start and end offsets of each partition on both sides."""
         theirs, ours = self._theirs.topics(), self._ours.topics()
         reader, copies = self._readers()
         raw = RecordReader(self._target, "read_uncommitted")
@@ -151,8 +151,10 @@ class Mm2Snapshot:
         copy = [each.with_time if timed else each.without for each in tail]
         proof = furthest(copy, source, -1 if stored is None else stored)
         if proof.foreign and stop < ends.source_end and source and proof.last == source[-1].offset:
-            why = f"the target has records after source offset {proof.last}, where the search ended"
-            return Unproven(ends, stored, f"{why}; search more records with --search")
+            reason = (
+                f"the target has records after source offset {proof.last}, where the search ended"
+            )
+            return Unproven(ends, stored, f"{reason}; search more records with --search")
         return decide(ends, stored, copy, source, proof)
 
     def _readers(self) -> tuple[RecordReader, RecordReader]:
@@ -163,7 +165,7 @@ class Mm2Snapshot:
 
 
 class _BothFingerprints(NamedTuple):
-    """A record's fingerprints; ``timed``: its time is the producer's. The record is let go."""
+    """A record's fingerprints, kept without the record; ``timed``: its time is the producer's."""
 
     timed: bool
     with_time: Fingerprint
@@ -179,7 +181,7 @@ def _both_prints(record: Record) -> _BothFingerprints:
 
 
 def _print(record: Record, *, timed: bool) -> Fingerprint:
-    """Return the record's fingerprint; a target that stamps records itself keeps no time."""
+    """Return the record's fingerprint; ``timed`` includes its timestamp."""
     time_ms = record.time[0] if timed else None
     return Fingerprint(
         record.offset, fingerprint(record.key, record.value, record.headers, time_ms)

@@ -1,4 +1,4 @@
-"""Where Isthmus keeps its local files: the state directory, and what may be lost of it.
+"""The state directory with Isthmus' local files, and the environment's settings for it.
 
 ::
 
@@ -19,7 +19,7 @@ from replication.errors import ConfigError, EnvironmentProblem
 
 CONFIG_VARIABLE = "ISTHMUS_CONFIG"
 HOME_VARIABLE = "ISTHMUS_HOME"
-ROOM_BYTES = 64 << 20  # below this, sqlite and Spark's checkpoints soon stop in odd ways
+MIN_FREE_BYTES = 64 << 20  # with less, sqlite and Spark's checkpoints soon fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def config_file() -> Path:
 
 
 def prepare(where: Home) -> None:
-    """Make the directories and prove that they can be written. Raises EnvironmentProblem."""
+    """Create the directories and check that they are writable. Raises EnvironmentProblem."""
     proof = where.root / "writable"
     try:
         for directory in (where.root, where.root / "apps", where.dagster, where.logs):
@@ -71,8 +71,8 @@ def prepare(where: Home) -> None:
             f"permissions, or set {HOME_VARIABLE} to another directory"
         ) from error
     free = shutil.disk_usage(where.root).free
-    if free < ROOM_BYTES:
+    if free < MIN_FREE_BYTES:
         raise EnvironmentProblem(
             f"state directory {where.root} has {free >> 20} MiB of free space and needs "
-            f"{ROOM_BYTES >> 20} MiB: free some, or set {HOME_VARIABLE} to another directory"
+            f"{MIN_FREE_BYTES >> 20} MiB: free some, or set {HOME_VARIABLE} to another directory"
         )

@@ -1,4 +1,4 @@
-"""What is written into DAGSTER_HOME: how Dagster stores history and where our code server is."""
+"""Writes Dagster's instance files: storage, run limits, and the address of the code server."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Dagster's services and the keeper that restarts them.
+"""Starts Dagster's services, and restarts one that dies.
 
 Three processes: a code server with our definitions, the daemon that ticks sensors, the web UI.
-``dagster dev`` is not used: it ends as a whole when one of its parts does. Copying goes on without
-any of them; what the keeper keeps up is supervision and the UI.
+``dagster dev`` is not used: it ends as a whole when one of its parts does. Copying does not need
+them; the keeper keeps supervision and the UI running.
 
     keeper ─┬─ dagster api grpc      (code)    ── run workers
             ├─ dagster-daemon run    (daemon)
             └─ dagster-webserver     (web)
 
-Each is in a session of its own, so a signal to its group reaches what it started, and only that.
+Each runs in its own session, so a signal to its group reaches only the processes it started.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING
 
 from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, home
 from orchestration.services.instance import write_instance
-from orchestration.services.launcher import heed_interrupts
+from orchestration.services.launcher import restore_sigint
 from orchestration.services.local_ports import answers
 from replication.adapters.local.processes import Process, recall, remember, spawn
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-GRACE_S = 4.0  # Dagster's daemon waits for its threads; a sensor's tick may take longer than people
+GRACE_S = 4.0  # Dagster's daemon waits for its threads; a sensor's tick may take longer than users
 POLL_S = 0.3
-STEADY_S = 60.0  # a service that ran for so long failed anew, not again
+STEADY_S = 60.0  # a service that ran this long starts its count of failures again
 LONGEST_PAUSE_S = 30.0
 
 
@@ -44,7 +44,7 @@ class Ports:
 
 @dataclass(slots=True)
 class Service:
-    """One process to be kept running."""
+    """One process that the keeper keeps running."""
 
     name: str
     command: list[str]
@@ -55,8 +55,8 @@ class Service:
 
 
 def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
-    """Start the keeper detached; it goes on when this process ends."""
-    heed_interrupts()
+    """Start the keeper detached; it keeps running when this process ends."""
+    restore_sigint()
     environment = {
         CONFIG_VARIABLE: str(config),
         HOME_VARIABLE: str(where.root),
@@ -77,7 +77,7 @@ def running_keeper(where: Home) -> Process | None:
 
 
 def stop_services(where: Home) -> None:
-    """End the keeper and all services, also those that a killed keeper left behind."""
+    """Stop the keeper and all services, also those that a killed keeper left."""
     keeper = running_keeper(where)
     if keeper is not None:
         keeper.stop(GRACE_S + 2)

@@ -1,8 +1,8 @@
-"""Start and stop Spark applications as detached processes, and see whether they live.
+"""Starts and stops Spark applications as detached processes, and checks whether they run.
 
 An application is a *watcher* (``spark_jobs.watch``) that keeps a *driver* running. Both are in
-sessions of their own, with their output in a file: nothing that ends here ends them, neither
-Dagster nor the terminal. This module starts a module by its name and never imports spark_jobs.
+sessions of their own, with their output in a file: the end of Dagster or of the terminal does not
+end them. This module starts a module by its name and never imports spark_jobs.
 """
 
 from __future__ import annotations
@@ -57,29 +57,29 @@ class Launcher:
         return None if since is None else Process(pid, since)
 
     def driver_alive(self, app: Application) -> bool:
-        """Say whether a driver on this host holds the application's lock."""
+        """Return whether a driver on this host holds the application's lock."""
         return is_locked(self.home.app(app.name) / "driver.lock")
 
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:
-        """Show, as long as this process lives and the block runs, that it acts on ``app``."""
+        """Mark ``app`` as being started or stopped, while this process lives and the block runs."""
         lock = self._acting_lock(app)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with lock.open("ab") as handle:
-            fcntl.flock(handle, fcntl.LOCK_SH)  # shared: that two act is for others to prevent
+            fcntl.flock(handle, fcntl.LOCK_SH)  # shared: it excludes nobody
             try:
                 yield
             finally:
                 os.utime(handle.fileno())
 
     def is_acted_on(self, app: Application) -> bool:
-        """Say whether a process on this host is starting or stopping ``app``."""
+        """Return whether a process on this host is starting or stopping ``app``."""
         return is_locked(self._acting_lock(app), fcntl.LOCK_EX)
 
     def acted_at(self, app: Application) -> float:
-        """Return when a process last ended acting on ``app``, in s since 1970; 0: never.
+        """Return when a start or stop of ``app`` last ended, in s since 1970; 0: never.
 
-        One that was killed did not.
+        One that was killed does not count.
         """
         try:
             return self._acting_lock(app).stat().st_mtime
@@ -87,19 +87,19 @@ class Launcher:
             return 0.0
 
     def start(self, app: Application) -> Process:
-        """Start the watcher unless it lives, and return it."""
+        """Start the watcher unless it runs, and return it."""
         alive = self.watcher(app)
         if alive is not None:
             return alive
         directory = self.home.app(app.name)
         directory.mkdir(parents=True, exist_ok=True)
-        heed_interrupts()
+        restore_sigint()
         process = spawn(self.command(app), directory / "watch.log")
         remember(process, self._pid_file(app))
         return process
 
     def stop(self, app: Application, limit_s: float = STOP_S) -> None:
-        """End watcher and driver, cleanly within ``limit_s``, else by force."""
+        """Stop watcher and driver; kill them after ``limit_s``."""
         deadline = time.monotonic() + limit_s
         for find in (self.watcher, self.driver):  # in this order: a watcher restarts its driver
             alive = find(app)
@@ -107,7 +107,7 @@ class Launcher:
                 alive.stop(max(0.2, deadline - time.monotonic()))
 
     def ask_to_stop(self, app: Application) -> None:
-        """Ask the watcher to end, and do not wait."""
+        """Send SIGTERM to the watcher, and do not wait."""
         alive = self.watcher(app)
         if alive is not None:
             alive.signal(signal.SIGTERM)
@@ -127,7 +127,7 @@ class Launcher:
         return self.home.app(app.name) / "watcher.pid"
 
 
-def heed_interrupts() -> None:
+def restore_sigint() -> None:
     """Undo an inherited "ignore SIGINT": a shell script's ``command &`` starts us like that.
 
     Children would inherit it, and some of them (Dagster) then ignore SIGTERM as well.
@@ -138,11 +138,10 @@ def heed_interrupts() -> None:
 
 
 def is_locked(file: Path, probe: int = fcntl.LOCK_SH) -> bool:
-    """Say whether a process holds an flock on ``file`` that leaves no room for ``probe``.
+    """Return whether a process holds an flock on ``file`` that conflicts with ``probe``.
 
-    The probe is taken for a moment. A shared one sees who holds a file alone.
-
-    The kernel drops a lock with its process, so this cannot mistake a stranger's pid for ours.
+    The probe is taken for a moment; a shared one detects an exclusive lock. The kernel drops a lock
+    with its process, so a reused pid cannot be mistaken for ours.
     """
     with contextlib.suppress(FileNotFoundError), file.open("rb") as handle:
         try:

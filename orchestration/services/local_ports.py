@@ -1,4 +1,4 @@
-"""Ports of this machine that our own services listen on."""
+"""Chooses and checks the local ports of Isthmus' services."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import socket
 from replication.errors import EnvironmentProblem
 
 HOST = "127.0.0.1"
-UI_PORT = 3000  # Dagster's own habit; the next free one when nobody insisted on it
+UI_PORT = 3000  # Dagster's default; the next free one unless the operator chose it
 
 
 def answers(port: int) -> bool:
-    """Say whether somebody on this machine accepts connections there."""
+    """Return whether a process on this machine accepts connections there."""
     with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=0.5):
         return True
     return False
 
 
 def is_free(port: int) -> bool:
-    """Say whether we could listen there."""
+    """Return whether we could listen there."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with contextlib.suppress(OSError):
@@ -35,13 +35,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def ui_port(wanted: int | None) -> int:
-    """Return the port for the UI. Raises EnvironmentProblem when the wanted one is taken."""
-    if wanted is None:
+def ui_port(chosen: int | None) -> int:
+    """Return the port for the UI. Raises EnvironmentProblem when the chosen one is taken."""
+    if chosen is None:
         return next((port for port in range(UI_PORT, UI_PORT + 20) if is_free(port)), free_port())
-    if not is_free(wanted):
+    if not is_free(chosen):
         raise EnvironmentProblem(
-            f"port {wanted} for Dagster's UI is in use: stop the program that uses it, or choose "
+            f"port {chosen} for Dagster's UI is in use: stop the program that uses it, or choose "
             "another port with --port"
         )
-    return wanted
+    return chosen

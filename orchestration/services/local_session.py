@@ -1,4 +1,4 @@
-"""Everything that ``isthmus run`` starts on this machine, and its end within ten seconds."""
+"""Starts Dagster and the applications for ``isthmus run``; stops all within ten seconds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def require_stopped(where: Home) -> None:
 class Ending:
     """Set by Ctrl-C, SIGTERM or a closed terminal. The second Ctrl-C interrupts as usual.
 
-    While ``interrupts`` is true, all of them interrupt what is being done: a wait that is not ours.
+    While ``interrupts`` is true, each of them raises KeyboardInterrupt: in waits that are not ours.
     """
 
     def __init__(self, *, interrupts: bool = False) -> None:
@@ -60,7 +60,7 @@ class Ending:
             raise KeyboardInterrupt
 
     def wait(self, seconds: float) -> bool:
-        """Wait; True as soon as it is time to end."""
+        """Wait up to ``seconds``; True as soon as it is set."""
         return self._event.wait(seconds)
 
     def __bool__(self) -> bool:
@@ -86,7 +86,7 @@ class Session:
         where = self.launcher.home
         prepare(where)
         require_stopped(where)
-        stop_services(where)  # what a killed keeper left behind still listens on its ports
+        stop_services(where)  # services that a killed keeper left still listen on their ports
         self.port = ui_port(self.port) if self.ui else None
         ports = Ports(self.port, free_port())
         self.keeper = start_keeper(where, self.launcher.config, ports)
@@ -106,7 +106,7 @@ class Session:
                 )
 
     def stop(self) -> None:
-        """End applications and Dagster at once; ask first, then kill what has not ended.
+        """Stop applications and Dagster at once: SIGTERM first, then SIGKILL.
 
         Twice, because a sensor may have launched an application just before Dagster ended.
         """

@@ -1,9 +1,10 @@
-"""What a driver does for a flow besides copying: heartbeats, group offsets, configs, and so on.
+"""Runs a flow's periodic tasks beside copying: heartbeats, group offsets, configs, ACLs.
 
-A duty is a blocking call that comes again and again; it runs in a thread, at most one at a time of
-each name. Duties rest while the flow is not wanted: a flow that is paused or stopped copies nothing
-and changes nothing, as MirrorMaker 2 does when its connectors are paused. They do not wait for the
-flow's query: groups and heartbeats go on while Spark lacks slots or a query is started again.
+A background task is a blocking call that is repeated at an interval; it runs in a thread, and never
+twice at a time. No task starts while the flow should not run: a flow that is paused or stopped
+copies nothing and changes nothing, as MirrorMaker 2 does when its connectors are paused. Tasks do
+not wait for the flow's query: groups are synced and heartbeats sent while Spark lacks slots or the
+query restarts.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor, Future
 
-TELL_S = 10.0  # an outcome that stays the same is written so often
+REPORT_EVERY_S = 10.0  # how often an unchanged outcome is reported again
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
-    """``run`` returns one short line of what it did; raises ReplicationError.
+    """``run`` returns one short line about what it did; raises ReplicationError.
 
-    It comes first when the flow is first wanted, then ``every`` so often, from start to start.
+    It first runs when the flow first should run, then at the interval ``every``, start to start.
     """
 
     name: str
@@ -46,76 +47,83 @@ class TaskOutcome(NamedTuple):
     ok: bool
     summary: str
     took_ms: int
-    fault: Exception | None = None  # none of ours that is foreseen
+    unexpected: Exception | None = None  # not a ReplicationError: a bug of ours
 
 
 @dataclass(slots=True)
 class _TaskRun:
-    """A duty on its way: when it is due, its run, and what was last said of it."""
+    """One task: when it is due, its current run, and the last outcome that was reported."""
 
     task: BackgroundTask
     due: float = 0.0
     running: Future[TaskOutcome] | None = None
-    complaint: str = ""  # as last logged
-    told: tuple[bool, str] | None = None
-    told_at: float = 0.0
+    failure: str = ""  # as last logged
+    reported: tuple[bool, str] | None = None
+    reported_at: float = 0.0
     figures: TaskFigures | None = None
 
 
 @dataclass(slots=True)
 class BackgroundTasks:
-    """The duties of one flow. ``tell`` writes a report down; ``pool`` runs them."""
+    """The tasks of one flow. ``report`` stores an outcome; ``pool`` runs the tasks."""
 
     flow: str
     pool: Executor
-    tell: Callable[[TaskReport], None]
+    report: Callable[[TaskReport], None]
     clock: Callable[[], float] = time.monotonic
-    _courses: list[_TaskRun] = field(default_factory=list)
+    _task_runs: list[_TaskRun] = field(default_factory=list)
 
     def add(self, tasks: Iterable[BackgroundTask]) -> None:
-        self._courses += [_TaskRun(each) for each in tasks]
+        self._task_runs += [_TaskRun(each) for each in tasks]
 
     def figures(self) -> tuple[TaskFigures, ...]:
-        """Return how the duties went that ran at least once; in any thread."""
-        return tuple(each.figures for each in self._courses if each.figures is not None)
+        """Return the figures of the tasks that ran at least once; callable in any thread."""
+        return tuple(each.figures for each in self._task_runs if each.figures is not None)
 
     def tick(self, *, wanted: bool) -> None:
-        """Take in what has ended; begin what is due, if the flow is ``wanted``. Never waits."""
+        """Collect finished runs; start due tasks, if the flow is ``wanted``. Never waits."""
         now = self.clock()
-        for each in self._courses:
-            if each.running is not None and each.running.done():
-                running, each.running = each.running, None
-                self._learn(each, running.result(), now)
-            if wanted and each.running is None and now >= each.due:
-                each.due = now + each.task.every / timedelta(seconds=1)
-                each.running = self.pool.submit(_do, each.task)
+        for task_run in self._task_runs:
+            if task_run.running is not None and task_run.running.done():
+                running, task_run.running = task_run.running, None
+                self._finish(task_run, running.result(), now)
+            if wanted and task_run.running is None and now >= task_run.due:
+                task_run.due = now + task_run.task.every / timedelta(seconds=1)
+                task_run.running = self.pool.submit(_run, task_run.task)
 
-    def _learn(self, course: _TaskRun, done: TaskOutcome, now: float) -> None:
-        name = course.task.name
-        complaint = "" if done.ok else done.summary
-        if complaint and complaint != course.complaint:
-            fault = {"exc_info": done.fault} if done.fault else {}
+    def _finish(self, task_run: _TaskRun, outcome: TaskOutcome, now: float) -> None:
+        name = task_run.task.name
+        failure = "" if outcome.ok else outcome.summary
+        if failure and failure != task_run.failure:
+            trace = {"exc_info": outcome.unexpected} if outcome.unexpected else {}
             log.warning(
-                "background task failed", flow=self.flow, task=name, reason=complaint, **fault
+                "background task failed", flow=self.flow, task=name, reason=failure, **trace
             )
-        elif course.complaint and done.ok:
-            log.info("background task recovered", flow=self.flow, task=name, summary=done.summary)
-        course.complaint = complaint
+        elif task_run.failure and outcome.ok:
+            log.info(
+                "background task recovered", flow=self.flow, task=name, summary=outcome.summary
+            )
+        task_run.failure = failure
         at_ms = int(time.time() * 1000)
-        before = course.figures or TaskFigures(name)
-        course.figures = before.after(ok=done.ok, took_ms=done.took_ms, ended_ms=at_ms)
-        if course.told == (done.ok, done.summary) and now - course.told_at < TELL_S:
+        before = task_run.figures or TaskFigures(name)
+        task_run.figures = before.after(ok=outcome.ok, took_ms=outcome.took_ms, ended_ms=at_ms)
+        if (
+            task_run.reported == (outcome.ok, outcome.summary)
+            and now - task_run.reported_at < REPORT_EVERY_S
+        ):
             return
-        course.told, course.told_at = (done.ok, done.summary), now
-        self.tell(TaskReport(self.flow, name, at_ms, done.ok, done.summary, done.took_ms))
+        task_run.reported, task_run.reported_at = (outcome.ok, outcome.summary), now
+        self.report(
+            TaskReport(self.flow, name, at_ms, outcome.ok, outcome.summary, outcome.took_ms)
+        )
 
 
-def _do(task: BackgroundTask) -> TaskOutcome:
-    begin, fault = time.monotonic(), None
+def _run(task: BackgroundTask) -> TaskOutcome:
+    begin, unexpected = time.monotonic(), None
     try:
         ok, summary = True, task.run()
     except ReplicationError as error:
         ok, summary = False, str(error)
-    except Exception as error:  # noqa: BLE001 - a fault of ours must not end the copying
-        ok, summary, fault = False, f"internal error: {type(error).__name__}: {error}", error
-    return TaskOutcome(ok, summary, int((time.monotonic() - begin) * 1000), fault)
+    except Exception as error:  # noqa: BLE001 - a bug in a task must not stop copying
+        ok, summary, unexpected = False, f"internal error: {type(error).__name__}: {error}", error
+    return TaskOutcome(ok, summary, int((time.monotonic() - begin) * 1000), unexpected)

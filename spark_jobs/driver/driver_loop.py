@@ -1,4 +1,4 @@
-"""The loop that drives all flows of one application."""
+"""Drives all flows of one Spark application: leases, JVM, session, and the main loop."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from spark_jobs.planning.unit_template import template
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.process.loop_watchdog import LoopWatchdog
 from spark_jobs.process.spark_session import (
-    block_places,
-    finds_units_again,
+    block_directories,
+    reaches_running_units,
     start_session,
     warm_workers,
 )
@@ -61,13 +61,13 @@ if TYPE_CHECKING:
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
-_TASKS_AT_ONCE = 7  # of one flow, so that one that waits holds up no other
+_TASKS_AT_ONCE = 7  # of one flow, so that a task that waits does not delay the others
 
 log = structlog.get_logger()
 
 
 class Driver:
-    """Drives the flows of one application until it is told to end."""
+    """Drives the flows of one application until a signal ends it."""
 
     def __init__(
         self, config: Config, flows: tuple[Flow, ...], directory: AppDir, lock: Lock
@@ -78,12 +78,12 @@ class Driver:
         self._clients = KafkaClients()
         self._routes = Routes.of(config.flows, config.clusters)
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
-        # A pool of their own: no duty that waits for a silent cluster may hold planning up.
-        self._task_pool = ThreadPoolExecutor(_TASKS_AT_ONCE * len(flows), "duty")
+        # Their own pool: a task that waits for a silent cluster must not delay planning.
+        self._task_pool = ThreadPoolExecutor(_TASKS_AT_ONCE * len(flows), "task")
         store = self._clients.store(flows[0])  # all flows have one target
-        into = {each.name for each in config.flows_into(flows[0].target)}
-        elsewhere = into - {each.name for each in flows}
-        announcements = NameAnnouncements(store, elsewhere) if elsewhere else None
+        into_target = {each.name for each in config.flows_into(flows[0].target)}
+        others = into_target - {each.name for each in flows}
+        announcements = NameAnnouncements(store, others) if others else None
         self._guard = NamingGuard(store, announcements)
         self._syncs = GroupSyncs(config)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
@@ -97,46 +97,46 @@ class Driver:
     def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
         """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
 
-        Until the first flow is driven, a signal ends the process at once: nothing is to be undone.
+        Until the first flow is driven, a signal ends the process at once: there is nothing to undo.
         """
-        clock = StartupTimer()
+        timer = StartupTimer()
         gather = MetricsCollector(self._flows, self._clients.source).gather
         application, pid = self._directory.application, jvm.process.pid
         self._exposition = exposition_of(self._config, application, gather, pid)
         self._exposition.serve()
         self._take_leases()
-        clock.lap("leases_s")
+        timer.lap("leases_s")
         jvm.connect()
-        clock.lap("jvm_s")
-        self._grace_s = GRACE_S if finds_units_again(conf) else 0.0
+        timer.lap("jvm_s")
+        self._grace_s = GRACE_S if reaches_running_units(conf) else 0.0
         self._spark = start_session(conf)
         self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
-        self._blocks = block_places(conf)
-        clock.lap("session_s")
-        log.info("driver started", **clock.startup_timer)
+        self._blocks = block_directories(conf)
+        timer.lap("session_s")
+        log.info("driver started", **timer.seconds)
         self._loop(jvm)
         self._spark.stop()
 
     def _take_leases(self) -> None:
-        """Take all of them, in the order of their names, so that of two drivers one gets all."""
+        """Take all leases, in the order of flow names, so that of two drivers one gets all."""
         for each in self._flows:
-            self._patiently(each.lease.prepare)
+            self._retry_while_unavailable(each.lease.prepare)
         for each in self._flows:
-            self._patiently(each.lease.take)
-            each.lease.try_fencing()
+            self._retry_while_unavailable(each.lease.take)
+            each.lease.probe_fencing()
         generations = {each.flow.name: each.lease.status.generation for each in self._flows}
-        self._lock.tell(pid=os.getpid(), generations=generations)
+        self._lock.write(pid=os.getpid(), generations=generations)
 
-    def _patiently(self, action: Callable[[], None]) -> None:
-        said = ""
+    def _retry_while_unavailable(self, action: Callable[[], None]) -> None:
+        logged = ""
         while True:
             try:
                 action()
             except ClusterUnavailable as error:
-                if str(error) != said:
+                if str(error) != logged:
                     log.warning("target not reachable, retrying", reason=str(error))
-                said = str(error)
+                logged = str(error)
                 time.sleep(_RETRY_S)
             else:
                 return
@@ -157,32 +157,32 @@ class Driver:
             each.lease.close()
 
     def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
-        """Let every flow do what is due; end at once when the JVM has gone.
+        """Tick every flow; exit at once when the JVM has exited.
 
-        ``beat`` is called after each flow: to start the queries of many takes its time.
+        ``beat`` is called after each flow: starting the queries of many flows takes a while.
         """
         if self._exposition is not None:
             self._exposition.serve()
         try:
             self._check_slots()
-            self._keep_classes(jvm)
+            self._dump_classes(jvm)
             for each in self._flows:
                 each.ending = self._ending
                 each.tick()
                 beat()
-                if why := each.hopeless:
-                    _die(why)
+                if reason := each.restart_reason:
+                    _die(reason)
                 if each.stalls(has_slots=self._has_slots):
                     _die(f"an epoch of {each.flow.name} does not end: a Spark worker process hangs")
         except Exception:
-            if not self._gone(jvm):
+            if not self._has_exited(jvm):
                 raise
         if not jvm.alive:
             _die("Spark's JVM has exited")
         if lost := [each for each in self._blocks if not each.exists()]:
             _die(f"Spark's files were deleted in {lost[0].parent}")
 
-    def _gone(self, jvm: SparkJvm) -> bool:
+    def _has_exited(self, jvm: SparkJvm) -> bool:
         deadline = time.monotonic() + 1.0  # its sockets close a little earlier
         while jvm.alive and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -192,7 +192,7 @@ class Driver:
         self._ending = True
 
     def _check_slots(self) -> None:
-        """Say what is lacking instead of letting a unit wait for a whole epoch."""
+        """Set ``slot_shortage`` of waiting flows, so that no unit waits a whole epoch for slots."""
         waiting = [each for each in self._flows if each.query is None]
         if not waiting or self._spark is None or time.monotonic() < self._slots_at:
             return
@@ -202,25 +202,25 @@ class Driver:
         free = slots(self._spark) - self._taken()
         for each in waiting:
             needed = each.flow.copying.units
-            each.lacking = "" if needed <= free else self._lack(needed, free)
-            free -= 0 if each.lacking else needed
+            each.slot_shortage = "" if needed <= free else self._shortage(needed, free)
+            free -= 0 if each.slot_shortage else needed
 
     def _taken(self) -> int:
         return sum(each.flow.copying.units for each in self._flows if each.query is not None)
 
     def _has_slots(self) -> bool:
-        """Say whether all units that should run can."""
+        """Return whether Spark has slots for all units that should run."""
         return self._spark is None or slots(self._spark) >= self._taken()
 
-    def _lack(self, needed: int, free: int) -> str:
+    def _shortage(self, needed: int, free: int) -> str:
         return (
             f"Spark at {self._config.spark.master} has {max(free, 0)} free slots, this flow's "
             f"units need {needed}: add workers or cores (spark.cores.max, spark.executor.cores), "
             "or set tasks.max lower"
         )
 
-    def _keep_classes(self, jvm: SparkJvm) -> None:
-        """Write the class archive once, when all that a start needs has been loaded."""
+    def _dump_classes(self, jvm: SparkJvm) -> None:
+        """Write the class archive once, when all classes that a start needs are loaded."""
         if jvm.archive is None or not all(each.copies_since(_DUMP_AFTER_S) for each in self._flows):
             return
         archive, jvm.archive = jvm.archive, None
@@ -240,7 +240,7 @@ class Driver:
 
     def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
-        modes = DeliveryModes(flow.copying.delivery, lambda: lease.lacks)
+        modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
         planner = FlowPlanner(namer, self._routes, self._guard, modes)
         return functools.partial(
             self._pool.submit,
@@ -255,15 +255,15 @@ class Driver:
             raise RuntimeError("a query was started before the Spark session")
         directory = self._directory.flow(flow.name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
-        wanted = replace(
+        unit_spec = replace(
             template(flow, generation, self._routes),
             epoch=after,
             grace_s=self._grace_s,
         )
-        return start_query(self._spark, directory, wanted, flow.copying.units, checkpoint)
+        return start_query(self._spark, directory, unit_spec, flow.copying.units, checkpoint)
 
 
 def _die(reason: str) -> NoReturn:
-    """End now, whatever the threads are doing, to be started again."""
+    """Exit now, whatever the threads are doing; the watcher restarts the driver."""
     log.error("driver exiting for restart", reason=reason)
     os._exit(DIED)

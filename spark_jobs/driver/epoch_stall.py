@@ -1,14 +1,14 @@
-"""How long a query has been in one and the same epoch."""
+"""Measures how long a query has been in the same epoch."""
 
 from __future__ import annotations
 
 import time
 
-_MOST_S = 1.0  # that one look counts for: who was frozen for an hour has lost a moment
+_MOST_S = 1.0  # that one look adds: a process that was frozen for an hour adds a second
 
 
 class EpochStall:
-    """Adds up the time between looks that saw the same epoch, as its owner saw it pass."""
+    """Adds up the time between looks that saw the same epoch."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -16,11 +16,11 @@ class EpochStall:
         self._seen_at = 0.0
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start counting now."""
         self.seconds, self._epoch, self._seen_at = 0.0, None, time.monotonic()
 
     def see(self, epoch: tuple[int, int] | None) -> None:
-        """Take in which epoch runs now, by its number and its plan's."""
+        """Record which epoch runs now: its number and the number of its plan."""
         moment = time.monotonic()
         self.seconds += min(moment - self._seen_at, _MOST_S)
         self._seen_at = moment

@@ -1,4 +1,4 @@
-"""Ask a flow's target whether it fences, over connections of its own."""
+"""Probes whether a flow's target fences old producers, over its own connections."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from replication.settings.sections import Flow
 
 
-def ask_target(flow: Flow) -> str:
-    """Return the missing guarantee, or empty; see copier.takeover.fencing_probe."""
-    return asyncio.run(_ask(flow))
+def probe_target(flow: Flow) -> str:
+    """Return which guarantees that appends need the target lacks; see ``copier.takeover``."""
+    return asyncio.run(_probe(flow))
 
 
-async def _ask(flow: Flow) -> str:
+async def _probe(flow: Flow) -> str:
     network = connect(flow.clients.target_producer, f"isthmus-{flow.name}-probe")
     try:
         return await missing_guarantees(network, f"isthmus.{flow.name}.probe")

@@ -1,4 +1,4 @@
-"""One flow of a driver: its plan, its query and its beat, a tick at a time. Nothing waits here."""
+"""Drives one flow: starts, watches and ends its query, and writes its status; never blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_jobs.driver.epoch_stall import EpochStall
 from spark_jobs.driver.flow_query import first_line
 from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
 from spark_jobs.memo import MemoizeLast
-from spark_jobs.planning.delivery_modes import notice, weaker
+from spark_jobs.planning.delivery_modes import at_least_once_notice, notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
 _STALL_EPOCHS = 2  # a task whose worker dies is tried again, for a whole epoch
 _STALL_S = 90.0  # beyond these: a takeover at an epoch's begin may take a minute
-_HEALED_S = 60.0  # a query that ran for so long starts again at once
+_HEALED_S = 60.0  # a query that ran this long restarts at once
 
 log = structlog.get_logger()
 
@@ -43,7 +43,7 @@ class FlowDriver:
     """Starts, watches and ends one flow's query.
 
     ``starter`` starts one, given the generation, the number of the attempt and the last epoch
-    of the query before it; ``tasks`` are what else is to be done for the flow.
+    of the query before it; ``tasks`` are the flow's background tasks.
     """
 
     def __init__(
@@ -57,24 +57,24 @@ class FlowDriver:
         self.flow = flow
         self.lease = lease
         self.query: FlowQuery | None = None
-        self.lacking = ""  # why it cannot start: too few slots
+        self.slot_shortage = ""  # why it cannot start: too few slots
         self.ending = False
         self._topic_watcher = topic_watcher
-        self._usual = MemoizeLast(notice)
+        self._mode_notice = MemoizeLast(notice)
         self._starter = starter
         self._tasks = tasks
         self._tally = CopyCounters()
-        self._trouble = ""
+        self._problem = ""
         self._not_running = 0
         self._rest_s = 0.0
         self._rested_at = 0.0
         self._drained_at: float | None = None
-        self._still = EpochStall()
+        self._stall = EpochStall()
         self._begun_at: float | None = None  # when the query was first seen to copy
 
     def tick(self) -> None:
         """Do what is due. Raises FlowTaken when another driver has the flow."""
-        self.lease.hear()
+        self.lease.poll()
         if not self.ending:
             self._topic_watcher.look(self.lease.decisions)
         now = self.situation()
@@ -91,7 +91,7 @@ class FlowDriver:
         self._beat()
 
     def situation(self) -> Situation:
-        """Return what is the case now."""
+        """Return the flow's situation now."""
         query, moment = self.query, time.monotonic()
         draining = self._drained_at is not None
         return Situation(
@@ -107,22 +107,22 @@ class FlowDriver:
             partitions=len(self._topic_watcher.partitions),
             not_running=self._not_running,
             rested=moment >= self._rested_at,
-            lacking=self.lacking,
-            unplanned=self._topic_watcher.trouble,
+            slot_shortage=self.slot_shortage,
+            unplanned=self._topic_watcher.problem,
             gap=self._topic_watcher.gap,
             notice=self._notice(),
-            trouble=self._trouble,
+            problem=self._problem,
         )
 
     def figures(self, flow_metrics: FlowMetrics) -> FlowFigures:
-        """Return what is published of the flow; in any thread, ``flow_metrics`` looks at its clusters."""
+        """Return the flow's figures, in any thread. ``flow_metrics`` reads its clusters."""
         plan = self._topic_watcher.partitions if self._topic_watcher.number else None
         return FlowFigures(
             source=self.flow.source,
             target=self.flow.target,
             status=self.lease.status,
             wanted=self.lease.desired is Desired.RUN,
-            arrives=not self.lease.trouble,
+            arrives=not self.lease.write_problem,
             tally=self._tally,
             tasks=self._tasks.figures(),
             plan=plan,
@@ -130,55 +130,56 @@ class FlowDriver:
         )
 
     def _notice(self) -> str:
-        """Return what people should know of how partitions are copied, weakest promise first."""
-        asked = self.flow.copying.delivery == "at-least-once"
-        weakest = weaker(self._tally.at_least_once, self.flow.name, asked=asked)
-        usual = self._usual(self._topic_watcher.partitions, self.lease.lacks)
-        told = (weakest or usual or self.lease.untried, self._topic_watcher.remark)
-        return "; ".join(each for each in told if each)
+        """Return the remark on how partitions are copied, weakest delivery guarantee first."""
+        configured = self.flow.copying.delivery == "at-least-once"
+        weakest = at_least_once_notice(
+            self._tally.at_least_once, self.flow.name, configured=configured
+        )
+        modes = self._mode_notice(self._topic_watcher.partitions, self.lease.missing_guarantees)
+        notices = (weakest or modes or self.lease.probe_problem, self._topic_watcher.remark)
+        return "; ".join(each for each in notices if each)
 
     def copies_since(self, seconds: float) -> bool:
-        """Say whether the present query has been copying for so long."""
+        """Return whether the present query has been copying for that long."""
         return self._begun_at is not None and time.monotonic() - self._begun_at >= seconds
 
     @property
-    def hopeless(self) -> str:
-        """Return what only a new driver can mend; empty: nothing."""
-        if (
-            gone := self._topic_watcher.stateless
-        ):  # only a start makes them, and knows whose copies are
-            return f"{gone} was deleted on the target of {self.flow.name}"
+    def restart_reason(self) -> str:
+        """Return the problem that only a restart of the driver fixes; empty: none."""
+        # Only a start creates the state topics and finds out whose copies are on the target.
+        if topic := self._topic_watcher.missing_state_topic:
+            return f"{topic} was deleted on the target of {self.flow.name}"
         return ""
 
     def stalls(self, *, has_slots: Callable[[], bool]) -> bool:
-        """Say whether a process that copies hangs, as an epoch does not end.
+        """Return whether a process that copies hangs: its epoch does not end.
 
-        Without slots it only waits. ``has_slots`` is asked when all else speaks for it.
+        Without slots the epoch only waits. ``has_slots`` is called only when the time is over.
         """
         epoch_s = self.flow.copying.epoch / timedelta(seconds=1)
-        if self.query is None or self._still.seconds <= _STALL_EPOCHS * epoch_s + _STALL_S:
+        if self.query is None or self._stall.seconds <= _STALL_EPOCHS * epoch_s + _STALL_S:
             return False
         if has_slots():
             return True
-        self._still.begin()
+        self._stall.begin()
         return False
 
     @property
     def done(self) -> bool:
-        """Say whether it has ended, after ``ending`` was set."""
+        """Return whether the flow has ended, after ``ending`` was set."""
         return self.query is None and self.lease.status.state == FlowState.STOPPED
 
     def _start(self) -> None:
         attempt = self._tally.query_starts + 1
         self._tally = self._tally._replace(query_starts=attempt)
-        self._topic_watcher.tell(run=True)
+        self._topic_watcher.write(run=True)
         try:
             generation = self.lease.status.generation
             self.query = self._starter(generation, attempt, self.lease.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
         else:
-            self._still.begin()
+            self._stall.begin()
             log.info("query started", flow=self.flow.name, attempt=attempt)
 
     def _watch(self) -> None:
@@ -187,14 +188,14 @@ class FlowDriver:
             return
         if figures := self.query.figures():
             self._not_running = figures["not_running"]
-            self._trouble = figures["outcome"] or ""
+            self._problem = figures["outcome"] or ""
             self._tally = self._tally.plus(figures)
             log.info("epoch", flow=self.flow.name, **figures)
         running = self.query.epoch()
         if self._topic_watcher.partitions:
-            self._still.see(running)
+            self._stall.see(running)
         else:
-            self._still.begin()
+            self._stall.begin()
         if running is None:
             return
         if self._begun_at is None:
@@ -205,7 +206,7 @@ class FlowDriver:
     def _drain(self) -> None:
         if self._drained_at is None:
             self._drained_at = time.monotonic()
-            self._topic_watcher.tell(run=False)
+            self._topic_watcher.write(run=False)
         if self.query is not None and (running := self.query.epoch()) is not None:
             self.lease.end_epoch(running[0], last=True)
 
@@ -214,7 +215,7 @@ class FlowDriver:
         if query is None:
             return
         if now.alive:
-            self._trouble = ""
+            self._problem = ""
             log.info("query ended", flow=self.flow.name, clean=now.idle)
         else:
             self._fail(f"the query ended: {query.problem()}", time.monotonic() - query.started)
@@ -222,8 +223,8 @@ class FlowDriver:
         query.stop()
 
     def _fail(self, reason: str, lived_s: float) -> None:
-        """Remember why there is no query, and rest: longer each time, unless it lived long."""
-        self._trouble = reason
+        """Keep the reason and pause: longer each time, unless the query had run for long."""
+        self._problem = reason
         log.error("query failed", flow=self.flow.name, reason=reason)
         if lived_s >= _HEALED_S:
             self._rest_s = 0.0

@@ -1,4 +1,4 @@
-"""A driver's hold on a flow: the lease, the beat that keeps it, and what people ask for."""
+"""A driver's lease on a flow: taken, renewed by each status, and the operators' intents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from replication.errors import ReplicationError
 from replication.model import Choice, Desired, TopicPartition
 from replication.state import Control, Decision, Fencing, FlowStatus, Intent, status_topic
 from replication.supervision.driver_lease import Take, check_lease, decide_lease, keep_lease
-from spark_jobs.driver.fencing_probe import ask_target
+from spark_jobs.driver.fencing_probe import probe_target
 from spark_jobs.process.identity import holder_of, new_status
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from replication.state import Stored, TaskReport
 
 BEAT_S = 1.0
-_LOOK_MS = 200  # between looks while another driver may be alive
+_POLL_MS = 200  # between polls while another driver may be alive
 
 log = structlog.get_logger()
 
@@ -35,19 +35,19 @@ class FlowLease:
     def __init__(self, flow: Flow, store: StateStore) -> None:
         self.status = new_status(flow.name)
         self.desired = Desired.RUN
-        self.lacks = ""  # what the target does not do of what appends rely on
-        self.untried = ""  # why that is not known
-        self._tried: dict[str, Fencing] = {}  # by cluster
+        self.missing_guarantees = ""  # guarantees that appends need and the target lacks
+        self.probe_problem = ""  # why that is not known
+        self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
         self._tail: StateTail | None = None
         self._beat_at = 0.0
-        self._ended = (-1, False, 0.0)  # the epoch that we ended, how, and when we said so
+        self._ended = (-1, False, 0.0)  # the epoch that we ended, whether the last, and when
 
     def prepare(self) -> None:
-        """Make the state topics. Raises ClusterUnavailable."""
+        """Create the state topics. Raises ClusterUnavailable."""
         self._store.ensure_topics(self._flow.source)
         if self._flow.policies.dead_letters:
             self._store.ensure_dead_letters(self._flow.source)
@@ -64,59 +64,59 @@ class FlowLease:
             decision = decide_lease(first, newest, watched_ms, holder_of(newest))
             if isinstance(decision, Take):
                 break
-            time.sleep(min(decision.for_ms, _LOOK_MS) / 1000)
+            time.sleep(min(decision.for_ms, _POLL_MS) / 1000)
             newest = self._newest(self._tail, newest)
         self._claim(self._tail, decision.generation)
 
-    def try_fencing(self) -> None:
-        """Learn whether the target fences: from its record, or by trying, once a cluster.
+    def probe_fencing(self) -> None:
+        """Find out whether the target fences: from the stored result, or by one probe a cluster.
 
-        Where it cannot be tried, the target is taken for Apache Kafka until the next start.
+        Where the probe fails, the target is treated as Apache Kafka until the next start.
         """
         if self._flow.copying.delivery not in {"auto", "append"}:
-            return  # what is promised then relies on nothing of it
+            return  # these modes do not rely on fencing
         try:
             cluster = self._store.cluster_id()
-            if cluster not in self._tried:
-                self._try_on(cluster)
-            self.lacks = self._tried[cluster].lacks
+            if cluster not in self._probed:
+                self._probe(cluster)
+            self.missing_guarantees = self._probed[cluster].lacks
         except ReplicationError as problem:
-            self.untried = f"fencing probe on {self._flow.target} failed: {problem}"
-            log.warning(self.untried, flow=self._flow.name)
+            self.probe_problem = f"fencing probe on {self._flow.target} failed: {problem}"
+            log.warning(self.probe_problem, flow=self._flow.name)
 
-    def _try_on(self, cluster: str) -> None:
+    def _probe(self, cluster: str) -> None:
         self._store.ensure_probe()
-        tried = Fencing(cluster, ask_target(self._flow), self._flow.name, _now_ms())
-        self._store.write(self._topic, tried)
-        self._tried[cluster] = tried
-        log.info("fencing probe finished", flow=self._flow.name, missing_guarantees=tried.lacks)
+        result = Fencing(cluster, probe_target(self._flow), self._flow.name, _now_ms())
+        self._store.write(self._topic, result)
+        self._probed[cluster] = result
+        log.info("fencing probe finished", flow=self._flow.name, missing_guarantees=result.lacks)
 
-    def hear(self) -> None:
-        """Take in what is new. Raises FlowTaken when another driver has the flow."""
+    def poll(self) -> None:
+        """Read new records of the status topic. Raises FlowTaken: another driver has the flow."""
         try:
-            news = self._tail.poll() if self._tail is not None else []
+            records = self._tail.poll() if self._tail is not None else []
         except ReplicationError:
-            return  # a target that does not answer takes no lease away; the store tells of it
-        for each in self._mine(news):
-            keep_lease(self.status, each)
+            return  # a target that does not answer ends no lease; the store logs it
+        for status in self._mine(records):
+            keep_lease(self.status, status)
 
-    def beat(self, **news: Any) -> None:
-        """Write the status if a second has passed, or at once when the state is another."""
+    def beat(self, **changes: Any) -> None:
+        """Write the status once a second, or at once when the state changes."""
         moment = time.monotonic()
-        if news["state"] == self.status.state and moment - self._beat_at < BEAT_S:
+        if changes["state"] == self.status.state and moment - self._beat_at < BEAT_S:
             return
         self._beat_at = moment
-        self.status = replace(self.status, beat_ms=_now_ms(), **news)
+        self.status = replace(self.status, beat_ms=_now_ms(), **changes)
         self._store.post(self._topic, self.status)
 
     def report(self, report: TaskReport) -> None:
-        """Write down how a duty went."""
+        """Write the report of a background task."""
         self._store.post(self._topic, report)
 
     def end_epoch(self, epoch: int, *, last: bool = False) -> None:
-        """Tell the units that the epoch is over; again every second, in case it was lost.
+        """Write the control record that ends the epoch; again every second, in case one is lost.
 
-        When it is the ``last`` one no unit copies on after it.
+        After the ``last`` epoch no unit keeps copying.
         """
         moment = time.monotonic()
         if (epoch, last) == self._ended[:2] and moment - self._ended[2] < BEAT_S:
@@ -131,12 +131,12 @@ class FlowLease:
         return max(0, self._ended[0])
 
     @property
-    def trouble(self) -> str:
-        """Say why the last beat did not arrive."""
+    def write_problem(self) -> str:
+        """Return why the last status was not written; empty: it was."""
         return self._store.last_error or ""
 
     def close(self) -> None:
-        """Send what is waiting."""
+        """Send what is queued, and close the connections."""
         if self._tail is not None:
             self._tail.close()
         self._store.close()
@@ -149,14 +149,14 @@ class FlowLease:
     def _newest(self, tail: StateTail, known: FlowStatus | None) -> FlowStatus | None:
         return next(reversed(self._mine(tail.catch_up())), known)
 
-    def _mine(self, news: list[Stored]) -> list[FlowStatus]:
-        """Return the flow's statuses; keep its newest intent."""
+    def _mine(self, records: list[Stored]) -> list[FlowStatus]:
+        """Return the flow's statuses; keep its newest intent and its decisions."""
         statuses = []
-        for each in news:
+        for each in records:
             if isinstance(each, FlowStatus) and each.flow == self._flow.name:
                 statuses.append(each)
             elif isinstance(each, Fencing):
-                self._tried[each.cluster] = each
+                self._probed[each.cluster] = each
             elif isinstance(each, Intent) and each.flow == self._flow.name:
                 self.desired = Desired(each.desired)
             elif isinstance(each, Decision) and each.flow == self._flow.name:

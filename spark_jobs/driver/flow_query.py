@@ -1,4 +1,4 @@
-"""One flow's streaming query: started, looked at, ended."""
+"""Starts, inspects and stops one flow's Spark Structured Streaming query."""
 
 from __future__ import annotations
 
@@ -20,30 +20,28 @@ if TYPE_CHECKING:
     from replication.copier.spec import UnitSpec
     from spark_jobs.process.appdir import FlowDir
 
-_COPIER = "spark.isthmus.copier"  # a test may set another than the real one
+_COPIER = "spark.isthmus.copier"  # a test may set another copier
 _FIGURES = "figures"
-_LOOK_S = 1.0  # between questions to the JVM: each costs CPU time on both sides
-_ASK_ANYWAY_S = 10.0
+_LOOK_S = 1.0  # between calls to the JVM: each costs CPU time on both sides
+_READ_ANYWAY_S = 10.0
 _RETRY = "1 second"  # between epochs that end at once, because every unit was refused
 
 
 class FlowQuery:
-    """A running query. What it learns of its epochs comes from files and from Spark's progress."""
+    """A running query. Its epochs are known from ``epoch.json`` and from Spark's progress."""
 
     def __init__(self, query: StreamingQuery, directory: FlowDir) -> None:
         self._query = query
         self._directory = directory
         self._batch = -1
-        self._asked_for: tuple[int, int] | None = (
-            None  # the epoch at whose beginning we asked for figures
-        )
-        self._asked_at = 0.0
+        self._read_in: tuple[int, int] | None = None  # the epoch that ran when figures were read
+        self._read_at = 0.0
         self._alive, self._alive_at = True, 0.0
         self._idle_at: float | None = None
         self.started = time.monotonic()
 
     def alive(self) -> bool:
-        """Say whether it runs, as of a second ago at most."""
+        """Return whether it runs; the answer is at most a second old."""
         moment = time.monotonic()
         if self._alive and moment - self._alive_at >= _LOOK_S:
             self._alive, self._alive_at = bool(self._query.isActive), moment
@@ -56,15 +54,15 @@ class FlowQuery:
 
     def epoch(self) -> tuple[int, int] | None:
         """Return the epoch that was planned last and the number of its plan."""
-        told = read_json(self._directory.epoch)
-        return (told["epoch"], told["plan"]) if told else None
+        content = read_json(self._directory.epoch)
+        return (content["epoch"], content["plan"]) if content else None
 
     def idle(self) -> bool:
-        """Say whether no epoch is running and no unit copies on after one.
+        """Return whether no epoch is running and no unit keeps copying after one.
 
-        Units have heard, as a rule, that no epoch follows, and end with the last one. One whose
-        epoch was over just then is given the time after which it ends by itself. Also true of a
-        query that has ended.
+        Most units have read the control record that ends the last epoch, and end with it. A unit
+        whose epoch ended just before ends by itself after ``GRACE_S``. Also true of a query that
+        has ended.
         """
         if not self.alive():
             return True
@@ -75,18 +73,18 @@ class FlowQuery:
         self._idle_at = self._idle_at or moment
         progress = self._query.lastProgress
         row = progress["observedMetrics"].get(_FIGURES) if progress is not None else None
-        return row is None or not row["lingers"] or moment - self._idle_at > GRACE_S
+        return row is None or not row["in_grace"] or moment - self._idle_at > GRACE_S
 
     def figures(self) -> dict[str, Any] | None:
         """Return the sums of the newest finished epoch, once.
 
-        Spark reports an epoch before it plans the next one: that is the time to ask. The last one
-        before a pause has no next one, so now and then we ask without a reason.
+        Spark reports an epoch before it plans the next one, so figures are read when the next one
+        begins. No epoch follows the last one before a pause: they are also read every 10 s.
         """
         running, moment = self.epoch(), time.monotonic()
-        if running == self._asked_for and moment - self._asked_at < _ASK_ANYWAY_S:
+        if running == self._read_in and moment - self._read_at < _READ_ANYWAY_S:
             return None
-        self._asked_for, self._asked_at = running, moment
+        self._read_in, self._read_at = running, moment
         progress = self._query.lastProgress
         if progress is None or progress["batchId"] == self._batch:
             return None
@@ -95,7 +93,7 @@ class FlowQuery:
         return row.asDict() if row is not None and row["units"] else None
 
     def stop(self) -> None:
-        """End it. Only when idle do its tasks end cleanly."""
+        """Stop it. Its tasks end cleanly only when it is idle."""
         self._query.stop()
 
 
@@ -119,7 +117,7 @@ def start_query(
             F.sum("takeovers").alias("takeovers"),
             F.sum("not_running").alias("not_running"),
             F.sum("at_least_once").alias("at_least_once"),
-            F.sum("lingers").alias("lingers"),
+            F.sum("in_grace").alias("in_grace"),
             F.max(F.when(F.col("outcome") != "clean", F.col("outcome"))).alias("outcome"),
         )
     )
@@ -135,13 +133,13 @@ def start_query(
 
 def slots(spark: SparkSession) -> int:
     """Return how many tasks Spark can run at the same time now."""
-    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - Spark's Python has no question for it
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - PySpark has no call for it
     profile = context.resourceProfileManager().defaultResourceProfile()
     return int(context.maxNumConcurrentTasks(profile))
 
 
 def is_stopped(spark: SparkSession) -> bool:
-    """Say whether Spark has ended the application by itself, as a cluster does that is lost."""
+    """Return whether Spark itself has stopped the application, as when its cluster is lost."""
     return bool(spark.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - as in slots
 
 

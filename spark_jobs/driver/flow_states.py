@@ -1,4 +1,4 @@
-"""What a flow's driver does next, and what it says of itself. Pure."""
+"""Decides a driver's next step for a flow, and the flow's displayed state and reason. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from replication.model import Desired, FlowState
 
 
 class Step(Enum):
-    """What the driver is to do with a flow's query now."""
+    """The next step of a driver for a flow's query."""
 
     NOTHING = "nothing"
     START = "start"
-    DRAIN = "drain"  # end the running epoch early and let no other begin
+    DRAIN = "drain"  # end the running epoch early, and start no other
     STOP = "stop"
 
 
@@ -33,27 +33,27 @@ class Situation:
     partitions: int = 0
     not_running: int = 0
     rested: bool = True  # the pause after a query that failed is over
-    lacking: str = ""  # why it cannot start: too few slots
-    unplanned: str = ""  # why what to copy could not be looked up the last time
-    gap: str = ""  # what is asked for and the source does not have
-    notice: str = ""  # what is promised for some partitions, where it is not the usual
-    trouble: str = ""  # why the last query ended, or what its units say
+    slot_shortage: str = ""  # why it cannot start: too few slots
+    unplanned: str = ""  # why the last planning failed
+    gap: str = ""  # configured topics that the source does not have
+    notice: str = ""  # another delivery guarantee than the usual one, and of which partitions
+    problem: str = ""  # why the last query ended, or the outcome that its units report
 
     @property
     def wanted(self) -> bool:
-        """Say whether it is to copy."""
+        """Return whether the flow should copy."""
         return self.desired is Desired.RUN and not self.ending
 
 
 def decide_step(now: Situation) -> Step:
-    """Return the one thing to do now."""
+    """Return the step to take now."""
     if now.query and not now.alive:
         return Step.STOP
     if now.query and now.wanted and not now.draining:
         return Step.NOTHING
     if now.query:
         return Step.STOP if now.overdue or (now.draining and now.idle) else Step.DRAIN
-    ready = now.wanted and now.planned and now.rested and not now.lacking
+    ready = now.wanted and now.planned and now.rested and not now.slot_shortage
     return Step.START if ready else Step.NOTHING
 
 
@@ -62,15 +62,15 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     if not now.wanted:
         return _unwanted(now)
     if now.query and now.begun:
-        troubled = now.not_running or now.unplanned
-        reason = now.trouble if now.not_running else now.unplanned
+        degraded = now.not_running or now.unplanned
+        reason = now.problem if now.not_running else now.unplanned
         return (
-            (FlowState.DEGRADED, reason) if troubled else (FlowState.RUNNING, now.gap or now.notice)
+            (FlowState.DEGRADED, reason) if degraded else (FlowState.RUNNING, now.gap or now.notice)
         )
     if now.query and now.planned and not now.partitions:
         nothing = now.gap or now.unplanned or "the target has none of the topics yet"
         return FlowState.DEGRADED, nothing
-    if reason := now.lacking or now.trouble or now.unplanned:
+    if reason := now.slot_shortage or now.problem or now.unplanned:
         return FlowState.FAILED, reason
     return FlowState.STARTING, "starting Spark" if now.planned else "reading both clusters"
 

@@ -1,4 +1,4 @@
-"""The duties of a flow, in one place. What they do is in ``replication``; this only lists them."""
+"""Lists the background tasks of a flow, from its settings. What they do is in ``replication``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OFF = timedelta(seconds=60)
 
 
 def tasks_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[BackgroundTask]:
-    """Yield what the driver is to do for ``flow`` besides copying.
+    """Yield the background tasks of ``flow``.
 
-    ``syncs`` are shared by all flows of the driver. Making duties costs nothing and asks no
-    cluster: clients are made in the first run.
+    ``syncs`` are shared by all flows of the driver. Listing the tasks costs nothing and connects to
+    no cluster: clients are created in the first run.
     """
     yield from _heartbeats(flow)
     yield _groups(flow, syncs)
@@ -42,7 +42,7 @@ def tasks_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Backgrou
 
 
 def _syncs(flow: Flow, config: Config) -> Iterator[BackgroundTask]:
-    """Yield what is too frequent for Dagster's schedules; see ``replication.supervision.task_schedule``."""
+    """Yield the syncs that are too frequent for Dagster; see ``supervision.task_schedule``."""
     clients = cache(KafkaClients)
 
     def sync(part: Part) -> str:
@@ -56,7 +56,7 @@ def _syncs(flow: Flow, config: Config) -> Iterator[BackgroundTask]:
 
 
 def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
-    """Say that groups are not carried over where nobody asked for it: it is often forgotten."""
+    """Return the group sync; where it is off, a task that reports so: it is often forgotten."""
     if not flow.groups.sync:
         return BackgroundTask(
             "group offsets", _OFF, lambda: "off: sync.group.offsets.enabled is false"

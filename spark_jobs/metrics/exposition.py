@@ -1,6 +1,6 @@
 """Serves a driver's figures to Prometheus: ``http://<metrics.host>:<metrics.port>/metrics``.
 
-Nothing is computed before somebody asks. Whatever goes wrong here holds no flow up.
+Figures are computed on a scrape only. No failure here delays a flow.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ log = structlog.get_logger()
 
 
 class Exposition:
-    """The endpoint of one driver. ``gather`` looks at all flows; it is called in other threads.
+    """The endpoint of one driver. ``gather`` reads all flows' figures, in other threads.
 
-    ``driver`` are the values of ``metric_catalogue.DRIVER``'s labels, ``jvm`` is the pid of Spark's JVM.
+    ``driver`` has the label values of ``metric_catalogue.DRIVER``, ``jvm`` the pid of Spark's JVM.
     """
 
     def __init__(
@@ -46,52 +46,56 @@ class Exposition:
         driver: tuple[str, ...],
         jvm: int,
     ) -> None:
-        self.port: int | None = None  # that is listened on
+        self.port: int | None = None  # that the endpoint listens on
         self._settings = settings
-        self._wanted = port
+        self._configured_port = port
         self._gather = gather
         self._driver = driver
         self._jvm = jvm
         self._try_at = 0.0
         self._trying: threading.Thread | None = None
-        self._said = ""
+        self._logged = ""
 
     def serve(self) -> None:
-        """Begin to listen if that is wanted and not done yet; where it cannot be, try again.
+        """Start listening if a port is configured and not open yet; after a failure, try again.
 
-        Returns at once: names are looked up, for tens of seconds where the resolver is silent.
+        Returns at once: a name lookup takes tens of seconds where the resolver does not answer.
         """
-        if self._wanted is None or self.port is not None or time.monotonic() < self._try_at:
+        if (
+            self._configured_port is None
+            or self.port is not None
+            or time.monotonic() < self._try_at
+        ):
             return
         if self._trying is not None and self._trying.is_alive():
             return
         self._try_at = time.monotonic() + _RETRY_S
         # A daemon: a driver that ends does not wait for it.
         self._trying = threading.Thread(
-            target=self._listen, args=[self._wanted], name="metrics endpoint", daemon=True
+            target=self._listen, args=[self._configured_port], name="metrics endpoint", daemon=True
         )
         self._trying.start()
 
     def _listen(self, port: int) -> None:
         where = f"{self._settings.host}:{port}"
         try:
-            from prometheus_client import start_http_server  # noqa: PLC0415 - only where asked for
+            from prometheus_client import start_http_server  # noqa: PLC0415 - only where it is configured
 
             server, _ = start_http_server(port, self._settings.host, self._registry())
         except (OSError, OverflowError) as error:
-            said = f"{where}: {getattr(error, 'strerror', None) or error}"
-            self._complain(f"{said}; free it, or choose another metrics.port or metrics.host")
+            problem = f"{where}: {getattr(error, 'strerror', None) or error}"
+            self._log_failure(f"{problem}; free it, or choose another metrics.port or metrics.host")
         except ImportError:
-            self._complain("prometheus-client is not installed: run `make setup`")
+            self._log_failure("prometheus-client is not installed: run `make setup`")
         else:
             self.port = int(server.server_port)
             address = f"http://{self._settings.host}:{self.port}/metrics"
             log.info("metrics endpoint started", address=address)
 
-    def _complain(self, reason: str) -> None:
-        if reason != self._said:
+    def _log_failure(self, reason: str) -> None:
+        if reason != self._logged:
             log.warning("metrics endpoint failed to start", reason=reason)
-        self._said = reason
+        self._logged = reason
 
     def _registry(self) -> CollectorRegistry:
         from prometheus_client import CollectorRegistry, ProcessCollector  # noqa: PLC0415 - as above
@@ -106,8 +110,8 @@ class Exposition:
         """Yield all metrics with their samples; the registry calls this."""
         families = {each.name: _family(each) for each in metric_catalogue.ALL}
         families[metric_catalogue.DRIVER.name].add_metric(self._driver, 1)
-        for seen in self._gather():
-            for name, labels, value in flow_samples(seen, self._settings.detail):
+        for figures in self._gather():
+            for name, labels, value in flow_samples(figures, self._settings.detail):
                 if isinstance(value, tuple):
                     families[name].add_metric(labels, *value)
                 else:
@@ -118,7 +122,7 @@ class Exposition:
 def exposition_of(
     config: Config, application: str, gather: Callable[[], Iterable[FlowFigures]], jvm: int
 ) -> Exposition:
-    """Return the endpoint of this process, which drives an application of a file."""
+    """Return the endpoint of this process, which drives one application of a config file."""
     driver = application, socket.gethostname(), str(os.getpid()), config.spark.master
     return Exposition(config.metrics, metrics_port(config, application), gather, driver, jvm)
 

@@ -1,14 +1,15 @@
-"""Looks at a flow's two clusters for whoever asks for metrics, and only then.
+"""Reads anchors and end offsets of a flow's two clusters on a scrape, to compute its lag.
 
-A scrape must not wait for a silent cluster: what is not answered in time goes on in its thread,
-meanwhile what is known is told. Later scrapes tell a late answer, as of when it was asked for:
+A scrape must not wait for a silent cluster: a request that is not answered in time continues in its
+thread, and the scrape returns what is known. A later scrape returns the late answer, as of the time
+of its request:
 
     scrape 1   anchors 5    "where does the source end?"   no response in time: no lag
                (it answers: 9)
     scrape 2   anchors 9    "where does the source end?"   no response in time: lag 4, of scrape 1
 
-So ends meet no anchors that are newer than they, which would make a lag of 0 out of any, and a
-source that is always late has its lag told one scrape late, but by each of them.
+So end offsets are never compared with anchors that are newer, which would turn any lag into 0; and
+of a source that always answers late, every scrape returns the lag, one scrape late.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ if TYPE_CHECKING:
 
     Offsets = Mapping[TopicPartition, int]
     Anchored = Mapping[TopicPartition, Anchor]
-    Told = tuple[Anchored, tuple[Loss, ...]]
+    TargetState = tuple[Anchored, tuple[Loss, ...]]
 
 PATIENCE_S = 3.0  # for each cluster; Prometheus waits ten seconds
-FRESH_S = 1.0  # anchors come about once a second: whoever asks sooner gets the same answer
-VALID_S = 90.0  # an answer, from its question on: a scrape a minute, and what both clusters take
+FRESH_S = 1.0  # anchors come about once a second: an earlier scrape gets the same figures
+VALID_S = 90.0  # an answer, from its request on: a scrape a minute, and what both clusters take
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 log = structlog.get_logger()
 
 
 class Anchors(Protocol):
-    """What the target says; see adapters.anchor_reader."""
+    """Reads the target; see ``adapters.topics.anchor_reader``."""
 
-    def look(self) -> Told: ...
+    def look(self) -> TargetState: ...
 
 
 class Source(Protocol):
-    """What the source says; see adapters.kafka_admin."""
+    """Reads the source; see ``adapters.admin.kafka_admin``."""
 
     def cluster_id(self) -> str: ...
 
@@ -63,63 +64,63 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _ScrapeAnswer(Generic[Found]):
-    """``found`` is from ``asked_ms``, when the question was put, or later."""
+class _ScrapeAnswer(Generic[Answer]):
+    """``answer`` is from ``asked_ms``, the time of the request, or later."""
 
     asked_ms: int
-    found: Found
+    answer: Answer
 
 
-class _ScrapeRequest(Generic[Found]):
-    """Put again when the answer before has come; never twice at once."""
+class _ScrapeRequest(Generic[Answer]):
+    """A request that is repeated after its answer has come; never two at a time."""
 
-    def __init__(self, pool: Executor, about: str) -> None:
+    def __init__(self, pool: Executor, subject: str) -> None:
         self._pool = pool
-        self._about = about
-        self._open: tuple[int, Future[Found]] | None = None  # and when it was put
-        self._newest: _ScrapeAnswer[Found] | None = None
-        self._said = ""
+        self._subject = subject
+        self._open: tuple[int, Future[Answer]] | None = None  # and when it was sent
+        self._newest: _ScrapeAnswer[Answer] | None = None
+        self._logged = ""
 
-    def ask(self, work: Callable[[], Found]) -> _ScrapeAnswer[Found] | None:
-        """Return the newest answer; None: none of late, or a problem, which is logged once.
+    def ask(self, work: Callable[[], Answer]) -> _ScrapeAnswer[Answer] | None:
+        """Return the newest answer; None: no recent one, or a problem, which is logged once.
 
-        What came while nobody waited is an answer to the question of then, so it is put anew.
+        An answer that came between two calls is as old as its request, so a new one is sent.
         """
-        self._hear(0)
+        self._collect(0)
         if self._open is None:
             self._open = _now_ms(), self._pool.submit(work)
-        self._hear(PATIENCE_S)
+        self._collect(PATIENCE_S)
         if self._newest is None or not _is_since(self._newest.asked_ms, VALID_S):
             return None
         return self._newest
 
-    def _hear(self, patience_s: float) -> None:
-        """Take in the answer to the open question, if there is one in time."""
+    def _collect(self, patience_s: float) -> None:
+        """Take the answer to the open request, if it comes in time."""
         if self._open is None:
             return
-        asked_ms, answer = self._open
-        if not wait([answer], patience_s).done:
+        asked_ms, pending = self._open
+        if not wait([pending], patience_s).done:
             return
         self._open = self._newest = None
         try:
-            self._newest = _ScrapeAnswer(asked_ms, answer.result())
+            self._newest = _ScrapeAnswer(asked_ms, pending.result())
         except ReplicationError as problem:
-            self._say(str(problem))
+            self._log_once(str(problem))
         else:
-            self._said = ""
+            self._logged = ""
 
-    def _say(self, problem: str) -> None:
-        if problem != self._said:
+    def _log_once(self, problem: str) -> None:
+        if problem != self._logged:
             log.warning(
-                "metrics incomplete: cluster did not answer", subject=self._about, reason=problem
+                "metrics incomplete: cluster did not answer", subject=self._subject, reason=problem
             )
-        self._said = problem
+        self._logged = problem
 
 
 class FlowMetrics:
-    """What both clusters of one flow say. Threads take turns.
+    """What both clusters of one flow report. One thread reads at a time.
 
-    ``source`` makes the source's client, which is not needed before somebody asks.
+    ``source`` creates the source's client, on the first scrape.
     """
 
     def __init__(
@@ -127,7 +128,9 @@ class FlowMetrics:
     ) -> None:
         self._target = target
         self._source = source
-        self._told: _ScrapeRequest[Told] = _ScrapeRequest(pool, f"{flow}: state on the target")
+        self._state: _ScrapeRequest[TargetState] = _ScrapeRequest(
+            pool, f"{flow}: state on the target"
+        )
         self._ends: _ScrapeRequest[tuple[Anchored, Offsets]] = _ScrapeRequest(
             pool, f"{flow}: end offsets of the source"
         )
@@ -136,45 +139,45 @@ class FlowMetrics:
         self._last = Copied(0, is_known=False)
 
     def look(self, plan: Collection[TopicPartition] | None) -> Copied:
-        """Look at the partitions of ``plan``; None: at all that were copied before."""
+        """Read the partitions of ``plan``; None: all that were copied before."""
         with self._turn:
             if not _is_since(self._last.now_ms, FRESH_S):
                 self._last = self._look(plan)
             return self._last
 
     def _look(self, plan: Collection[TopicPartition] | None) -> Copied:
-        told = self._told.ask(self._target.look)
-        anchors, losses = told.found if told else (self._last.anchors, self._last.losses)
-        wanted = anchors.keys() if plan is None else plan
+        state = self._state.ask(self._target.look)
+        anchors, losses = state.answer if state else (self._last.anchors, self._last.losses)
+        partitions = anchors.keys() if plan is None else plan
         # After the anchors, and with them, so that lag is not negative.
-        ends = self._ends.ask(lambda: (anchors, self._ask_ends(wanted)))
+        ends = self._ends.ask(lambda: (anchors, self._ask_ends(partitions)))
         return Copied(
             _now_ms(),
-            told is not None or self._last.is_known,
+            state is not None or self._last.is_known,
             anchors,
             losses,
             self._lag(ends) if ends else FlowLag(),
             source_answers=ends is not None,
-            target_answers=told is not None,
+            target_answers=state is not None,
         )
 
-    def _lag(self, answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:
-        """Return the lag as it was when the source was asked; of one answer always the same."""
-        anchors, ends = answer.found
-        there = [each for where, each in anchors.items() if where in ends]
-        lag = flow_lag(there, ends, answer.asked_ms, self._caught_up)
-        self._caught_up = caught_up(self._caught_up, lag, answer.asked_ms)
+    def _lag(self, ends_answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:
+        """Return the lag at the time of the request to the source; the same for the same answer."""
+        anchors, ends = ends_answer.answer
+        known = [anchor for partition, anchor in anchors.items() if partition in ends]
+        lag = flow_lag(known, ends, ends_answer.asked_ms, self._caught_up)
+        self._caught_up = caught_up(self._caught_up, lag, ends_answer.asked_ms)
         return lag
 
-    def _ask_ends(self, wanted: Collection[TopicPartition]) -> Offsets:
-        if not wanted:
-            self._source().cluster_id()  # it is to be seen whether it answers
+    def _ask_ends(self, partitions: Collection[TopicPartition]) -> Offsets:
+        if not partitions:
+            self._source().cluster_id()  # only to see whether it answers
             return {}
-        return self._source().end_offsets(wanted)
+        return self._source().end_offsets(partitions)
 
 
 class MeasuredFlow(Protocol):
-    """A flow that a driver copies; see ``spark_jobs.driver.flow_driver``."""
+    """A flow whose figures are read; see ``spark_jobs.driver.flow_driver``."""
 
     flow: Flow
 
@@ -182,25 +185,25 @@ class MeasuredFlow(Protocol):
 
 
 class MetricsCollector:
-    """Looks at all flows of a driver at once. ``source_of`` makes the client of a flow's source."""
+    """Reads all flows of a driver at once. ``source_of`` creates the client of a flow's source."""
 
     def __init__(self, flows: Sequence[MeasuredFlow], source_of: Callable[[Flow], Source]) -> None:
-        # Who waits and who is waited for have pools of their own; threads come when needed.
+        # Scrapes wait in one pool for requests in another; threads are created when needed.
         self._waiting = ThreadPoolExecutor(len(flows), "metrics")
-        asking = ThreadPoolExecutor(2 * len(flows), "survey")
-        self._metrics_collector = [(each, _survey(each.flow, source_of, asking)) for each in flows]
+        requests = ThreadPoolExecutor(2 * len(flows), "cluster")
+        self._flows = [(each, _flow_metrics(each.flow, source_of, requests)) for each in flows]
 
     def gather(self) -> Iterable[FlowFigures]:
         """Return the figures of all flows."""
-        return self._waiting.map(lambda each: each[0].figures(each[1]), self._metrics_collector)
+        return self._waiting.map(lambda pair: pair[0].figures(pair[1]), self._flows)
 
 
-def _survey(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> FlowMetrics:
+def _flow_metrics(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> FlowMetrics:
     return FlowMetrics(flow.name, AnchorReader(flow), partial(source_of, flow), pool)
 
 
 def _is_since(moment_ms: int, limit_s: float) -> bool:
-    """Say whether ``moment_ms`` is at most ``limit_s`` ago; not so where the clock was set back."""
+    """Return whether ``moment_ms`` is at most ``limit_s`` ago; False if the clock was set back."""
     return 0 <= _now_ms() - moment_ms <= limit_s * 1000
 
 

@@ -1,4 +1,7 @@
-"""Which mode a topic is copied in: compaction takes away what would have to be counted."""
+"""Decides the delivery mode of each topic: append, or transactional where it is compacted.
+
+Offsets in append mode are found by counting records, which compaction removes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from replication.planning.topic_configs import Settings
 
 _BROKERS = "LogAppendTime"
-_LOOK_EVERY_S = 30.0  # a topic may become compacted at any time
+_READ_EVERY_S = 30.0  # a topic may become compacted at any time
 
 
 @dataclass(slots=True)
@@ -31,11 +34,13 @@ class DeliveryModes:
     """
 
     delivery: str = "auto"
-    lacks: Callable[[], str] = str  # what the target does not do of what appends rely on
-    retimed: tuple[str, ...] = ()  # topics of the target that give records another time
-    unseen: str = ""  # whose configs cannot be seen, and what follows from that
+    missing_guarantees: Callable[[], str] = str  # that appends need and the target lacks
+    retimed: tuple[
+        str, ...
+    ] = ()  # target topics with the broker's append time, where the source has the record's
+    unseen: str = ""  # whose configs cannot be read, and what follows from that
     _known: dict[tuple[str, str], str] = field(default_factory=dict)
-    _look_at: float = 0.0
+    _read_at: float = 0.0
 
     def of(
         self, pairs: Iterable[tuple[str, str]], source: Cluster, target: Cluster
@@ -44,9 +49,9 @@ class DeliveryModes:
         wanted = set(pairs)
         if self.delivery != "auto":
             return dict.fromkeys(wanted, self.delivery)
-        if self.lacks():
+        if self.missing_guarantees():
             return dict.fromkeys(wanted, Mode.TRANSACTIONAL)
-        if wanted - self._known.keys() or time.monotonic() >= self._look_at:
+        if wanted - self._known.keys() or time.monotonic() >= self._read_at:
             theirs = source.topic_settings({here for here, _ in wanted})
             ours = target.topic_settings({there for _, there in wanted})
             self._known = {
@@ -54,25 +59,25 @@ class DeliveryModes:
                 for each in wanted
             }
             self.retimed = tuple(
-                sorted(there for here, there in wanted if _retimes(theirs, here, ours, there))
+                sorted(there for here, there in wanted if _replaces_time(theirs, here, ours, there))
             )
             self.unseen = next(chain(_unseen(theirs, "source"), _unseen(ours, "target")), "")
-            self._look_at = time.monotonic() + _LOOK_EVERY_S
+            self._read_at = time.monotonic() + _READ_EVERY_S
         return self._known
 
 
-def _retimes(theirs: Settings, here: str, ours: Settings, there: str) -> bool:
-    """Say whether the target puts its own time on records that have one at the source."""
-    return not _stamps(theirs, here) and _stamps(ours, there)
+def _replaces_time(theirs: Settings, here: str, ours: Settings, there: str) -> bool:
+    """Return whether the target sets its append time on records that have a time at the source."""
+    return not _is_append_time(theirs, here) and _is_append_time(ours, there)
 
 
-def _stamps(settings: Settings, topic: str) -> bool:
+def _is_append_time(settings: Settings, topic: str) -> bool:
     found = settings.get(topic, {}).get("message.timestamp.type")
     return found is not None and found.value == _BROKERS
 
 
-def new_times(topics: Sequence[str]) -> str:
-    """Return what to say of topics on which the target puts its own time. Pure."""
+def append_time_notice(topics: Sequence[str]) -> str:
+    """Return the remark on topics on which the target sets its append time. Pure."""
     if not topics:
         return ""
     return (
@@ -90,30 +95,30 @@ def _unseen(settings: Settings, side: str) -> Iterator[str]:
         )
 
 
-def notice(partitions: Iterable[PartitionPlan], lacks: str = "") -> str:
-    """Return what people should know of how partitions are copied; empty: as usual. Pure.
+def notice(partitions: Iterable[PartitionPlan], missing_guarantees: str = "") -> str:
+    """Return the remark on how partitions are copied; empty: as usual. Pure.
 
-    ``lacks``: what the target does not do of what appends rely on.
+    ``missing_guarantees``: those that appends need and the target lacks.
     """
     count = sum(each.mode == Mode.TRANSACTIONAL for each in partitions)
     what = "partition uses" if count == 1 else "partitions use"
-    told = (
+    message = (
         f"{count} {what} transactions: exactly-once for read_committed consumers" if count else ""
     )
-    if lacks:
-        result = told or "produce requests may repeat records after a crash"
-        told = f"{result}; target limitation: {lacks}"
-    return told
+    if missing_guarantees:
+        delivery = message or "produce requests may repeat records after a crash"
+        message = f"{delivery}; target limitation: {missing_guarantees}"
+    return message
 
 
-def weaker(count: int, flow: str, *, asked: bool) -> str:
-    """Return what to say of ``count`` partitions that are copied at least once. Pure."""
+def at_least_once_notice(count: int, flow: str, *, configured: bool) -> str:
+    """Return the remark on ``count`` partitions that are copied at least once. Pure."""
     if not count:
         return ""
-    why = (
+    reason = (
         "set by copy.delivery"
-        if asked
+        if configured
         else "the target does not grant transactional ids "
         f"(WRITE and DESCRIBE on the TransactionalId isthmus.{flow}, prefixed)"
     )
-    return f"{count} partition{'s' if count > 1 else ''} at least once: {why}"
+    return f"{count} partition{'s' if count > 1 else ''} at least once: {reason}"

@@ -1,4 +1,4 @@
-"""What a flow is to copy now: asked of both clusters, topics made on the target on the way."""
+"""Plans which partitions a flow copies now; creates or grows missing target topics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from replication.planning.source_snapshot import refuse_same_cluster
 from replication.planning.topics import Keep, Refuse
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
-from spark_jobs.planning.delivery_modes import new_times
+from spark_jobs.planning.delivery_modes import append_time_notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FlowPlan:
-    """Partitions to copy, and a sentence for each thing done, or left undone, on the way."""
+    """The partitions to copy, and a note for each change that was made or could not be made."""
 
     partitions: tuple[PartitionPlan, ...] = ()
     notes: tuple[str, ...] = ()
-    gap: str = ""  # what is asked for and not there
-    remark: str = ""  # what people should know of how it is copied
-    missing: str = ""  # one of our own topics that the target does not have
-    refused: str = ""  # why something that is selected cannot be copied
+    gap: str = ""  # configured topics that the source does not have
+    remark: str = ""  # what an operator should know about how topics are copied
+    missing_state_topic: str = ""  # one of Isthmus' topics that the target does not have
+    refused: str = ""  # why a selected topic cannot be copied
 
 
 class FlowPlanner:
-    """Plans one flow again and again; what stayed as it was is not worked out again."""
+    """Plans one flow repeatedly; a step whose input did not change is not computed again."""
 
     def __init__(
         self, namer: Namer, routes: Routes, guard: NamingGuard, modes: DeliveryModes
@@ -59,21 +59,20 @@ class FlowPlanner:
         self._gap = MemoizeLast(partial(gap, self._selector))
         self._partitions = MemoizeLast(partial(_partitions, self._flow, routes))
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
-        self._apart = False  # whether source and target are known to be two clusters
+        self._are_two = False  # whether source and target are known to be two clusters
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
 
-        ``planner`` plans what is missing, with an eye on other flows into the same topics.
+        ``planner`` plans the missing topics, and considers other flows into the same ones.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
-        ClusterRejected for the cluster as a whole, ConfigError if both are one. One topic that
-        cannot be made, or that must not be mixed with another, is left out, and ``refused`` says
-        why.
+        ClusterRejected for the cluster as a whole, ConfigError if both are one. A topic that cannot
+        be created, or that must not be merged with another, is left out: see ``refused``.
         """
-        if not self._apart:
+        if not self._are_two:
             refuse_same_cluster(self._flow, source, target)
-            self._apart = True
+            self._are_two = True
         theirs = source.topics()
         names = frozenset(theirs)
         ours = target.topics()
@@ -82,31 +81,33 @@ class FlowPlanner:
         barred = refusals(conflicts, self._flow.name)
         copies = {each.topic: each.target for each in named if each.topic not in barred}
         chosen = {each: theirs[each] for each in copies}
-        told = tuple(_Told(str(each), bool(each.refused)) for each in conflicts)
-        told += tuple(_Told(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
-        told += tuple(_Told(each, refused=False) for each in self._unnamed(chosen))
-        silent: tuple[str, ...] = ()
-        if lacking := _lacking(copies, theirs, ours):
-            plan = planner.plan(self._flow.target, {self._flow.name}, lacking)
-            silent = plan.problems
-            told += tuple(_told(execute(plan, planner, f"the driver of {self._flow.name}")))
+        notes = tuple(_Note(str(each), bool(each.refused)) for each in conflicts)
+        notes += tuple(_Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
+        notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
+        problems: tuple[str, ...] = ()
+        if missing := _missing_topics(copies, theirs, ours):
+            plan = planner.plan(self._flow.target, {self._flow.name}, missing)
+            problems = plan.problems
+            notes += tuple(_notes_of(execute(plan, planner, f"the driver of {self._flow.name}")))
             ours = target.topics()
         there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         return FlowPlan(
             self._partitions(chosen, there, modes),
-            tuple(filter(None, (self._guard.unheard, *silent, *(each.text for each in told)))),
+            tuple(
+                filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
+            ),
             self._gap(names),
             "; ".join(filter(None, self._remarks())),
             min(self._own - ours.keys(), default=""),
-            "; ".join(each.text for each in told if each.refused),
+            "; ".join(each.text for each in notes if each.refused),
         )
 
     def _remarks(self) -> tuple[str, ...]:
-        return new_times(self._modes.retimed), self._modes.unseen, self._guard.unheard
+        return append_time_notice(self._modes.retimed), self._modes.unseen, self._guard.unreadable
 
-    def _unnamed(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
-        """Yield a sentence for each partition whose topic is named with other partitions alone."""
+    def _without_start(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
+        """Yield a note for each partition without a start offset in a topic that has some."""
         for name, named in sorted(self._flow.copying.start_offsets.items()):
             count = chosen[name].partitions if name in chosen else 0
             for number in sorted(set(range(count)) - named.keys()):
@@ -123,7 +124,7 @@ def _partitions(
     there: Mapping[str, TopicInfo],
     modes: Mapping[tuple[str, str], str],
 ) -> tuple[PartitionPlan, ...]:
-    """Return the pairs of partitions, with what the flow's settings say of each. Pure.
+    """Return the pairs of partitions, with the flow's settings for each. Pure.
 
     ``there`` are the target's topics, by their names at the source.
     """
@@ -147,33 +148,33 @@ def _partitions(
 
 
 def _start(named: Mapping[int, int], number: int) -> int | None:
-    """Return where a partition begins; one that only its topic's others are named of, at its start.
+    """Return a partition's start offset: 0 where only other partitions of its topic have one.
 
-    What it holds came after those offsets were noted, or was never seen by who noted them.
+    Its records came after those offsets were taken, or whoever took them did not see it.
     """
     return named.get(number, 0) if named else None
 
 
-class _Told(NamedTuple):
-    """A sentence for one action; ``refused``: because of it something is not copied."""
+class _Note(NamedTuple):
+    """A note on one action; ``refused``: because of it a topic is not copied."""
 
     text: str
     refused: bool
 
 
-def _lacking(
+def _missing_topics(
     copies: Mapping[str, str], theirs: Mapping[str, TopicInfo], ours: Mapping[str, TopicInfo]
 ) -> frozenset[str]:
-    """Return the target topics that are missing, or miss partitions."""
-    wanted = ((copy, theirs[name].partitions) for name, copy in copies.items())
+    """Return the target topics that are missing, or have too few partitions."""
+    desired = ((copy, theirs[name].partitions) for name, copy in copies.items())
     return frozenset(
-        name for name, count in wanted if name not in ours or ours[name].partitions < count
+        name for name, count in desired if name not in ours or ours[name].partitions < count
     )
 
 
-def _told(outcomes: Iterable[Outcome]) -> Iterator[_Told]:
+def _notes_of(outcomes: Iterable[Outcome]) -> Iterator[_Note]:
     for each in outcomes:
-        said = explain_action(each.action)
-        is_told = each.problem is None or isinstance(each.action, Keep | Refuse)
-        text = said if is_told else f"{said}: {each.problem}"
-        yield _Told(text, each.failed and not each.refused)
+        action = explain_action(each.action)
+        has_reason = each.problem is None or isinstance(each.action, Keep | Refuse)
+        text = action if has_reason else f"{action}: {each.problem}"
+        yield _Note(text, each.failed and not each.refused)

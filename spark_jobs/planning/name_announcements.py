@@ -1,13 +1,15 @@
-"""What flows of other applications call their topics on the same target, and what ours do.
+"""Exchanges new target topic names with flows of other applications into the same target.
 
-With an application a flow (``spark.application = per-flow``) no driver plans the flows that its own
-may meet. So each says what it is about to call a topic before it copies the first record, and then
-reads what the others have said: of two that begin at the same moment one, or both, see the other.
+With one application per flow (``spark.application = per-flow``) no driver plans the flows whose
+names may conflict with its own. So each driver announces a topic's name on the target before it
+copies the first record, and then reads the names that the others announced: of two that start at
+the same moment one, or both, see the other.
 """
 
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from replication.errors import ClusterRejected
@@ -20,61 +22,61 @@ if TYPE_CHECKING:
 
     from replication.state import Stored
 
-_AGAIN_S = 30.0  # between two looks while a topic is refused, or somebody cannot be heard
+_AGAIN_S = 30.0  # between reads while a topic is refused, or another flow's names cannot be read
 
 
-class AnnouncedName(Protocol):
-    """What is needed of ``client.admin.Records``."""
+class NameStore(Protocol):
+    """What is needed of the state store."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
     def write(self, topic: str, *records: Stored) -> None: ...
 
 
 class NameAnnouncements:
-    """Tells ``others``, the flows of other applications into the target, and hears them."""
+    """Announces our names, and reads those of ``others``: flows of other applications."""
 
-    def __init__(self, store: AnnouncedName, others: Collection[str]) -> None:
+    def __init__(self, store: NameStore, others: Collection[str]) -> None:
         self._store = store
         self._others = frozenset(others)
-        self._told: dict[str, dict[str, Named]] = {}  # by flow and topic of the source
-        self._heard: dict[str, tuple[Named, ...]] = {}  # by flow
-        self._look_at = 0.0
-        self.unheard = ""  # whose names cannot be read, and what follows from that
+        self._announced: dict[str, dict[str, Named]] = {}  # by flow and topic of the source
+        self._others_names: dict[str, tuple[Named, ...]] = {}  # by flow
+        self._read_at = 0.0
+        self.unreadable = ""  # whose names cannot be read, and what follows from that
 
-    def hear(
+    def exchange(
         self, flow: str, named: Collection[Named], fresh: Collection[Named]
     ) -> tuple[Named, ...]:
-        """Return what the others call their topics, told before what ``flow`` calls its own.
+        """Announce the names of ``flow``, then return those of the other flows.
 
-        ``named`` is all that the flow selects: what it has told besides is taken back, and told
-        again should it come back. ``fresh`` is what waits for an answer. Raises ClusterUnavailable,
-        and ClusterRejected about the topic of ``flow`` itself.
+        ``named`` is all that the flow selects: other names that it announced are withdrawn, and
+        announced again should they return. ``fresh`` are names that are not accepted yet. Raises
+        ClusterUnavailable, and ClusterRejected about the topic of ``flow`` itself.
         """
-        if flow not in self._told:
-            self._told[flow] = {each.topic: each for each in self._read(flow)}
-        told, now = self._told[flow], {each.topic: each for each in named}
-        gone = told.keys() - now.keys()
-        news = [each for each in named if told.get(each.topic) != each]
-        if news or gone:
-            back = [Named(flow, topic, "") for topic in gone]
-            self._store.write(status_topic(_source(flow)), *map(_record, (*back, *news)))
-            self._told[flow] = now
-        if news:
-            self._look_at = 0.0  # and it stays due until the others have been heard
-        if (news or fresh or self.unheard) and time.monotonic() >= self._look_at:
-            self._listen()
-            self._look_at = time.monotonic() + _AGAIN_S
-        return tuple(each for flow in sorted(self._heard) for each in self._heard[flow])
+        if flow not in self._announced:
+            self._announced[flow] = {each.topic: each for each in self._read(flow)}
+        announced, now = self._announced[flow], {each.topic: each for each in named}
+        gone = announced.keys() - now.keys()
+        new = [each for each in named if announced.get(each.topic) != each]
+        if new or gone:
+            withdrawn = [Named(flow, topic, "") for topic in gone]
+            self._store.write(status_topic(_source(flow)), *map(_record, (*withdrawn, *new)))
+            self._announced[flow] = now
+        if new:
+            self._read_at = 0.0  # it stays due until the others' names are read
+        if (new or fresh or self.unreadable) and time.monotonic() >= self._read_at:
+            self._read_others()
+            self._read_at = time.monotonic() + _AGAIN_S
+        return tuple(chain.from_iterable(names for _, names in sorted(self._others_names.items())))
 
-    def _listen(self) -> None:
-        """Hear the others; of one that we may not hear what was heard last is taken to hold."""
+    def _read_others(self) -> None:
+        """Read the others' names; where we may not read, those read last remain valid."""
         refusals = {}
         for flow in sorted(self._others):
             try:
-                self._heard[flow] = self._read(flow)
+                self._others_names[flow] = self._read(flow)
             except ClusterRejected as error:
                 refusals[flow] = error
-        self.unheard = _unheard(refusals)
+        self.unreadable = _unreadable(refusals)
 
     def _read(self, flow: str) -> tuple[Named, ...]:
         return tuple(
@@ -84,8 +86,8 @@ class NameAnnouncements:
         )
 
 
-def _unheard(refusals: Mapping[str, ClusterRejected]) -> str:
-    """Return what to say of flows whose names we may not read; empty: there are none. Pure."""
+def _unreadable(refusals: Mapping[str, ClusterRejected]) -> str:
+    """Return the message about flows whose names we may not read; empty: none. Pure."""
     if not refusals:
         return ""
     flow, error = next(iter(refusals.items()))

@@ -1,4 +1,4 @@
-"""Keeps topics out of a plan whose names on the target meet others, cannot be, or are taken."""
+"""Leaves topics out of a plan whose target names conflict, are invalid, or are taken."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from replication.planning.target_snapshot import TargetReads
     from spark_jobs.planning.name_announcements import NameAnnouncements
 
-_FRESH_S = 5.0  # what was read of the anchors serves all flows that start together
-_AGAIN_S = 30.0  # between two looks at who feeds a topic that is refused
+_FRESH_S = 5.0  # anchors that were read serve all flows that start together
+_AGAIN_S = 30.0  # between reads of which flows write a topic that is refused
 
 
-class Found(NamedTuple):
-    """What was read of the target for one flow, and about which topics."""
+class TargetRead(NamedTuple):
+    """What was read from the target for one flow, and about which topics."""
 
     about: frozenset[str] = frozenset()
     names: TargetNames = TargetNames()
@@ -32,10 +32,10 @@ class Found(NamedTuple):
 
 
 class NamingGuard:
-    """Judges the names of all flows into one target; flows are planned in threads of their own.
+    """Checks the names of all flows into one target; each flow is planned in its own thread.
 
-    A topic that was once let through is not judged anew by what the target holds: it has records
-    then, and they are ours. So anchors are read only when a target topic is new to this process.
+    A topic that was accepted is not checked again against the target's content: its records are
+    ours then. So anchors are read only when a target topic is new to this process.
     """
 
     def __init__(self, store: TargetReads, announcements: NameAnnouncements | None = None) -> None:
@@ -43,12 +43,12 @@ class NamingGuard:
         self._announcements = announcements  # flows of other applications into the same target
         self._lock = threading.Lock()
         self._named: dict[str, tuple[Named, ...]] = {}
-        self._passed: dict[str, set[tuple[str, str]]] = {}  # by target topic: (flow, topic)
-        self._changes = 0  # of ``_passed``
+        self._accepted: dict[str, set[tuple[str, str]]] = {}  # by target topic: (flow, topic)
+        self._changes = 0  # of ``_accepted``
         self._last: dict[str, tuple[tuple[object, ...], tuple[Conflict, ...]]] = {}  # by flow
-        self._found: dict[str, Found] = {}  # by flow
-        self._fed: TopicSources | None = None
-        self._fed_at = 0.0
+        self._target_reads: dict[str, TargetRead] = {}  # by flow
+        self._sources: TopicSources | None = None
+        self._sources_at = 0.0
 
     def conflicts(
         self,
@@ -57,68 +57,68 @@ class NamingGuard:
         ours: Mapping[str, TopicInfo],
         target: Cluster,
     ) -> tuple[Conflict, ...]:
-        """Return what there is to say about the topics that a flow has selected and ``named``.
+        """Return the conflicts of the topics that a flow has selected and ``named``.
 
         ``ours`` are the target's topics. Raises ClusterUnavailable.
         """
         with self._lock:
             self._named[flow] = named
-            fresh = frozenset(each for each in named if not self._has_passed(each))
-            others = self._announcements.hear(flow, named, fresh) if self._announcements else ()
+            fresh = frozenset(each for each in named if not self._is_accepted(each))
+            others = self._announcements.exchange(flow, named, fresh) if self._announcements else ()
             new = {each.target for each in fresh if each.target in ours}
-            found = self._found.get(flow, Found())
+            found = self._target_reads.get(flow, TargetRead())
             if new:
-                found = self._found[flow] = self._look(found, frozenset(new), ours, target)
-            mine = self._judged(flow, found.names, frozenset(ours), others)
+                found = self._target_reads[flow] = self._read(found, frozenset(new), ours, target)
+            mine = self._conflicts_of(flow, found.names, frozenset(ours), others)
             for each in fresh - {each for conflict in mine for each in conflict.refused}:
-                self._passed.setdefault(each.target, set()).add((flow, each.topic))
+                self._accepted.setdefault(each.target, set()).add((flow, each.topic))
                 self._changes += 1
             return mine
 
     @property
-    def unheard(self) -> str:
-        """Which flows' names were not looked at, and why; empty: all were."""
-        return self._announcements.unheard if self._announcements else ""
+    def unreadable(self) -> str:
+        """Which flows' names could not be read, and why; empty: all were read."""
+        return self._announcements.unreadable if self._announcements else ""
 
-    def _judged(
+    def _conflicts_of(
         self, flow: str, names: TargetNames, ours: frozenset[str], others: tuple[Named, ...]
     ) -> tuple[Conflict, ...]:
-        """Return the findings about a flow; the last ones, while nothing has changed."""
-        asked = (tuple(self._named.values()), names, ours, others, self._changes)
-        if self._last.get(flow, ((), ()))[0] != asked:
+        """Return the conflicts of a flow; the last ones, while nothing has changed."""
+        inputs = (tuple(self._named.values()), names, ours, others, self._changes)
+        if self._last.get(flow, ((), ()))[0] != inputs:
             known = replace(names, existing=ours, feeders=self._feeders(names))
-            every = find_conflicts(chain(*self._named.values(), others), known)
-            mine = tuple(c for c in every if any(each.flow == flow for each in c.members))
-            self._last[flow] = asked, mine
+            conflicts = find_conflicts(chain(*self._named.values(), others), known)
+            mine = tuple(c for c in conflicts if any(each.flow == flow for each in c.members))
+            self._last[flow] = inputs, mine
         return self._last[flow][1]
 
-    def _has_passed(self, named: Named) -> bool:
-        return (named.flow, named.topic) in self._passed.get(named.target, ())
+    def _is_accepted(self, named: Named) -> bool:
+        return (named.flow, named.topic) in self._accepted.get(named.target, ())
 
     def _feeders(self, names: TargetNames) -> dict[str, set[tuple[str, str]]]:
-        """Return who feeds each topic: what was read, and what this process has let through."""
+        """Return which flows write each topic: as read, and as accepted by this process."""
         return {
-            name: {*self._passed.get(name, ()), *names.feeders.get(name, ())}
-            for name in self._passed.keys() | names.feeders.keys()
+            name: {*self._accepted.get(name, ()), *names.feeders.get(name, ())}
+            for name in self._accepted.keys() | names.feeders.keys()
         }
 
-    def _look(
+    def _read(
         self,
-        before: Found,
+        before: TargetRead,
         new: frozenset[str],
         ours: Mapping[str, TopicInfo],
         target: Cluster,
-    ) -> Found:
-        """Read who feeds ``new``; not again at once when only the same topics are in doubt."""
+    ) -> TargetRead:
+        """Read which flows write ``new``; not again at once when the same topics are unclear."""
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:
             return before
         filled = read_filled(new, ours, target)
         fed = self._read_fed(ours) if filled else TopicSources({}, ())
-        return Found(new, TargetNames((), filled, *fed), time.monotonic())
+        return TargetRead(new, TargetNames((), filled, *fed), time.monotonic())
 
     def _read_fed(self, ours: Mapping[str, TopicInfo]) -> TopicSources:
         """Read the anchors, once for all flows that are planned at the same time."""
-        if self._fed is None or time.monotonic() > self._fed_at + _FRESH_S:
-            self._fed = read_fed(ours, self._store)
-            self._fed_at = time.monotonic()
-        return self._fed
+        if self._sources is None or time.monotonic() > self._sources_at + _FRESH_S:
+            self._sources = read_fed(ours, self._store)
+            self._sources_at = time.monotonic()
+        return self._sources

@@ -1,4 +1,4 @@
-"""Looks at a flow's two clusters every few seconds and keeps the plan up to date."""
+"""Plans a flow every few seconds, so that new topics and partitions are copied."""
 
 from __future__ import annotations
 
@@ -22,75 +22,77 @@ if TYPE_CHECKING:
 
     Planner = Callable[[], Future[FlowPlan]]
 
-_SURE = 3
+_MISSING_LOOKS = 3  # in a row, before a state topic counts as deleted
 _PAUSE_S = 2.0  # between two looks
 
 log = structlog.get_logger()
 
 
 class TopicWatcher:
-    """The plan of one flow. The clusters are asked elsewhere: a silent one holds nothing up."""
+    """The plan of one flow. Another thread reads the clusters: a silent one delays nothing."""
 
     def __init__(self, flow: Flow, directory: FlowDir, planner: Planner) -> None:
         self.number = 0  # of the plan; 0: there is none yet
         self.partitions: tuple[PartitionPlan, ...] = ()
-        self.trouble = ""  # why the last look failed, or what it could not have copied
+        self.problem = ""  # why the last planning failed, or why a topic cannot be copied
         self._notes: tuple[str, ...] = ()
-        self.remark = ""  # what people should know of how it is copied
-        self.gap = ""  # what the flow asks for and its source does not have
-        self.stateless = ""  # one of our own topics that is gone from the target
-        self._missed = 0  # looks in a row that did not find it
+        self.remark = ""  # what an operator should know about how topics are copied
+        self.gap = ""  # configured topics that the source does not have
+        self.missing_state_topic = ""  # one of Isthmus' topics that was deleted on the target
+        self._missed = 0  # plans in a row that did not find it
         self._flow = flow
         self._directory = directory
         self._planner = planner
         self._looking: Future[FlowPlan] | None = None
         self._look_at = 0.0
         self._decisions: dict[TopicPartition, Choice] = {}
-        self._planned: tuple[PartitionPlan, ...] | None = None  # by the planner, the last time
-        self._first: frozenset[TopicPartition] | None = None  # what the first plan held
-        self._told: bool | None = None  # whether what was told last is to run; None: nothing was
+        self._planned: tuple[PartitionPlan, ...] | None = None  # the planner's last result
+        self._first: frozenset[TopicPartition] | None = None  # the partitions of the first plan
+        self._run: bool | None = None  # as written last; None: no plan was written
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
-        """Begin to look when it is time; take in what was found. Never waits.
+        """Start planning when it is due; take a finished plan. Never waits.
 
-        ``decisions`` are a person's answers to states of partitions.
+        ``decisions`` are an operator's answers to halted partitions.
         """
         if decisions != self._decisions:
             self._decisions = dict(decisions)
             self._take(self.partitions)
-        if self._told is not None and not self._directory.plan.exists():
-            self.tell(run=self._told)  # somebody has cleaned up: without it no epoch would begin
+        if self._run is not None and not self._directory.plan.exists():
+            self.write(run=self._run)  # it was deleted: without it no epoch would begin
         if self._looking is None:
             if time.monotonic() >= self._look_at:
                 self._looking = self._planner()
         elif self._looking.done():
             looking, self._looking = self._looking, None
             self._look_at = time.monotonic() + _PAUSE_S
-            self._learn(looking)
+            self._finish(looking)
 
-    def tell(self, *, run: bool) -> None:
-        """Write the plan for the query; not ``run``: no further epoch is to begin."""
-        self._told = run
+    def write(self, *, run: bool) -> None:
+        """Write the plan for the query; not ``run``: no further epoch begins."""
+        self._run = run
         write_plan(self._directory, self.number, self.partitions, run=run)
 
-    def _learn(self, looking: Future[FlowPlan]) -> None:
+    def _finish(self, looking: Future[FlowPlan]) -> None:
         try:
             plan = looking.result()
         except ReplicationError as error:
-            if str(error) != self.trouble:
+            if str(error) != self.problem:
                 log.warning("planning failed", flow=self._flow.name, reason=str(error))
-            self.trouble = str(error)
+            self.problem = str(error)
             return
-        if plan.notes != self._notes:  # a refusal comes again with every look
+        if plan.notes != self._notes:  # a refusal is repeated by every plan
             for note in plan.notes:
                 log.info("topics", flow=self._flow.name, change=note)
         if plan.gap and plan.gap != self.gap:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
-        self.trouble, self.gap, self._notes = plan.refused, plan.gap, plan.notes
+        self.problem, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         self.remark = plan.remark
-        # A broker that has just started may show nothing at all for a moment.
-        self._missed = self._missed + 1 if plan.missing else 0
-        self.stateless = plan.missing if self._missed >= _SURE else ""
+        # A broker that has just started may list no topics for a moment.
+        self._missed = self._missed + 1 if plan.missing_state_topic else 0
+        self.missing_state_topic = (
+            plan.missing_state_topic if self._missed >= _MISSING_LOOKS else ""
+        )
         if self._first is None:
             self._first = frozenset(each.source for each in plan.partitions)
         if plan.partitions is not self._planned:
@@ -98,13 +100,13 @@ class TopicWatcher:
             self._take(replace(e, discovered_later=e.source not in first) for e in plan.partitions)
 
     def _take(self, planned: Iterable[PartitionPlan]) -> None:
-        """Make ``planned`` the plan, with the decisions in it, unless it is the plan already."""
+        """Make ``planned`` the plan, with the decisions added, unless it is the plan already."""
         partitions = tuple(
             replace(each, decision=self._decisions.get(each.source)) for each in planned
         )
         if self._first is not None and (not self.number or partitions != self.partitions):
             self.number += 1
             self.partitions = partitions
-            self.tell(run=True)
+            self.write(run=True)
             count = len(partitions)
             log.info("plan", flow=self._flow.name, number=self.number, partitions=count)

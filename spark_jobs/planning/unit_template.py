@@ -1,4 +1,4 @@
-"""What all units of a flow have in common. Pure."""
+"""Builds the part of a unit's spec that all units of a flow share. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
-    """Return what all units of a flow have in common."""
-    by_id = [each for each in routes.flows.values() if each.cycle_prevention == BY_ID]
+    """Return the spec of a unit without its number, epoch and partitions."""
+    flows_by_id = [each for each in routes.flows.values() if each.cycle_prevention == BY_ID]
     return UnitSpec(
         flow=flow.name,
         source_alias=flow.source,
@@ -29,12 +29,12 @@ def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
         target=dict(flow.clients.target_producer),
         copying=_of_a_unit(flow.copying),
         policies=flow.policies,
-        target_is_replicated=any(each.source == flow.target for each in by_id),
-        source_has_copies=any(each.target == flow.source for each in by_id),
+        target_is_replicated=any(each.source == flow.target for each in flows_by_id),
+        source_has_copies=any(each.target == flow.source for each in flows_by_id),
         stamps=flow.provenance_headers,
     )
 
 
 def _of_a_unit(flow: CopySettings) -> CopySettings:
-    """Return what of a flow's settings is each unit's; where to start is in partitions' plans."""
+    """Return one unit's share of a flow's settings; start offsets are in the partitions' plans."""
     return replace(flow, bytes_per_second=flow.bytes_per_second // flow.units, start_offsets={})

@@ -1,13 +1,13 @@
-"""The files of one Spark application under the state directory. Standard library only.
+"""Paths, lock and JSON files of one Spark application. Standard library only.
 
 ::
 
     .isthmus/apps/<application>/
-      driver.lock             held by the living driver (flock); its content is for people
+      driver.lock             held by the running driver (flock); its content is for operators
       driver.log              output of the driver and its JVM
-      watch.json              what the watcher did
-      flows/<flow>/plan.json  what to copy: the driver writes, the query's planner reads
-      flows/<flow>/epoch.json which epoch runs: the query's planner writes, the driver reads
+      watch.json              the watcher's record of starts and exits
+      flows/<flow>/plan.json  the plan: the driver writes, the query's planner reads
+      flows/<flow>/epoch.json the running epoch: the query's planner writes, the driver reads
       flows/<flow>/checkpoint-<generation>/   Spark's own; a cache
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LOCK_WAIT_S = 1.0  # a look at whether it is locked takes it for a moment
+_LOCK_WAIT_S = 1.0  # a check of whether it is held takes it for a moment
 
 
 class Locked(Exception):
@@ -49,7 +49,7 @@ class FlowDir:
         return self.root / "epoch.json"
 
     def fresh_checkpoint(self, generation: int, attempt: int) -> Path:
-        """Return a checkpoint directory that is not there yet; remove those of earlier starts."""
+        """Return a path for a new checkpoint directory; remove those of earlier starts."""
         self.root.mkdir(parents=True, exist_ok=True)
         for old in self.root.glob("checkpoint-*"):
             shutil.rmtree(old, ignore_errors=True)
@@ -83,23 +83,23 @@ class AppDir:
 
     @contextmanager
     def locked(self) -> Iterator[Lock]:
-        """Hold ``driver.lock``. Raises Locked. The kernel frees it with the process."""
+        """Hold the lock file. Raises Locked. The kernel frees it with the process."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / "driver.lock").open("a+") as handle:
             _take(handle.fileno(), self.root / "driver.lock")
             lock = Lock(handle.fileno())
-            lock.tell(pid=os.getpid())
+            lock.write(pid=os.getpid())
             yield lock
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock that is held."""
+    """The held lock file."""
 
     descriptor: int
 
-    def tell(self, **content: Any) -> None:
-        """Write who holds it."""
+    def write(self, **content: Any) -> None:
+        """Replace the file's content: who holds the lock."""
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, json.dumps(content).encode(), 0)
 
@@ -126,7 +126,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return a file's content. None: there is none yet."""
+    """Return a file's content. None: it is missing or damaged."""
     with suppress(FileNotFoundError, ValueError):
         content = json.loads(path.read_text())
         return content if isinstance(content, dict) else None

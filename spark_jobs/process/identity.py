@@ -1,4 +1,4 @@
-"""Who this driver is, and whether another one on this machine still lives."""
+"""Identifies this driver process, and tells whether another on this machine is gone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import psutil
 from replication.state import FlowStatus
 from replication.supervision.driver_lease import Holder
 
-_CLOCK_STEP_MS = 10_000  # the time of the boot is reckoned from a clock that gets corrected
+_CLOCK_STEP_MS = 10_000  # the boot time is computed from a clock that gets corrected
 
 
 def new_status(flow: str) -> FlowStatus:
-    """Return a first status of this process; ``started_ms`` is when the process began."""
+    """Return the first status of this process; ``started_ms`` is when the process began."""
     began = process_began_ms(os.getpid())
     return FlowStatus(
         flow=flow,
@@ -28,31 +28,31 @@ def new_status(flow: str) -> FlowStatus:
     )
 
 
-def holder_of(seen: FlowStatus | None) -> Holder:
-    """Say whether the process that wrote a status is known to be gone.
+def holder_of(status: FlowStatus | None) -> Holder:
+    """Return whether the process that wrote a status is known to be gone.
 
-    Only if it ran where we run: the same boot of the same machine, and the same pid namespace,
-    for containers may share a host name. Elsewhere a pid means nothing.
+    Known only if it ran where we run: the same boot of the same machine, and the same pid
+    namespace, for containers may share a host name. Elsewhere a pid means nothing.
     """
-    if seen is None or not seen.instance.endswith(f".{machine()}") or not psutil.LINUX:
+    if status is None or not status.instance.endswith(f".{machine()}") or not psutil.LINUX:
         return Holder.UNKNOWN
-    began = process_began_ms(seen.pid)
-    same = began is not None and abs(began - seen.started_ms) < _CLOCK_STEP_MS
+    began = process_began_ms(status.pid)
+    same = began is not None and abs(began - status.started_ms) < _CLOCK_STEP_MS
     return Holder.UNKNOWN if same else Holder.GONE
 
 
 def machine() -> str:
-    """Return a name of this boot and pid namespace, the same for all processes in it."""
-    told = [_read("/proc/sys/kernel/random/boot_id"), socket.gethostname()]
+    """Return an id of this boot and pid namespace, the same for all processes in it."""
+    parts = [_read("/proc/sys/kernel/random/boot_id"), socket.gethostname()]
     try:
-        told.append(str(Path("/proc/self/ns/pid").readlink()))
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
-        told.append("")
-    return f"{crc32(' '.join(told).encode()):08x}"
+        parts.append("")
+    return f"{crc32(' '.join(parts).encode()):08x}"
 
 
 def process_began_ms(pid: int) -> int | None:
-    """Return when a process began, in the wall clock of now; None when it is not there."""
+    """Return when a process began, by the present wall clock; None: there is no such process."""
     try:
         process = psutil.Process(pid)
         if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):

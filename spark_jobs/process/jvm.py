@@ -1,4 +1,4 @@
-"""The JVM under a Spark driver: started by us, so that it starts fast and its death is seen.
+"""Starts and stops the driver's JVM, fast by a class archive, and detects its exit.
 
 PySpark would start it through a shell script and a second JVM that builds the command line. We
 run the same main class directly. Most of a cold start is class loading: the first driver leaves
@@ -40,7 +40,7 @@ _LEAN = (
     "-Xms160m",
     "-Xss4m",
     "-XX:-UsePerfData",
-    "-XX:+ExitOnOutOfMemoryError",  # a JVM that lives without memory answers nobody
+    "-XX:+ExitOnOutOfMemoryError",  # a JVM that survives without memory answers no call
     "-Xlog:disable",
 )
 _HEAP = "512m"  # Spark refuses less than 450 MiB
@@ -56,7 +56,7 @@ appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
 # Settings that are read before a SparkContext exists; all others are set on its builder.
 _EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")
 _NO_MEMORY = 3  # exit code of a JVM that ran out of memory
-DIED = 70  # exit code of a driver whose JVM is gone: start me again
+DIED = 70  # exit code of a driver whose JVM has exited: the watcher restarts it
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class SparkJvm:
     """A running driver JVM."""
 
     process: subprocess.Popen[bytes]
-    archive: Path | None  # where to keep the loaded classes; None: they came from there
+    archive: Path | None  # where to write the loaded classes; None: they came from there
     directory: tempfile.TemporaryDirectory[str] = field(repr=False)
 
     @property
@@ -72,14 +72,14 @@ class SparkJvm:
         return self.process.poll() is None
 
     def was_killed(self, patience_s: float = 1.0) -> bool:
-        """Say whether a signal or a want of memory ended it; its sockets close a little earlier."""
+        """Return whether a signal or lack of memory ended it; its sockets close a bit earlier."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience_s)
         code = self.process.returncode or 0
         return code < 0 or code == _NO_MEMORY
 
     def connect(self) -> None:
-        """Wait until it listens, and tell PySpark where.
+        """Wait until it listens, and set PySpark's connection in the environment.
 
         Raises EnvironmentProblem; ConnectionError when it was killed.
         """
@@ -95,10 +95,10 @@ class SparkJvm:
                     f"{_START_S:.0f} s; see its lines above in this log"
                 )
             time.sleep(0.01)
-        told = info.read_bytes()
-        secret = told[8 : 8 + int.from_bytes(told[4:8], "big")]
+        content = info.read_bytes()
+        secret = content[8 : 8 + int.from_bytes(content[4:8], "big")]
         os.environ["PYSPARK_PYTHON"] = sys.executable  # Spark would run any python3 on PATH
-        os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(told[:4], "big"))
+        os.environ["PYSPARK_GATEWAY_PORT"] = str(int.from_bytes(content[:4], "big"))
         os.environ["PYSPARK_GATEWAY_SECRET"] = secret.decode()
         self.directory.cleanup()
 
@@ -122,7 +122,7 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
     log4j.write_text(_LOG4J)
     archive = archive_path()
     known = archive is not None and archive.exists()
-    # Of the application, not of the machine: what a killed driver leaves goes at its next start.
+    # In the application's directory: the next start deletes what a killed driver leaves there.
     directory = tempfile.TemporaryDirectory(prefix="isthmus-", dir=conf.get("spark.local.dir"))
     command = [str(java()), *_java_options(conf, log4j)]
     if archive is not None:
@@ -133,15 +133,15 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
         command,
         stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
         env=_environment(Path(directory.name) / "connection"),
-        process_group=0,  # Ctrl-C is for us: we end the epoch first
+        process_group=0,  # so that Ctrl-C reaches only us: we end the epoch first
     )
     return SparkJvm(process, None if known else archive, directory)
 
 
 def dump_archive(gateway: Any, archive: Path) -> None:
-    """Write the archive of the classes that the JVM has loaded; takes it some seconds.
+    """Write the archive of the classes that the JVM has loaded; takes some seconds.
 
-    Meanwhile it stands still, which no record notices. Failing is fine: starts stay slow.
+    The JVM stops meanwhile, which does not delay copying. If it fails, starts stay slow.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
     part = archive.with_name(f"{archive.name}.{os.getpid()}.new")
@@ -175,15 +175,15 @@ def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
 
 
 def archive_path() -> Path | None:
-    """Return where the class archive of this Java and this Spark is; None: there is no home."""
+    """Return the path of the class archive of this Java and Spark; None: no home directory."""
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         return None
     real = java().resolve()
-    told = f"{real} {real.stat().st_mtime_ns} {_jars()[0].parent} {len(_jars())}"
+    installed = f"{real} {real.stat().st_mtime_ns} {_jars()[0].parent} {len(_jars())}"
     stamp = max(each.stat().st_mtime_ns for each in _jars())
-    digest = hashlib.sha256(f"{told} {stamp}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{installed} {stamp}".encode()).hexdigest()[:16]
     return cache / "isthmus" / f"spark-{digest}.jsa"
 
 

@@ -1,4 +1,4 @@
-"""One way to build a SparkSession."""
+"""Spark's settings for a driver, and the SparkSession built from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from replication.settings.sections import SparkSettings
 
 _ALL_CORES = re.compile(r"local(\[\*\])?")
-_TRIES = 4  # of a task: a unit whose worker was killed goes on without a new query
+_TRIES = 4  # of a task: a unit whose worker was killed continues without a new query
 _OURS = {
     "spark.app.name": "isthmus",
     "spark.log.level": "ERROR",
@@ -46,10 +46,10 @@ _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0
 
 
 def spark_conf(settings: SparkSettings, units: int, cores: int | None = None) -> dict[str, str]:
-    """Return all of Spark's settings for an application of so many units. Pure but for ``cores``.
+    """Return all Spark settings for an application of so many units. Pure but for ``cores``.
 
-    What the user sets wins. A unit holds its slot for a whole epoch, so ``local[*]`` has at least
-    as many slots as units, however few cores there are.
+    A user's setting takes precedence. A unit holds its slot for a whole epoch, so ``local[*]`` has
+    at least as many slots as units, however few cores there are.
     """
     master = settings.master
     if _ALL_CORES.fullmatch(master):
@@ -63,10 +63,10 @@ def spark_conf(settings: SparkSettings, units: int, cores: int | None = None) ->
     return {**_OURS, **place, "spark.master": master, **settings.conf}
 
 
-def finds_units_again(conf: Mapping[str, str]) -> bool:
-    """Say whether the next task of a unit can find the process that copies it.
+def reaches_running_units(conf: Mapping[str, str]) -> bool:
+    """Return whether the next task of a unit can reach the process that copies for the unit.
 
-    On a cluster it may be another machine's: there each epoch ends cleanly before the next.
+    On a cluster the task may run on another machine: there each epoch ends before the next begins.
     """
     reuses = conf.get("spark.python.worker.reuse", "true") == "true"
     return reuses and conf["spark.master"].startswith("local") and sys.platform == "linux"
@@ -84,21 +84,21 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-def block_places(conf: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return where Spark, once started, keeps its blocks: without them every task fails."""
+def block_directories(conf: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the directories of a running Spark's blocks: without them every task fails."""
     return tuple(Path(conf.get("spark.local.dir", "")).glob("blockmgr-*"))
 
 
 def _hush(server: Any) -> None:
     """Keep PySpark's socket server from printing a stack trace when the JVM is killed.
 
-    The driver itself sees that and says it in one line.
+    The driver itself detects that and logs one line.
     """
     server.handle_error = lambda *_: None
 
 
 def warm_workers(spark: SparkSession) -> None:
-    """Let Spark start what forks its Python workers, while the first query is still planned."""
+    """Start the daemon that forks Spark's Python workers, while the first query is planned."""
     spark.range(1, numPartitions=1).mapInArrow(_same, "id long").collect()
 
 

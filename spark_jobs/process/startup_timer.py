@@ -1,4 +1,4 @@
-"""How long the steps of a driver's start took."""
+"""Measures how long each step of a driver's start takes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import time
 
 
 class StartupTimer:
-    """Measures the steps of a start."""
+    """The seconds of each step, by its name."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
-        self.startup_timer: dict[str, float] = {}
+        self.seconds: dict[str, float] = {}
 
     def lap(self, name: str) -> None:
+        """End the step ``name``; the next one begins."""
         now = time.monotonic()
-        self.startup_timer[name] = round(now - self._begin, 2)
+        self.seconds[name] = round(now - self._begin, 2)
         self._begin = now

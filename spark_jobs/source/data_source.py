@@ -1,18 +1,18 @@
-"""Spark's streaming source ``isthmus``: an epoch of copying is a micro-batch, a unit is a task.
+"""The Spark streaming source ``isthmus``: a micro-batch is an epoch, a task is a unit.
 
-Three processes meet here. The *driver* (spark_jobs.replicate) knows what is to be copied and
-writes it to ``plan.json``. The *planner*, which Spark runs beside it for the query's whole life,
-makes an epoch's tasks of that; it asks no cluster, so a cluster that hangs cannot hold up an
-epoch. The *tasks* copy, and yield one row of figures each::
+Three processes use this module. The *driver* (spark_jobs.replicate) plans the partitions to copy
+and writes them to ``plan.json``. The *planner*, which Spark runs beside it as long as the query
+runs, builds an epoch's tasks from that; it calls no cluster, so a cluster that hangs cannot delay
+an epoch. The *tasks* copy, and each yields one row of figures::
 
     driver ──plan.json──▶ latestOffset, partitions ──tasks──▶ read: copies until the epoch ends
        ▲                         │                                   ▲
        └──────epoch.json─────────┘                                   │
        └───────────────── Control(end_epoch) on the target ──────────┘
 
-Offsets are epoch numbers. Every query has a new checkpoint, for where a partition continues is
-known to the target alone; its epochs follow on those of the driver's former queries, because what
-was said of the end of those may be heard once more.
+Offsets are epoch numbers. Every query has a new checkpoint, because only the target knows where a
+partition continues. Its epochs have higher numbers than those of the driver's former queries,
+because a control record that ends one of those may be read again.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "unit int, epoch int, records long, bytes long, cpu_s double, started_ms long, ended_ms long, "
-    "takeovers int, not_running int, outcome string, at_least_once int, lingers int"
+    "takeovers int, not_running int, outcome string, at_least_once int, in_grace int"
 )
-# Planning the next epoch takes Spark some 0.2 s; a unit for which nothing comes ends cleanly.
+# Spark plans the next epoch in some 0.2 s; a unit that gets no further epoch ends cleanly.
 GRACE_S = 3.0
-# Spark leaves out of its logs and plans what has such a name: the clients' passwords are in it.
+# Spark redacts options of such a name in its logs and plans: it holds the clients' passwords.
 TEMPLATE = "template.secret"
 
 
 class UnitTask(InputPartition):
-    """What one task is to do."""
+    """One task: the spec of its unit."""
 
     def __init__(self, spec: UnitSpec) -> None:
         super().__init__(None)
@@ -53,7 +53,7 @@ class UnitTask(InputPartition):
 
 
 class EpochReader(DataSourceStreamReader):
-    """Plans epochs, and runs units. The two happen in different processes, on copies of this."""
+    """Plans epochs, and runs units: in different processes, on copies of this object."""
 
     def __init__(self, directory: Path, template: UnitSpec, units: int, copier: str) -> None:
         self._directory = FlowDir(directory)
@@ -87,7 +87,7 @@ class EpochReader(DataSourceStreamReader):
         yield astuple(guarded(partition.spec, self._copier))
 
     def commit(self, end: Mapping[str, int]) -> None:
-        """Do nothing: what is done is on the target."""
+        """Do nothing: positions are on the target."""
 
     def _plan(self, epoch: int, partitions: Sequence[PartitionPlan]) -> Sequence[UnitTask]:
         return [
@@ -130,7 +130,7 @@ def options(
 def write_plan(
     directory: FlowDir, number: int, partitions: Sequence[PartitionPlan], *, run: bool
 ) -> None:
-    """Tell the planner what its next epoch is to copy; not ``run``: that there is to be none."""
+    """Write the plan of the next epoch for the planner; not ``run``: no epoch begins."""
     table = unit_json.partition_table(partitions)
     write_json(directory.plan, {"number": number, "run": run, **table})
 

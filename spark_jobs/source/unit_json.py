@@ -1,7 +1,7 @@
-"""Specs of units and plans of partitions as JSON, on their way from the driver to Spark's planner.
+"""Unit specs and partition plans as JSON, passed from the driver to Spark's planner.
 
-Values are read back by the types of the fields that they belong to, so a new field needs nothing
-here. Both sides are of one version: nothing of this is kept.
+Values are parsed by the types of their fields, so a new field needs no change here. Both sides have
+the same version: no JSON outlives the process.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def spec_text(spec: UnitSpec) -> str:
 
 
 def spec_of(text: str) -> UnitSpec:
-    """Return the spec that ``spec_text`` made ``text`` of."""
-    return _read(UnitSpec, json.loads(text))  # type: ignore[no-any-return] # the type asked for
+    """Return the spec whose ``spec_text`` is ``text``."""
+    return _read(UnitSpec, json.loads(text))  # type: ignore[no-any-return] # the type of the first argument
 
 
 def partition_table(partitions: Sequence[PartitionPlan]) -> dict[str, Any]:
@@ -37,16 +37,16 @@ def partition_table(partitions: Sequence[PartitionPlan]) -> dict[str, Any]:
 
 
 def partitions_of(table: Mapping[str, Any]) -> list[PartitionPlan]:
-    """Return the plans in a table, or none where it is none."""
+    """Return the plans in a table; none where there is no table."""
     names = table.get("fields", ())
     return [_plan(dict(zip(names, row, strict=True))) for row in table.get("partitions", ())]
 
 
 def _plan(row: Mapping[str, Any]) -> PartitionPlan:
-    """Return one plan. By hand, for it is done for each partition in each epoch."""
-    connections = {end: TopicPartition(*row[end]) for end in ("source", "target")}
+    """Return one plan. Not by ``_read``, which is slow: this runs per partition and epoch."""
+    ends = {end: TopicPartition(*row[end]) for end in ("source", "target")}
     decision = Choice(*row["decision"]) if row["decision"] else None
-    return PartitionPlan(**{**row, **connections, "decision": decision})
+    return PartitionPlan(**{**row, **ends, "decision": decision})
 
 
 def _seconds(value: object) -> float:

@@ -1,4 +1,4 @@
-"""The one place where a unit of the copier meets its network."""
+"""Runs one unit in a Spark task, with the network of the real clusters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COPIER = "spark_jobs.source.unit_task:run_unit"  # module:function, so that test
 
 
 def run_unit(spec: UnitSpec) -> UnitReport:
-    """Copy until the epoch is over; the unit may go on after it, see ``copier.term``."""
+    """Copy until the epoch ends; the unit may keep copying after it, see ``copier.epoch``."""
     from replication.adapters.unit_sockets import UnixUnitSockets  # noqa: PLC0415 - workers only, not planners
     from replication.adapters.wire import connect  # noqa: PLC0415 - as above
     from replication.copier import copy_epoch  # noqa: PLC0415 - as above
@@ -25,7 +25,7 @@ def run_unit(spec: UnitSpec) -> UnitReport:
 
 
 def guarded(spec: UnitSpec, runner: str) -> UnitReport:
-    """Run a unit. Whatever it raises becomes a report: a task that fails would end the query."""
+    """Run a unit; turn any exception into a report: a task that fails would end the query."""
     started = time.time()
     cpu = time.process_time()
     try:

@@ -1,4 +1,4 @@
-"""Spark forks its Python workers from this process, with what they need imported already.
+"""The daemon that forks Spark's Python workers, with their modules already imported.
 
 Imported after the fork, it would cost every worker a second of CPU and its own memory.
 """
@@ -15,9 +15,9 @@ _OF_TASKS = ("pyarrow", "pandas", "spark_jobs.source.data_source", "replication.
 
 
 def main() -> None:
-    """Import, then do what Spark's own daemon does."""
+    """Import the workers' modules, then run Spark's own daemon."""
     module = sys.argv[1]
-    with contextlib.suppress(ImportError):  # the worker will say it better
+    with contextlib.suppress(ImportError):  # the worker reports it better
         importlib.import_module(module)
         for each in _OF_TASKS if module == "pyspark.worker" else ():
             importlib.import_module(each)

@@ -1,4 +1,4 @@
-"""What the bench makes of its measurements."""
+"""Medians, ratios and verdicts of the benchmark."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_row_shows_a_dash_for_what_was_not_measured():
 
 
 @pytest.mark.parametrize(
-    ("result", "key", "told"),
+    ("result", "key", "met"),
     [
         pytest.param({"cpu_us_1k": 0.5, "cpu_us_1k_mm2": 5.0}, "cpu_us_1k", True, id="as often"),
         pytest.param({"cpu_us_1k": 0.6, "cpu_us_1k_mm2": 5.0}, "cpu_us_1k", False, id="too seldom"),
@@ -69,8 +69,8 @@ def test_a_row_shows_a_dash_for_what_was_not_measured():
         pytest.param({"mbs_1k": 1.0, "mbs_1k_mm2": 2.0}, "mbs_1k", None, id="not judged"),
     ],
 )
-def test_a_target_is_met_at_its_bound_and_missed_beyond(result, key, told):
-    assert verdict(BY_KEY[key], result)[1] is told
+def test_a_target_is_met_at_its_bound_and_missed_beyond(result, key, met):
+    assert verdict(BY_KEY[key], result)[1] is met
 
 
 def test_the_relay_gives_the_cost_in_relays_and_the_bytes_a_cpu_second():

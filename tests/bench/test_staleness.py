@@ -1,4 +1,4 @@
-"""How the age of a group's position is told from what it read and what was seen."""
+"""The age of a group's offset, from its reads and the observed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proxy passes bytes on, late, never, or not at all, as it is told."""
+"""A proxy forwards bytes, delays them, or drops connections."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def proxy():
 @contextlib.contextmanager
 def talking(proxy: Proxy):
     with socket.create_connection(proxy.address, timeout=10) as connection:
-        assert said(connection, b"hello") == b"hello"
+        assert echoed(connection, b"hello") == b"hello"
         yield connection
 
 
-def said(connection: socket.socket, words: bytes) -> bytes:
+def echoed(connection: socket.socket, words: bytes) -> bytes:
     threading.Thread(target=connection.sendall, args=(words,)).start()
     heard = b""
     while len(heard) < len(words):
@@ -60,14 +60,14 @@ def test_bytes_pass_in_order_however_late(proxy):
     proxy.weather = Weather(0.005, 0.1, random.Random(1))
     words = random.Random(2).randbytes(1_000_000)
     with talking(proxy) as connection:
-        assert said(connection, words) == words
+        assert echoed(connection, words) == words
 
 
 def test_a_slow_network_takes_its_time_each_way(proxy):
     with talking(proxy) as connection:
         proxy.weather = Weather(0.1)
         began = time.monotonic()
-        assert said(connection, b"x") == b"x"
+        assert echoed(connection, b"x") == b"x"
         assert time.monotonic() - began >= 0.2
 
 

@@ -1,4 +1,4 @@
-"""How a driver ends that could not begin."""
+"""Exit codes and messages of a driver that cannot start."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
     monkeypatch.setattr(replicate, "_log_plainly", lambda: None)
     given = ["--config", str(tmp_path / "f.properties"), "--target", "B"]
     assert replicate.main([*given, "--state-dir", str(tmp_path)]) == code
-    told = "".join(capsys.readouterr())
-    assert str(problem) in told
-    assert "Traceback" not in told
+    output = "".join(capsys.readouterr())
+    assert str(problem) in output
+    assert "Traceback" not in output
 
 
 def test_what_libraries_log_is_a_line_without_a_stack_trace():

@@ -29,7 +29,7 @@ def wait_for(found, limit_s=20):
 
 
 def watched(tmp_path, driver):
-    """Start a watcher in a process of its own; its driver is a piece of Python."""
+    """Start a watcher in a process of its own; its driver is a line of Python."""
     code = (
         "import sys; from pathlib import Path; from spark_jobs.process.appdir import AppDir; "
         "from spark_jobs.watch import Watcher; "
@@ -39,7 +39,7 @@ def watched(tmp_path, driver):
     return subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY)
 
 
-def told(tmp_path):
+def record(tmp_path):
     file = tmp_path / "apps" / "B" / "watch.json"
     return json.loads(file.read_text()) if file.exists() else {}
 
@@ -68,7 +68,7 @@ def test_a_driver_that_ended_for_good_is_not_started_again(tmp_path, code):
     finally:
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGINT, before[1])
-    assert told(tmp_path)["restarts"] == 0
+    assert record(tmp_path)["restarts"] == 0
 
 
 def test_a_killed_driver_is_started_again_and_its_children_are_killed_first(tmp_path):
@@ -84,13 +84,13 @@ def test_a_killed_driver_is_started_again_and_its_children_are_killed_first(tmp_
     children = tmp_path / "children"
     try:
         wait_for(children.exists)
-        first = told(tmp_path)["driver"]
+        first = record(tmp_path)["driver"]
         orphan = int(wait_for(children.read_text).split()[0])
         shutil.rmtree(tmp_path / "apps")  # somebody cleans up
         os.kill(first, signal.SIGKILL)
-        wait_for(lambda: told(tmp_path).get("driver") not in (first, 0, None))
-        assert told(tmp_path)["restarts"] == 1
-        assert told(tmp_path)["last_exit"] == -signal.SIGKILL
+        wait_for(lambda: record(tmp_path).get("driver") not in (first, 0, None))
+        assert record(tmp_path)["restarts"] == 1
+        assert record(tmp_path)["last_exit"] == -signal.SIGKILL
         wait_for(lambda: not psutil.pid_exists(orphan))
     finally:
         watcher.send_signal(signal.SIGTERM)
@@ -112,7 +112,7 @@ def test_signals_are_handed_on_and_the_driver_may_end_cleanly(tmp_path):
 def test_the_driver_outlives_its_watcher(tmp_path):
     """BL-130."""
     watcher = watched(tmp_path, "import time; time.sleep(600)")
-    driver = wait_for(lambda: told(tmp_path).get("driver"))
+    driver = wait_for(lambda: record(tmp_path).get("driver"))
     try:
         watcher.kill()
         watcher.wait(20)

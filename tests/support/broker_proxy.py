@@ -1,4 +1,4 @@
-"""Every broker behind a proxy, for a unit of the copier in this process."""
+"""Puts every broker behind a proxy, for a unit in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values for tests: what a test does not say has a default here."""
+"""Builds configs and flows for tests, with defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates and stores of every form, made for a test."""
+"""Creates certificates and key stores of every format for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plant without clusters: state topics in memory, processes as flags."""
+"""Flows without clusters: state topics in memory, processes as flags."""
 
 from __future__ import annotations
 

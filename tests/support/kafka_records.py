@@ -1,4 +1,4 @@
-"""What tests need of a cluster: records in, records out."""
+"""Produces and consumes records for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that copy to each other under kept names, and what must then stand on each of them."""
+"""Clusters that copy to each other under kept names, and the records expected on each."""
 
 from __future__ import annotations
 

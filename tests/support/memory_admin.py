@@ -1,4 +1,4 @@
-"""Clusters in memory that implement ``replication.client.admin.Cluster``, and the clients of a file."""
+"""Clusters in memory that implement ``client.admin.Cluster``, and the clients of a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MemoryCluster:
     replicas: int = 1
     hidden: set[str] = field(default_factory=set)  # topics whose configs may not be seen
     silent: bool = False
-    ids: dict[str, str] = field(default_factory=dict)  # of topics that were made anew
+    ids: dict[str, str] = field(default_factory=dict)  # of topics that were recreated
     rights: set[Acl] | None = field(default_factory=lambda: {UNRELATED})  # None: no authorizer
     unloved: set[str] = field(default_factory=set)  # principals that get no rights
     filled: set[str] = field(default_factory=set)  # topics with records
@@ -57,7 +57,7 @@ class MemoryCluster:
         }
 
     def recreate(self, topic: str) -> None:
-        self.ids[topic] = "made anew"
+        self.ids[topic] = "recreated"
 
     def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
         return {

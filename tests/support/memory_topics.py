@@ -1,4 +1,4 @@
-"""A cluster in memory whose topics may hold records, and a store of our records."""
+"""A cluster in memory whose topics may hold records, and a store of state records."""
 
 from __future__ import annotations
 

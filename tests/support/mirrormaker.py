@@ -48,7 +48,7 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
 def mirroring(
     topic: str, connections: Mapping[str, str], alias: str, folder: Path
 ) -> Iterator[None]:
-    """Let it copy one topic under its own name from ``connections``' first to B while the block runs."""
+    """Copy one topic under its own name from the first connection to B while the block runs."""
     source, target = connections.values()
     file = folder / "mirrormaker.properties"
     file.write_text(
@@ -83,9 +83,9 @@ def ask_mirror_client(bootstrap: str, alias: str, group: str) -> dict[str, str]:
     jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     probe = Path(__file__).parents[1] / "java" / "MirrorProbe.java"
     command = [str(java()), "-cp", f"{jars}/*", str(probe), bootstrap, alias, group]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert said.returncode == 0, said.stderr[-2000:]
-    return dict(line.partition("=")[::2] for line in said.stdout.splitlines() if "=" in line)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return dict(line.partition("=")[::2] for line in done.stdout.splitlines() if "=" in line)
 
 
 def start_checkpoint_connector(

@@ -1,4 +1,4 @@
-"""Lanes to test with, what a source answers them, and a target that they append to."""
+"""Partition copies for tests, with the responses of a source and a target for appends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage of clusters in memory with flows into B, for tests of plans."""
+"""Clusters in memory with flows into B, for tests of plans."""
 
 from __future__ import annotations
 

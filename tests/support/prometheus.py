@@ -1,4 +1,4 @@
-"""What an endpoint for Prometheus serves, read as Prometheus reads it."""
+"""Scrapes a metrics endpoint as Prometheus does."""
 
 from __future__ import annotations
 

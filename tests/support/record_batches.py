@@ -1,4 +1,4 @@
-"""Record batches made by an encoder that is not ours: kafka-python's."""
+"""Record batches encoded by kafka-python, independent of our encoder."""
 
 from __future__ import annotations
 

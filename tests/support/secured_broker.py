@@ -1,4 +1,4 @@
-"""A broker with an authorizer, a listener at which users log in, and rights for them."""
+"""A broker with an authorizer, a SASL listener, and ACLs for its users."""
 
 from __future__ import annotations
 

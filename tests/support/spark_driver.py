@@ -1,4 +1,4 @@
-"""A Spark driver in a process of its own, between two real clusters."""
+"""A Spark driver in its own process, between two real clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change the specs of units."""
+"""Changes the specs of units for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isthmus acls needed``: the ACLs that Isthmus needs on each cluster, and no others."""
+"""``isthmus acls needed``: prints the minimal ACLs that Isthmus needs on each cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="acls", no_args_is_help=True, add_completion=False, help="ACLs that Isthmus needs."
 )
-UNKNOWN = "User:ISTHMUS"  # where the file does not say who logs in
+UNKNOWN = "User:ISTHMUS"  # where the file configures no user
 
 
 class Format(StrEnum):
@@ -36,11 +36,11 @@ class Format(StrEnum):
 
 @app.callback()
 def acls() -> None:
-    """ACLs that Isthmus needs."""  # a callback keeps `needed` a verb of its own
+    """ACLs that Isthmus needs."""  # a callback keeps `needed` a separate subcommand
 
 
 @app.command("needed")
-def needed_rights(
+def needed_acls(
     file: File,
     *,
     principal: Annotated[
@@ -93,5 +93,5 @@ def _show(needs: Iterable[RequiredAcl], principals: Mapping[str, str]) -> None:
         screen.print(Text(f"{principals[cluster]} on {cluster}", style="bold"))
         for each in own:
             prefixed = " (prefixed)" if each.resource.pattern == "prefixed" else ""
-            right = f"  {each.resource}{prefixed}: {' '.join(each.operations)}"
-            screen.print(Text.assemble(right, (f"  {each.flow}: {each.why}", "dim")))
+            line = f"  {each.resource}{prefixed}: {' '.join(each.operations)}"
+            screen.print(Text.assemble(line, (f"  {each.flow}: {each.why}", "dim")))

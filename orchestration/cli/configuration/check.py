@@ -1,4 +1,4 @@
-"""``isthmus check``: what a file asks for, where each setting came from, what is wrong with it."""
+"""``isthmus check``: shows a file's flows, the origin of each setting, and the file's errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO:
 
 
 class Output(StrEnum):
-    """How the result is written."""
+    """The output format."""
 
     TEXT = "text"
     JSON = "json"
@@ -132,7 +132,7 @@ def _flow_table(loaded: Loaded) -> TextTable:
 
 
 def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
-    """Yield titles and settings: what all flows share once, then what is each flow's own."""
+    """Yield titles and settings: those that all flows share, then those of each flow."""
     flows = [loaded.origins[flow.name] for flow in loaded.config.flows]
     shared = [each for each in flows[0] if all(each in settings for settings in flows)]
     yield "Settings of all flows", (*loaded.origins[""], *shared)

@@ -1,4 +1,4 @@
-"""A topology as a Mermaid flow chart, for pages that draw those."""
+"""Writes a topology as a Mermaid flow chart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from replication.naming.topology import Edge, Topology
 
-MOST_TOPICS = 30  # of a flow: a picture of hundreds shows nothing
+MOST_TOPICS = 30  # of a flow: a chart of hundreds is unreadable
 
 
 def mermaid(topology: Topology) -> str:
@@ -22,7 +22,7 @@ def mermaid(topology: Topology) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown_topics(edge: Edge) -> Iterator[tuple[str, str]]:
+def _drawn_topics(edge: Edge) -> Iterator[tuple[str, str]]:
     """Yield the topics of a flow that are drawn, with their names on the target."""
     copied = [each for each in edge.topics if not each.left_out]
     for each in copied[:MOST_TOPICS]:
@@ -32,8 +32,8 @@ def _shown_topics(edge: Edge) -> Iterator[tuple[str, str]]:
 
 
 def _unseen_patterns(edge: Edge) -> tuple[str, ...]:
-    """Return the patterns of a flow whose topics are not known, before a cluster was asked."""
-    if any(each.there is not None for each in edge.topics):
+    """Return the patterns whose topics are unknown as long as no cluster was read."""
+    if any(topic.there is not None for topic in edge.topics):
         return ()
     known = {each.topic for each in edge.topics}
     return tuple(each for each in edge.selection if each not in known)
@@ -60,7 +60,7 @@ def _topics(topology: Topology, alias: str, node: str) -> Iterator[str]:
     names = {
         name
         for edge in topology.edges
-        for topic, target in _shown_topics(edge)
+        for topic, target in _drawn_topics(edge)
         for cluster, name in ((edge.source, topic), (edge.target, target))
         if cluster == alias
     }
@@ -72,7 +72,7 @@ def _flows(topology: Topology, ids: Mapping[str, str]) -> Iterator[str]:
     for edge in topology.edges:
         arrow = "-.->" if edge.cycles else "-->"
         source, target = ids[edge.source], ids[edge.target]
-        pairs = list(_shown_topics(edge))
+        pairs = list(_drawn_topics(edge))
         for topic, name in pairs:
             yield f"  {_topic_id(source, topic)} {arrow} {_topic_id(target, name)}"
         rest = _unseen_patterns(edge)
@@ -87,7 +87,7 @@ def _topic_id(cluster: str, topic: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return text as Mermaid's labels take it: quotes, brackets and hashes as entities."""
+    """Return text escaped for Mermaid's labels: quotes, brackets and hashes as entities."""
     for char in '#&"<>':
         text = text.replace(char, f"\0{ord(char)};")
     return text.replace("\0", "#")

@@ -1,4 +1,4 @@
-"""``isthmus plan`` and ``apply``: what would change on which cluster and why, and its doing."""
+"""``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def apply(
                 changed = changed or is_change(outcome.action)
                 outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
                 if output is not Output.json:
-                    typer.echo(f"{each.target}: {_told(outcome)}")
+                    typer.echo(f"{each.target}: {_outcome_line(outcome)}")
         except ClusterUnavailable as error:
             print_error(error)
             failed = True
@@ -106,14 +106,14 @@ def apply(
 def _plans(
     file: Path, names: list[str] | None, *, again: bool
 ) -> Iterator[tuple[TargetPlan, Planner]]:
-    """Yield the plan of each target that the flows copy to; say what could not be asked."""
+    """Yield the plan of each target that the flows copy to; print clusters that did not answer."""
     config = read_config(file)
     planner = Planner(config, KafkaClients(), again=again)
-    wanted = [each.name for each in named_flows(config, names)]
-    for target in dict.fromkeys(config.flow(name).target for name in wanted):
-        about = [name for name in wanted if config.flow(name).target == target]
+    selected = [each.name for each in named_flows(config, names)]
+    for target in dict.fromkeys(config.flow(name).target for name in selected):
+        flows = [name for name in selected if config.flow(name).target == target]
         try:
-            found = planner.plan(target, about)
+            found = planner.plan(target, flows)
         except (ClusterUnavailable, ClusterRejected) as error:
             found = TargetPlan(target, problems=(f"{target}: {error}",))
         for problem in found.problems:
@@ -169,8 +169,8 @@ def _show(each: TargetPlan, names: list[str] | None) -> None:
             screen.print(_topics(flow))
         if flow.gap:
             screen.print(Text(f"  {flow.gap}", style="yellow"))
-        for passed in flow.passed_over:
-            screen.print(Text(f"  not copied: {passed.name}: {passed.reason}", style="dim"))
+        for excluded in flow.passed_over:
+            screen.print(Text(f"  not copied: {excluded.name}: {excluded.reason}", style="dim"))
     for conflict in each.conflicts:
         if not conflict.refused:  # the others are actions: refusals
             screen.print(Text(f"  {conflict}", style="dim"))
@@ -204,11 +204,11 @@ def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
     return f"{counted(count, 'change')}; make them with: isthmus apply {file}"
 
 
-def _told(outcome: Outcome) -> str:
-    said = explain_action(outcome.action)
+def _outcome_line(outcome: Outcome) -> str:
+    action = explain_action(outcome.action)
     if not is_change(outcome.action):
-        return said
-    return f"{said}: done" if outcome.problem is None else f"{said}: FAILED: {outcome.problem}"
+        return action
+    return f"{action}: done" if outcome.problem is None else f"{action}: FAILED: {outcome.problem}"
 
 
 def _outcome_data(outcome: Outcome) -> dict[str, Any]:

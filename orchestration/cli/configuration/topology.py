@@ -1,4 +1,4 @@
-"""``isthmus topology``: the flows of a file as a picture, and what topics are called where."""
+"""``isthmus topology``: draws the flows of a file, with the topic names on each target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Picture(StrEnum):
-    """How the topology is written."""
+    """The output format."""
 
     TEXT = "text"
     MERMAID = "mermaid"
@@ -62,7 +62,7 @@ def topology(
         case Picture.JSON:
             typer.echo(json.dumps(as_data(found), indent=2))
         case Picture.TEXT:
-            _print(found, asked=topics)
+            _print(found, connected=topics)
     raise typer.Exit(1 if found.problems else 0)
 
 
@@ -85,7 +85,7 @@ def as_data(found: Topology) -> dict[str, Any]:
 
 
 def _plans(config: Config) -> tuple[list[TargetPlan], tuple[str, ...]]:
-    """Return what the clusters show, a plan a target, and which targets did not answer."""
+    """Return one plan per target, read from the clusters, and the targets that did not answer."""
     from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - only with --topics
     from replication.planning.planner import Planner  # noqa: PLC0415 - as above
 
@@ -99,7 +99,7 @@ def _plans(config: Config) -> tuple[list[TargetPlan], tuple[str, ...]]:
     return plans, tuple(silent)
 
 
-def _print(found: Topology, *, asked: bool) -> None:
+def _print(found: Topology, *, connected: bool) -> None:
     screen = console()
     screen.print(Text("Clusters", style="bold"))
     wide = max(map(len, found.clusters), default=0)
@@ -113,7 +113,7 @@ def _print(found: Topology, *, asked: bool) -> None:
             for line in shown:
                 screen.print(Text(f"  {line}"))
     for edge in found.edges:
-        _print_topics(screen, edge, asked=asked)
+        _print_topics(screen, edge, connected=connected)
     for conflict in found.conflicts:
         screen.print(Text(f"not copied: {conflict}", style="yellow"))
     for problem in found.problems:
@@ -141,10 +141,10 @@ def _circles(found: Topology) -> Iterator[str]:
         yield f"{' → '.join(each)}: topic names are kept; copies are not replicated back"
 
 
-def _print_topics(screen: Console, edge: Edge, *, asked: bool) -> None:
+def _print_topics(screen: Console, edge: Edge, *, connected: bool) -> None:
     copied = [each for each in edge.topics if not each.left_out]
     left_out = [each for each in edge.topics if each.left_out]
-    if asked or edge.topics:
+    if connected or edge.topics:
         screen.print(Text(f"Topics of {edge.flow}", style="bold"))
     if copied:
         headers = (f"  on {edge.source}", f"on {edge.target}", "exists")

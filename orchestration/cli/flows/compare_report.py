@@ -1,4 +1,4 @@
-"""What a comparison found, for people and for programs."""
+"""Formats the result of ``isthmus compare`` as a table, a verdict and JSON."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def as_json(rows: Sequence[Row], *, foreign_ok: bool) -> dict[str, Any]:
 
 
 def is_equal(rows: Iterable[Row], *, foreign_ok: bool) -> bool:
-    """Say whether every partition of the target is a clean copy."""
+    """Return whether every partition of the target is an exact copy."""
     return all(row.result.comparison.is_clean(foreign_ok=foreign_ok) for row in rows)
 
 
 def table(rows: Sequence[Row]) -> TextTable:
-    """Return a line a topic."""
+    """Return a table with a row per topic."""
     numbers = [Column(each, right=True) for each in ("parts", "records", *Kind)]
     shown = TextTable([*map(Column, ("flow", "topic", "target topic")), *numbers])
     for (flow, source, target), group in groupby(rows, _topic):
@@ -69,7 +69,7 @@ def table(rows: Sequence[Row]) -> TextTable:
 
 
 def examples(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield a line a partition and kind: how many, and where the first are; what did not count."""
+    """Yield a line per partition and kind: the count and first offsets; timestamps left out."""
     for _, (work, comparison, timed) in rows:
         if not timed:
             yield f"{work.source} -> {work.target}: timestamps were not compared: {_OWN_TIME}"

@@ -1,4 +1,4 @@
-"""``isthmus heartbeats``: how old the newest heartbeat of each pair is, on every target."""
+"""``isthmus heartbeats``: shows the age of each flow's newest heartbeat, on every target."""
 
 from __future__ import annotations
 

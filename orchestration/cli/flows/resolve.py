@@ -1,4 +1,4 @@
-"""``isthmus resolve`` and ``losses``: what waits for an answer, and what was passed over."""
+"""``isthmus resolve`` and ``losses``: halted partitions, and offsets that were not copied."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def resolve(
     """
     clusters, waiting = KafkaClusters(), False
     for each, look in _looks(file, flow, clusters):
-        asked = [
+        halted = [
             anchor
             for anchor in open_questions(look.seen.anchors)
             if topic in {None, anchor.topic} and partition in {None, anchor.partition}
         ]
-        if choice is not None and asked:
-            asked = _answer(each, asked, choice, clusters)
-        waiting = waiting or bool(asked)
-        if asked:
-            console().print(_questions(asked))
+        if choice is not None and halted:
+            halted = _answer(each, halted, choice, clusters)
+        waiting = waiting or bool(halted)
+        if halted:
+            console().print(_halted_table(halted))
     if not waiting:
         typer.echo("no partition is halted")
 
@@ -93,19 +93,19 @@ def _looks(
         yield flow, look
 
 
-def _answer(flow: Flow, asked: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:
+def _answer(flow: Flow, halted: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:
     """Write the answers down; return the questions that they do not fit."""
-    decisions, rest = answers(asked, choice, signature(), now_ms())
+    decisions, unresolved = answers(halted, choice, signature(), now_ms())
     clusters.store(flow).write(status_topic(flow.source), *decisions)
     for each in decisions:
         typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
-    return list(rest)
+    return list(unresolved)
 
 
-def _questions(asked: Iterable[Anchor]) -> TextTable:
+def _halted_table(halted: Iterable[Anchor]) -> TextTable:
     headers = ("flow", "partition", "state", "choices", "reason")
     table = TextTable([*map(Column, headers)])
-    for each in asked:
+    for each in halted:
         where, choices = f"{each.topic}-{each.partition}", " or ".join(CHOICES[each.state])
         table.add(each.flow, where, each.state, choices, each.reason)
     return table

@@ -1,4 +1,4 @@
-"""``isthmus status``: what every flow is doing, from the target's own records."""
+"""``isthmus status``: shows state, lag and throughput of every flow, from the target's records."""
 
 from __future__ import annotations
 

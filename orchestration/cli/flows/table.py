@@ -1,4 +1,4 @@
-"""The table of ``isthmus status`` and ``isthmus run``."""
+"""Formats the table of flows of ``isthmus status`` and ``isthmus run``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
     for view in views:
         _add_flow(table, view)
     lines = [_complaint(each) for each in views if not each.health.healthy]
-    lines += [_remark(each, said) for each in views if (said := _said(each))]
+    lines += [_remark(each, reason) for each in views if (reason := _reason(each))]
     lines += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*lines, *last]))
@@ -90,15 +90,15 @@ def _complaint(view: FlowView) -> Text:
     return Text.assemble((f"{view.name} {view.health.state}: ", style), view.health.reason)
 
 
-def _said(view: FlowView) -> str:
+def _reason(view: FlowView) -> str:
     """Return the note of a healthy flow's driver."""
     status = view.look.seen.status if view.look else None
     well = view.health.healthy and view.health.state == FlowState.RUNNING
     return status.reason if status is not None and well else ""
 
 
-def _remark(view: FlowView, said: str) -> Text:
-    return Text(f"{view.name}: {said}", style="dim")
+def _remark(view: FlowView, reason: str) -> Text:
+    return Text(f"{view.name}: {reason}", style="dim")
 
 
 def _duties(view: FlowView) -> tuple[TaskReport, ...]:
@@ -114,7 +114,7 @@ def _style(state: str, *, healthy: bool) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a span as people read it: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``5 d 03 h``."""
+    """Return a readable duration: ``42 s``, ``3 min 05 s``, ``2 h 07 min``, ``5 d 03 h``."""
     whole = int(seconds)
     for unit, size, small, small_size in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
         if whole >= size:

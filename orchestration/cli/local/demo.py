@@ -1,4 +1,4 @@
-"""``isthmus demo``: what a newcomer sees first. ``make run`` calls it."""
+"""``isthmus demo``: starts clusters, producers and flows on this machine; for ``make run``."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def demo(
 
 
 def starting_clusters(played: Scenario) -> str:
-    """Return what is said while the clusters of a scenario start."""
+    """Return the progress text while the clusters of a scenario start."""
     names = played.clusters
     return f"starting {len(names)} Kafka clusters ({', '.join(names)})"

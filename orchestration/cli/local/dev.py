@@ -1,4 +1,4 @@
-"""``isthmus dev``: Kafka clusters on this machine, for trying things out."""
+"""``isthmus dev``: starts and stops Kafka clusters on this machine, for tests by operators."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def up(
     Clusters that were started before keep their data and addresses.
     """
     screen = console(stderr=True)
-    wanted = [_cluster(name, brokers, version) for name in _names(clusters)]
+    chosen = [_cluster(name, brokers, version) for name in _names(clusters)]
     with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):
         kafka_jars(version)
-    names = ", ".join(each.name for each in wanted)
-    with stage(screen, f"starting {len(wanted)} Kafka clusters ({names})"):
-        _start(wanted)
-    typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in wanted), nl=False)
-    if len(wanted) > 1:
-        file = write_config(wanted, home().root / "dev.properties")
+    names = ", ".join(each.name for each in chosen)
+    with stage(screen, f"starting {len(chosen)} Kafka clusters ({names})"):
+        _start(chosen)
+    typer.echo("".join(f"{each.name}: {each.bootstrap_servers}\n" for each in chosen), nl=False)
+    if len(chosen) > 1:
+        file = write_config(chosen, home().root / "dev.properties")
         typer.echo(f"configuration: {file}")
 
 
@@ -104,12 +104,12 @@ def status(
     console().print(table if found else _NONE)
 
 
-def write_config(wanted: Sequence[LocalCluster], file: Path) -> Path:
+def write_config(chosen: Sequence[LocalCluster], file: Path) -> Path:
     """Write a configuration of these clusters with a flow from the first to the second."""
-    source, target, *_ = wanted
+    source, target, *_ = chosen
     lines = ["# Written by `isthmus dev up` at every start.\n"]
-    lines.append(f"clusters = {', '.join(each.name for each in wanted)}\n")
-    lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in wanted]
+    lines.append(f"clusters = {', '.join(each.name for each in chosen)}\n")
+    lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in chosen]
     replicas = min(3, target.brokers)
     lines.append(_FLOW.format(source=source.name, target=target.name, replicas=replicas))
     file.write_text("".join(lines))
@@ -140,19 +140,19 @@ def _cluster(name: str, brokers: int, version: str) -> LocalCluster:
     return found
 
 
-def _start(wanted: Sequence[LocalCluster]) -> None:
+def _start(chosen: Sequence[LocalCluster]) -> None:
     """Start all at once, or none: what did come up is stopped when another does not."""
-    with ThreadPoolExecutor(len(wanted)) as threads:
-        started = [threads.submit(each.start) for each in wanted]
+    with ThreadPoolExecutor(len(chosen)) as threads:
+        started = [threads.submit(each.start) for each in chosen]
     problems = [problem for each in started if (problem := each.exception())]
     if problems:
-        for cluster in wanted:
+        for cluster in chosen:
             cluster.stop()
         raise problems[0]
 
 
 def _stop(cluster: LocalCluster, *, remove: bool) -> str:
-    """Stop one cluster and return a line that says so."""
+    """Stop one cluster and return the line to print."""
     done = "stopped" if cluster.running() else "was not running"
     cluster.stop()
     if not remove:

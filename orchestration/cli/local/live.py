@@ -1,4 +1,4 @@
-"""The screen of ``isthmus run``: a line a stage until records are copied, then the table."""
+"""The screen of ``isthmus run``: one line per stage, then the table of flows."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Show:
             work()
 
     def while_stopping(self, doing: str, work: Callable[[], None]) -> None:
-        """Do the same for a clean-up: ``work`` is done also when nobody can read about it."""
+        """Do the same for a clean-up: ``work`` runs even if the output cannot be read."""
         drop_unread()
         self.while_waiting(doing, work)
 
     def until_up(self, view: StatusView, limit_s: float | None) -> Views:
-        """Look until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
+        """Wait until every flow has a driver. Raises EnvironmentProblem after ``limit_s``."""
         start = _Start(self.console, limit_s)
         with stage(self.console, "starting Spark (the first start takes about a minute)") as now:
             views = view.look()
@@ -65,7 +65,7 @@ class Show:
         return views
 
     def until_first_records(self, view: StatusView, views: Views) -> Views:
-        """Look until a flow has copied records, at most FIRST_RECORDS_S; not where none runs."""
+        """Wait until a flow has copied records, at most FIRST_RECORDS_S; not where none runs."""
         if self.ending or not any(each.health.state == FlowState.RUNNING for each in views):
             return views
         deadline = time.monotonic() + FIRST_RECORDS_S
@@ -78,8 +78,8 @@ class Show:
                 views = view.look()
             self._note_end(now)
         if any(each.records for each in views):
-            passed = time.monotonic() - self.began_s
-            self.console.print(f"copying since {passed:.0f} s after the start", style="dim")
+            elapsed = time.monotonic() - self.began_s
+            self.console.print(f"copying since {elapsed:.0f} s after the start", style="dim")
         return views
 
     def _note_end(self, now: Stage) -> None:
@@ -115,7 +115,7 @@ class Show:
 
 @dataclass(slots=True)
 class _Start:
-    """A start that is awaited: says why when it is slow, and gives up after ``limit_s``."""
+    """Waits for the start: prints the reason when it is slow, and fails after ``limit_s``."""
 
     console: Console
     limit_s: float | None
@@ -123,20 +123,22 @@ class _Start:
     reminded_s: float = -math.inf
 
     def remark(self, waiting: list[FlowView]) -> None:
-        """Say what is awaited if it is time to. Raises EnvironmentProblem after the limit."""
+        """Print what the start waits for, if due. Raises EnvironmentProblem after the limit."""
         now_s = time.monotonic()
         waited_s = now_s - self.since_s
-        why = "; ".join(f"{each.name}: {_awaited(each)}" for each in waiting)
-        why += f"; logs: {home().root / 'apps'}"
+        reason = "; ".join(f"{each.name}: {_waits_for(each)}" for each in waiting)
+        reason += f"; logs: {home().root / 'apps'}"
         if self.limit_s is not None and waited_s > self.limit_s:
-            raise EnvironmentProblem(f"the flows did not start within {self.limit_s:.0f} s: {why}")
+            raise EnvironmentProblem(
+                f"the flows did not start within {self.limit_s:.0f} s: {reason}"
+            )
         if waited_s > SLOW_START_S and now_s - self.reminded_s > REMIND_S:
             self.reminded_s = now_s
-            self.console.print(f"still starting after {waited_s:.0f} s: {why}", style="yellow")
+            self.console.print(f"still starting after {waited_s:.0f} s: {reason}", style="yellow")
 
 
-def _awaited(view: FlowView) -> str:
-    """Return what a flow waits for. Before its driver reports, its state is an earlier one's."""
+def _waits_for(view: FlowView) -> str:
+    """Return what a flow waits for. Before its driver reports, the state is an earlier one's."""
     if view.health.state == "UNKNOWN":
         return view.health.reason
     status = view.look.seen.status if view.look else None

@@ -1,4 +1,4 @@
-"""``isthmus run``: a configuration file, Dagster in charge of it, and a live table."""
+"""``isthmus run`` and ``down``: starts Dagster and a file's flows with a live table; stops all."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from replication.supervision.driver_supervision import Application, applications
 if TYPE_CHECKING:
     from replication.settings.sections import Config
 
-START_PATIENCE_S = (
-    180.0  # only with --seconds; a person may look at the reason as long as they like
-)
+START_LIMIT_S = 180.0  # only with --seconds; else the command waits until it is interrupted
 
 NoUi = Annotated[bool, typer.Option("--no-ui", help="Do not start Dagster's web UI.")]
 Port = Annotated[
@@ -82,7 +80,7 @@ def operate(
 ) -> bool:
     """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
 
-    Returns whether all was well at the end, or whether a person ended it.
+    Returns whether all was well at the end, or whether it was interrupted.
     """
     session.start()
     ending, leave = show.ending, False
@@ -91,7 +89,7 @@ def operate(
         if session.ui:
             show.note = f"Dagster: {session.address}"
             show.console.print(show.note)
-        views = show.until_up(view, START_PATIENCE_S if seconds is not None else None)
+        views = show.until_up(view, START_LIMIT_S if seconds is not None else None)
         leave = detach and not ending
         if leave:
             show.console.print("left running; stop it with `isthmus down`")

@@ -1,4 +1,4 @@
-"""``isthmus smoke``: the proof by violence. ``make smoke`` calls it."""
+"""``isthmus smoke``: kills processes while records are copied, then compares every record."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def smoke(
             starting = "starting Dagster and Spark (the first start takes about a minute)"
             show.while_waiting(starting, proof.start_flows)
             copying = f"copying {proof.records:,} records; kill -9 of a worker and a driver"
-            show.while_waiting(copying, proof.copy_under_fire)
+            show.while_waiting(copying, proof.copy_during_kills)
             show.while_waiting("copying the rest", proof.drain)
             with stage(screen, "comparing every record"):
                 found = proof.compare()
@@ -72,5 +72,5 @@ def _sentence(proof: Smoke, found: Verdict) -> str:
         f"{found.different} different",
     ]
     if proof.scenario.circles:
-        parts.append(f"{found.came_home} copied back to their origin")
+        parts.append(f"{found.copied_back} copied back to their origin")
     return f"smoke: {', '.join(parts)}, driver back after {proof.back_s:.1f} s"

@@ -1,4 +1,4 @@
-"""The verbs of ``isthmus offsets`` that are about consumer groups."""
+"""``isthmus offsets diff, sync, set, export, import``: offsets of consumer groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchestration.cli.flows.status import Output
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
-from orchestration.flows.group_rows import as_csv, differences, rows_of, wanted_by
+from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
@@ -69,7 +69,7 @@ def diff(
 
 
 def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
-    """Return what a sync of each flow that carries groups over would do, a line a position."""
+    """Return what a sync would change, for each flow that syncs groups, a line per offset."""
     pending = {}
     for flow in named_flows(config, names):
         if flow.groups.sync:
@@ -80,10 +80,10 @@ def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, lis
 
 
 def _require_all(work: GroupSync, flow: Flow) -> None:
-    """Raise ClusterUnavailable where something was left out of the last look."""
-    for quiet in (work.source.unavailable, work.target.unavailable, work.offsets.errors):
-        for why in quiet.values():
-            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {why}")
+    """Raise ClusterUnavailable where the last plan left groups out."""
+    for skipped in (work.source.unavailable, work.target.unavailable, work.offsets.errors):
+        for reason in skipped.values():
+            raise ClusterUnavailable(f"{flow.name}: some groups were left out: {reason}")
 
 
 def _differences(flow: Flow, config: Config) -> list[Difference]:
@@ -132,7 +132,7 @@ def sync(file: File, flow: Named = None) -> None:
             typer.echo(f"{each.name}: {work.sync(strict=True)}")
 
 
-def set_(  # noqa: PLR0913 - one parameter an option
+def set_(  # noqa: PLR0913 - one parameter per option
     file: File,
     flow: One,
     group: Annotated[str, typer.Option(help="Name of the consumer group.")],
@@ -156,15 +156,15 @@ def set_(  # noqa: PLR0913 - one parameter an option
     config = read_config(file)
     with _opened(find_flow(config, flow), config) as (work, reader):
         if offset is None:
-            wanted = work.translated_of(group)
+            desired = work.translated_of(group)
         elif topic is None or partition is None:
             raise ConfigError("--offset applies to one partition: give --topic and --partition too")
         else:
             at = TopicPartition(topic, partition)
-            wanted = {at: Committed(_within(reader, at, offset))}
+            desired = {at: Committed(_within(reader, at, offset))}
         chosen = {
             where: each
-            for where, each in wanted.items()
+            for where, each in desired.items()
             if topic in {None, where.topic} and partition in {None, where.partition}
         }
         if not chosen:
@@ -186,13 +186,13 @@ def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
 
 def _carry_out(
     work: GroupSync,
-    wanted: Mapping[str, Mapping[TopicPartition, Committed]],
+    desired: Mapping[str, Mapping[TopicPartition, Committed]],
     *,
     yes: bool,
     rewind: bool,
 ) -> None:
-    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for what is refused."""
-    actions = work.towards(wanted, rewind=rewind)
+    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for refused commits."""
+    actions = work.towards(desired, rewind=rewind)
     for line in _explained(actions):
         typer.echo(line)
     if not actions:
@@ -248,9 +248,9 @@ def import_(
         text = data.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"reading {data}: {error}") from error
-    wanted = wanted_by(text, flow, str(data))
+    desired = desired_by(text, flow, str(data))
     with _opened(find_flow(config, flow), config) as (work, _):
-        _carry_out(work, wanted, yes=yes, rewind=rewind)
+        _carry_out(work, desired, yes=yes, rewind=rewind)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -10,7 +10,13 @@ import typer
 from orchestration.cli.flows.intents import Named  # noqa: TC001 - as above
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import named_flows
-from orchestration.handover.handover import at_rest, find_out, hand_back, plan_return, take_over
+from orchestration.handover.handover import (
+    examine_flow,
+    hand_back,
+    plan_return,
+    stopped_anchors,
+    take_over,
+)
 from replication.mm2.takeover import explain
 
 if TYPE_CHECKING:
@@ -41,9 +47,9 @@ def takeover(  # noqa: PLR0913 - the options of the command
     """
     config, clusters, fine = read_config(from_mm2), KafkaClusters(), True
     for each in named_flows(config, flow):
-        anchors = at_rest(each, clusters)
-        found = find_out(each, config, watch_seconds, search)
-        _say(found)
+        anchors = stopped_anchors(each, clusters)
+        found = examine_flow(each, config, watch_seconds, search)
+        _print(found)
         if yes:
             count = take_over(found, anchors, clusters, trust=trust_stored)
             typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
@@ -68,7 +74,7 @@ def handback(
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
     for each in named_flows(config, flow):
-        returns = plan_return(each, config, at_rest(each, clusters), search)
+        returns = plan_return(each, config, stopped_anchors(each, clusters), search)
         typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:
             typer.echo(f"  {one.explain()}")
@@ -79,7 +85,7 @@ def handback(
         typer.echo("nothing was changed: run it again with --yes")
 
 
-def _say(found: TakeoverFinding) -> None:
+def _print(found: TakeoverFinding) -> None:
     name = found.flow.name
     typer.echo(f"{name}: MirrorMaker 2 is stopped: {'; '.join(found.silence)}")
     typer.echo(f"{name}: {found.stored} source offsets in {found.flow.mm2.offsets_topic}")

@@ -1,4 +1,4 @@
-"""``isthmus offsets``: offsets of a flow's source as offsets of its target, and back."""
+"""``isthmus offsets``: translates offsets of a flow's source to its target, and back."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def translate(  # noqa: PLR0913 - one parameter an option
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
     found = find_flow(read_config(file), flow)
-    asked, reader = TopicPartition(topic, partition), OffsetReader(found)
+    named, reader = TopicPartition(topic, partition), OffsetReader(found)
     try:
-        source = _source(found, reader.look(), asked, reverse=reverse)
+        source = _source(found, reader.look(), named, reverse=reverse)
         answers = reader.translate({source: [offset]}, back=reverse)
         if source not in answers:
             raise ClusterUnavailable(reader.errors.get(source, f"{source}: no answer"))
@@ -77,20 +77,22 @@ def translate(  # noqa: PLR0913 - one parameter an option
 def _sentence(data: dict[str, object], copied: int | None) -> str:
     there = data["translated"]
     assert isinstance(there, dict)  # noqa: S101 - for the type checker
-    asked = f"{data['topic']}-{data['partition']} offset {data['offset']}"
+    position = f"{data['topic']}-{data['partition']} offset {data['offset']}"
     if there["offset"] is None and not there["exact"]:
-        return f"{asked} was copied before the takeover: its offset on the other cluster is unknown"
+        return (
+            f"{position} was copied before the takeover: its offset on the other cluster is unknown"
+        )
     if there["offset"] is None:
-        return f"{asked} is not copied yet: the flow has copied offsets below {copied}"
+        return f"{position} is not copied yet: the flow has copied offsets below {copied}"
     about = "" if there["exact"] else " or later (compaction removed records that count)"
-    return f"{asked} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
+    return f"{position} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
 
 
 def _source(
-    flow: Flow, known: KnownPoints, asked: TopicPartition, *, reverse: bool
+    flow: Flow, known: KnownPoints, named: TopicPartition, *, reverse: bool
 ) -> TopicPartition:
-    """Return the source partition that ``asked`` is, or is a copy of. Raises ConfigError."""
-    source = known.source_of(asked) if reverse else asked
+    """Return the source partition that ``named`` is, or is a copy of. Raises ConfigError."""
+    source = known.source_of(named) if reverse else named
     if source in known.anchors and known.anchors[source].source is not None:
         return source
     where = flow.target if reverse else flow.source
@@ -100,11 +102,11 @@ def _source(
         raise ConfigError(
             f"{flow.name} has not copied any record yet, so no offset can be translated"
         )
-    if asked.topic not in topics:
+    if named.topic not in topics:
         names = ", ".join(topics[:10]) + (", …" if len(topics) > 10 else "")
         verb = "does not copy to" if reverse else "does not copy"
-        raise ConfigError(f"{flow.name} {verb} topic {asked.topic} on {where}; topics: {names}")
-    raise ConfigError(f"{flow.name} has not copied {asked} on {where}")
+        raise ConfigError(f"{flow.name} {verb} topic {named.topic} on {where}; topics: {names}")
+    raise ConfigError(f"{flow.name} has not copied {named} on {where}")
 
 
 for name, command in group_offsets.COMMANDS.items():

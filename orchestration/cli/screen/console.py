@@ -1,6 +1,6 @@
-"""The console that commands print to.
+"""Creates the console that commands print to.
 
-Without a terminal (a pipe, a file, CI) no line is wrapped or cut: the reader decides about that.
+Without a terminal (a pipe, a file, CI) no line is wrapped or cut.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A quiet end of the command when nobody can read its output: ``| head``, a closed terminal.
+"""Ends a command quietly when its output is closed: ``| head``, a closed terminal.
 
-SIGPIPE's default would end it too, but without the clean-up that ``isthmus run`` needs, and on any
-socket whose peer has closed.
+SIGPIPE's default would end it too, but without the clean-up of ``isthmus run``, and on any socket
+whose peer has closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PIPE_CLOSED = 128 + signal.SIGPIPE  # what a shell reports of a command that SIG
 class PipeOutput(io.TextIOWrapper):
     """An output stream that ends the command with PIPE_CLOSED when nobody reads it."""
 
-    ends_command = True  # else what nobody reads is dropped
+    ends_command = True  # else unread output is dropped
 
     def write(self, text: str) -> int:
         try:
@@ -38,14 +38,14 @@ class PipeOutput(io.TextIOWrapper):
         if error.errno not in _UNREAD:
             raise error
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())  # what is still buffered goes there, also at the very end
+        os.dup2(nowhere, self.fileno())  # buffered output goes there, also at exit
         os.close(nowhere)
         if self.ends_command:
             raise SystemExit(PIPE_CLOSED) from None
 
 
 def drop_unread() -> None:
-    """Let the command go on when nobody reads: for clean-up that must be done in any case."""
+    """Drop unread output instead of ending the command: for clean-up that must complete."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, PipeOutput):
             stream.ends_command = False

@@ -1,4 +1,4 @@
-"""One line a stage of a command: what it does now, how that ended, and after how many seconds."""
+"""Prints one line per stage of a command: its progress, outcome and duration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Stage:
-    """How a stage ended; the code within it may say something else than ``ok``."""
+    """The outcome of a stage; the code within it may set another than ``ok``."""
 
     outcome: str = "ok"
 

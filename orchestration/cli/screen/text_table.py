@@ -1,4 +1,4 @@
-"""Tables whose values stay whole: one that is too long for its column gets a line of its own."""
+"""Text tables that cut no value: one that is too long for its column gets its own line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST = 8  # cells: a column is not made narrower than this, nor than its heade
 
 
 class Column(NamedTuple):
-    """A column; numbers stand at its right end."""
+    """A column; ``right`` aligns its values to the right."""
 
     header: str
     right: bool = False
@@ -29,7 +29,7 @@ class TextTable:
     """Lines of aligned columns. A cell may have several lines.
 
     Where the table is wider than the console, its widest columns are narrowed. A value that no
-    longer fits stands on a line of its own: above its row in the first column, else below it, with
+    longer fits gets a line of its own: above its row in the first column, else below it, with
     the column's header.
     """
 

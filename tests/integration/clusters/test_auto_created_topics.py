@@ -1,4 +1,4 @@
-"""Brokers that make a topic as soon as a client asks about it, as they do by default."""
+"""Brokers with ``auto.create.topics.enable``, which is the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isthmus dev`` and the traffic that flows into its clusters, with real brokers."""
+"""``isthmus dev`` and the event producer, with real brokers."""
 
 from __future__ import annotations
 

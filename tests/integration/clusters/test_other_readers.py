@@ -1,4 +1,4 @@
-"""What we append is read by programs that are not ours: librdkafka and Kafka's own tools."""
+"""Other programs read the records that we append: librdkafka and Kafka's own tools."""
 
 from __future__ import annotations
 

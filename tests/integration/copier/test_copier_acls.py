@@ -1,4 +1,4 @@
-"""Copying for a user whom the target does not grant transactional ids, and who gets them later."""
+"""Copying by a user without ACLs for transactional ids, who gets them later."""
 
 from __future__ import annotations
 

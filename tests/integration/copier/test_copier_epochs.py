@@ -1,4 +1,4 @@
-"""Units that copy on between epochs: killed there, given to others, given other plans."""
+"""Units that keep copying between epochs: killed, taken over, or given new plans."""
 
 from __future__ import annotations
 

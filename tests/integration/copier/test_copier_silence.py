@@ -1,4 +1,4 @@
-"""Clusters that fall silent, with connections open: a unit ends in time all the same."""
+"""Clusters that stop responding with connections open: a unit still ends in time."""
 
 from __future__ import annotations
 

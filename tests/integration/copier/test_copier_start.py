@@ -1,4 +1,4 @@
-"""Where a flow begins that has never copied, with ``copy.start = latest``."""
+"""The start position of a new flow with ``copy.start = latest``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States in which a person must act: each names its cause, and stops only its own partition."""
+"""Partition states that need an operator: each names its cause and halts only its partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactional units: compacted topics, copied once for whoever reads committed."""
+"""Transactional units: compacted topics, exactly once for read_committed consumers."""
 
 from __future__ import annotations
 

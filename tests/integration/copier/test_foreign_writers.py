@@ -1,4 +1,4 @@
-"""Somebody else appends to a target partition: named, parked by policy, merging excepted."""
+"""Foreign producers on a target partition: reported, halted by policy, allowed by merges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Spark driver between real clusters: what it copies, obeys, refuses and survives."""
+"""The Spark driver between real clusters: copying, desired states, refusals, restarts."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(r
     compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[compact])
     client.incremental_alter_configs([resource])[resource].result(20)
-    told = r"[2-9] partitions are transactional"  # other tests' heartbeats may be among them
-    wait_for(lambda: re.search(told, running.status().reason))
+    notice = r"[2-9] partitions use transactions"  # other tests' heartbeats may be among them
+    wait_for(lambda: re.search(notice, running.status().reason))
     keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
     kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
     wait_for(lambda: running.is_copied(topic), 30)

@@ -1,4 +1,4 @@
-"""A Spark driver with all duties that may do what `isthmus acls needed` prints and no more."""
+"""A Spark driver with all tasks and only the ACLs that `isthmus acls needed` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else a target does to a copy: quotas, full disks, a thief of our id, clocks that jump."""
+"""Faults of a target: quotas, full disks, another producer with our id, clock jumps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A driver tries once whether a target fences, keeps the answer there, and obeys it."""
+"""A driver probes fencing once per target, stores the result there, and uses it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def hold_of(flow, store) -> FlowLease:
 def test_a_kafka_target_is_tried_once_and_lacks_nothing(made, monkeypatch):
     flow, store, admin = made
     first = hold_of(flow, store)
-    first.try_fencing()
-    assert first.lacks == ""
+    first.probe_fencing()
+    assert first.missing_guarantees == ""
     (found,) = [e for e in store.read(status_topic(flow.source)).values() if type(e) is Fencing]
     assert (found.cluster, found.lacks, found.flow) == (admin.cluster_id(), "", flow.name)
     end = admin.end_offsets([TopicPartition(PROBE_TOPIC, 0)])[TopicPartition(PROBE_TOPIC, 0)]
@@ -52,23 +52,25 @@ def test_a_kafka_target_is_tried_once_and_lacks_nothing(made, monkeypatch):
     def ask_again(_flow):
         raise AssertionError("it was tried a second time")
 
-    monkeypatch.setattr(flow_lease, "ask_target", ask_again)
+    monkeypatch.setattr(flow_lease, "probe_target", ask_again)
     again = hold_of(flow, store)
-    again.try_fencing()
-    assert again.lacks == ""
+    again.probe_fencing()
+    assert again.missing_guarantees == ""
 
 
 def test_what_a_target_lacks_makes_its_units_transactional_and_is_reported(made, monkeypatch):
     flow, store, admin = made
-    monkeypatch.setattr(flow_lease, "ask_target", lambda _flow: "it takes late appends")
-    hold_of(flow, store).try_fencing()
+    monkeypatch.setattr(flow_lease, "probe_target", lambda _flow: "it takes late appends")
+    hold_of(flow, store).probe_fencing()
     monkeypatch.undo()
     later = hold_of(flow, store)  # learns it from the record
-    later.try_fencing()
-    modes = DeliveryModes("auto", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    later.probe_fencing()
+    modes = DeliveryModes("auto", lambda: later.missing_guarantees).of([("t", "A.t")], admin, admin)
     assert modes == {("t", "A.t"): Mode.TRANSACTIONAL}
-    assert notice([], later.lacks).endswith("target limitation: it takes late appends")
-    chosen = DeliveryModes("append", lambda: later.lacks).of([("t", "A.t")], admin, admin)
+    assert notice([], later.missing_guarantees).endswith("target limitation: it takes late appends")
+    chosen = DeliveryModes("append", lambda: later.missing_guarantees).of(
+        [("t", "A.t")], admin, admin
+    )
     assert chosen == {("t", "A.t"): Mode.APPEND}
 
 
@@ -80,11 +82,11 @@ def test_a_target_that_cannot_be_tried_is_reported_and_tried_again_by_the_next_d
     def refused(_flow):
         raise ClusterRejected("creating topic: no")
 
-    monkeypatch.setattr(flow_lease, "ask_target", refused)
+    monkeypatch.setattr(flow_lease, "probe_target", refused)
     first = hold_of(flow, store)
-    first.try_fencing()
-    assert first.untried == "not tried whether B fences appenders: creating topic: no"
+    first.probe_fencing()
+    assert first.probe_problem == "fencing probe on B failed: creating topic: no"
     monkeypatch.undo()
     second = hold_of(flow, store)
-    second.try_fencing()
-    assert (second.untried, second.lacks) == ("", "")
+    second.probe_fencing()
+    assert (second.probe_problem, second.missing_guarantees) == ("", "")

@@ -1,4 +1,4 @@
-"""What reads MirrorMaker 2's records reads ours: MirrorClient, a real checkpoint connector."""
+"""MirrorMaker 2's clients read our records: MirrorClient, a real checkpoint connector."""
 
 from __future__ import annotations
 

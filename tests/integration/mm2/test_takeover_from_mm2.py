@@ -1,4 +1,4 @@
-"""Over from the real MirrorMaker 2 and back, while records keep coming."""
+"""Takeover from the real MirrorMaker 2 and handback, while records are produced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that copy the same topics to each other: each record everywhere once, none at home."""
+"""Clusters that copy the same topics to each other: each record once everywhere, no loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as real brokers hold them: what planning makes of them, and what flows tell each other."""
+"""Topic names on real brokers: planning, and the names that flows announce."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_flows_in_applications_of_their_own_hear_what_others_call_their_topics(t
     store = StateStore({"bootstrap.servers": target_cluster.bootstrap_servers}, 1)
     ours, theirs = Named(first, "x", "all", "rule"), Named(second, "z", "all", merges=True)
     store.ensure_topics(f"a{mark}")  # nobody has prepared the other one's
-    assert NameAnnouncements(store, {second}).hear(first, [ours], [ours]) == ()
+    assert NameAnnouncements(store, {second}).exchange(first, [ours], [ours]) == ()
     store.ensure_topics(f"b{mark}")
-    assert NameAnnouncements(store, {first}).hear(second, [theirs], [theirs]) == (ours,)
-    assert NameAnnouncements(store, {second}).hear(first, [ours], [ours]) == (theirs,)
+    assert NameAnnouncements(store, {first}).exchange(second, [theirs], [theirs]) == (ours,)
+    assert NameAnnouncements(store, {second}).exchange(first, [ours], [ours]) == (theirs,)
     store.close()
 
 

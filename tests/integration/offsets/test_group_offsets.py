@@ -1,4 +1,4 @@
-"""Consumer groups carried over between real clusters: all kinds, and none against a rule."""
+"""Group offsets synced between real clusters: all kinds of groups, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights on real brokers with an authorizer: those that follow, and those that Isthmus needs."""
+"""ACLs on real brokers with an authorizer: synced ones, and those that Isthmus needs."""
 
 from __future__ import annotations
 

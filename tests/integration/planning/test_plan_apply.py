@@ -1,4 +1,4 @@
-"""`isthmus plan` and `apply` on real clusters, as a person calls them."""
+"""`isthmus plan` and `apply` on real clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator sees of the command line: help at once, and one message when it goes wrong."""
+"""The command line: its help, and one message for an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `isthmus run` says until the flows copy: a line a stage, with a terminal and without."""
+"""Progress of `isthmus run` until the flows copy: one line per stage, on a terminal or not."""
 
 from __future__ import annotations
 

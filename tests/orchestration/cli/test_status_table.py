@@ -1,4 +1,4 @@
-"""What the table of ``isthmus status`` says of duties."""
+"""Background tasks in the table of ``isthmus status``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def a_view(*tasks, reason=""):
 def test_a_task_that_fails_has_a_line_of_its_own_and_others_have_none():
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(render((a_view(WELL, FAILING),)))
-    told = console.export_text()
-    assert "A->B group offsets: B is silent" in told
-    assert "heartbeats" not in told
+    output = console.export_text()
+    assert "A->B group offsets: B is silent" in output
+    assert "heartbeats" not in output
 
 
 def test_all_tasks_are_in_the_data_for_scripts():

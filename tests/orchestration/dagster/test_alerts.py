@@ -18,7 +18,7 @@ from orchestration.dagster.alert_sensors import (
     alert_on_checks,
     alert_on_failed_runs,
 )
-from orchestration.dagster.alerts import Alert, is_worth_telling, post
+from orchestration.dagster.alerts import Alert, is_worth_an_alert, post
 from orchestration.dagster.assets import stream_key
 from orchestration.dagster.sensors import APPLICATION_TAG
 from replication.errors import ConfigError, EnvironmentProblem
@@ -177,4 +177,4 @@ def test_failures_are_counted_back_to_the_last_success(instance):
 
 
 def test_a_loop_of_failures_alerts_ever_more_seldom():
-    assert [n for n in range(40) if is_worth_telling(n)] == [1, 2, 4, 8, 16, 32]
+    assert [n for n in range(40) if is_worth_an_alert(n)] == [1, 2, 4, 8, 16, 32]

@@ -1,4 +1,4 @@
-"""Group offsets as Dagster shows them."""
+"""The group offset sync in Dagster: task, report and freshness check."""
 
 from __future__ import annotations
 

@@ -73,11 +73,11 @@ def test_a_launch_that_is_under_way_is_not_asked_for_again(world, instance):
     )
 
 
-@pytest.mark.parametrize("status", list(sensors.SHOWS_S), ids=str)
+@pytest.mark.parametrize("status", list(sensors.ACTS_WITHIN_S), ids=str)
 def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another(
     world, instance, monkeypatch, status
 ):
-    monkeypatch.setitem(sensors.SHOWS_S, status, -1.0)
+    monkeypatch.setitem(sensors.ACTS_WITHIN_S, status, -1.0)
     dead = create_run_for_test(instance, status=status, tags={APPLICATION_TAG: "B"})
     world.acted_on = {"B"}
     held_up = tick(world, instance)
@@ -89,7 +89,9 @@ def test_bl_126_bl_134_bl_135_a_run_whose_process_is_gone_makes_room_for_another
 
 
 def test_a_run_that_has_acted_is_given_time_to_say_that_it_has_ended(world, instance, monkeypatch):
-    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)  # as if begun long ago
+    monkeypatch.setitem(
+        sensors.ACTS_WITHIN_S, dg.DagsterRunStatus.STARTED, -1.0
+    )  # as if begun long ago
     run = create_run_for_test(
         instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
     )
@@ -99,7 +101,7 @@ def test_a_run_that_has_acted_is_given_time_to_say_that_it_has_ended(world, inst
 
 
 def test_a_run_that_ends_while_it_is_looked_at_is_no_failure(world, instance, monkeypatch):
-    monkeypatch.setitem(sensors.SHOWS_S, dg.DagsterRunStatus.STARTED, -1.0)
+    monkeypatch.setitem(sensors.ACTS_WITHIN_S, dg.DagsterRunStatus.STARTED, -1.0)
     run = create_run_for_test(
         instance, status=dg.DagsterRunStatus.STARTED, tags={APPLICATION_TAG: "B"}
     )

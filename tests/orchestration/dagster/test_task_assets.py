@@ -1,4 +1,4 @@
-"""What is done for a flow besides copying, as Dagster shows and schedules it."""
+"""Assets, jobs and schedules of the background tasks of a flow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from replication.state import Intent, status_topic
 
 
 class DutyPlant(IsthmusResource):
-    """A plant whose clusters are in memory."""
+    """An IsthmusResource whose clusters are in memory."""
 
     def config(self):
         return _CONFIGS[self.config_path][0]

@@ -1,4 +1,4 @@
-"""Scenarios of demo and smoke: their files can be read, and where records must come to."""
+"""Scenarios of demo and smoke: valid files, and the copies that must exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.demo.event_producer import Load, born_at
+from orchestration.demo.event_producer import Load, origin_of
 from orchestration.demo.scenarios import SCENARIOS, Copy, scenario
 from orchestration.demo.smoke_verdict import verdict
 from orchestration.flows.comparison import Result, Work
@@ -62,7 +62,7 @@ def test_an_unknown_scenario_is_reported_with_those_that_there_are() -> None:
 
 def test_every_record_of_a_load_tells_where_it_was_born() -> None:
     events = list(Load(("a", "b"), 2, 100, 7, "oslo").events())
-    assert {born_at(each.key, each.headers) for each, _ in events} == {"oslo"}
+    assert {origin_of(each.key, each.headers) for each, _ in events} == {"oslo"}
     assert len({(each.topic, place, each.key, each.headers) for each, place in events}) == 100
     assert {(each.topic, place) for each, place in events} == {
         (topic, place) for topic in "ab" for place in (0, 1)
@@ -74,6 +74,6 @@ def test_the_verdict_names_what_came_home_and_what_was_never_there() -> None:
     sides = [Fingerprint(n, n) for n in range(5)], [Fingerprint(n, n) for n in (0, 1, 1, 3, 4)]
     found = verdict([Result(Work(at, at, 5, 5, 5), compare(*sides))], {"east": 2, "west": -1})
     assert found._asdict() == {
-        "records": 5, "lost": 1, "repeated": 1, "different": 0, "came_home": 2, "missing": 1,
+        "records": 5, "lost": 1, "repeated": 1, "different": 0, "copied_back": 2, "missing": 1,
     }  # fmt: skip
     assert not found.right

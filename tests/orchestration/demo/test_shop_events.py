@@ -1,4 +1,4 @@
-"""The made-up shop tells a believable story, the same for the same seed."""
+"""The events of the demo's shop are consistent, and equal for equal seeds."""
 
 from __future__ import annotations
 

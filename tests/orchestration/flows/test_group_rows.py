@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from orchestration.flows.group_rows import as_csv, rows_of, wanted_by
+from orchestration.flows.group_rows import as_csv, desired_by, rows_of
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import Committed
@@ -22,19 +22,19 @@ ROWS = rows_of(
         TranslatedPosition("h", T, Committed(99), COPY, Answer(None)),
     ],
 )
-WANTED = {"g": {COPY: Committed(5, 'a "note", or two')}}
+DESIRED = {"g": {COPY: Committed(5, 'a "note", or two')}}
 
 
 @pytest.mark.parametrize("text", [as_csv(ROWS), json.dumps([asdict(each) for each in ROWS])])
 def test_an_export_is_imported_as_it_was(text):
-    assert wanted_by(text, "A->B", "file") == WANTED
+    assert desired_by(text, "A->B", "file") == DESIRED
 
 
 def test_lines_of_other_flows_ask_for_nothing():
-    assert wanted_by(as_csv(ROWS), "C->B", "file") == {}
+    assert desired_by(as_csv(ROWS), "C->B", "file") == {}
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])
 def test_what_is_no_export_is_reported_with_its_place(text):
     with pytest.raises(ConfigError, match="file"):
-        wanted_by(text, "A->B", "file")
+        desired_by(text, "A->B", "file")

@@ -8,7 +8,12 @@ import pytest
 from support.builders import a_config, a_flow
 from support.fake_flows import World
 
-from orchestration.handover.handover import TakeoverFinding, at_rest, silence_of, take_over
+from orchestration.handover.handover import (
+    TakeoverFinding,
+    require_silence,
+    stopped_anchors,
+    take_over,
+)
 from orchestration.handover.mm2_snapshot import Mm2Activity
 from replication.errors import ClusterRejected, FlowTaken
 from replication.mm2.takeover import Begin, EndOffsets, TakeOver, Unproven
@@ -52,14 +57,14 @@ def world():
 )
 def test_a_mirrormaker_that_shows_any_sign_of_life_is_not_taken_over_from(before, after, why):
     with pytest.raises(ClusterRejected, match=why):
-        silence_of(a_flow(), before, after, 5)
+        require_silence(a_flow(), before, after, 5)
 
 
 def test_how_it_was_judged_is_reported():
-    said = silence_of(a_flow(), Mm2Activity(0, 1000, AT_50), Mm2Activity(0, 6000, AT_50), 5)
-    assert said[0].endswith(" has no members")
-    assert said[2] == "no record written to 1 target partitions for 5 s"
-    unknown = silence_of(a_flow(), Mm2Activity(None, None, {}), Mm2Activity(None, None, {}), 5)
+    reasons = require_silence(a_flow(), Mm2Activity(0, 1000, AT_50), Mm2Activity(0, 6000, AT_50), 5)
+    assert reasons[0].endswith(" has no members")
+    assert reasons[2] == "no record written to 1 target partitions for 5 s"
+    unknown = require_silence(a_flow(), Mm2Activity(None, None, {}), Mm2Activity(None, None, {}), 5)
     assert unknown[0].startswith("no permission to describe group")
 
 
@@ -75,10 +80,10 @@ def test_how_it_was_judged_is_reported():
 def test_only_a_flow_that_rests_is_taken_over(world, state, age_s, free):
     world.copy(5, 10, age_s, state=state)
     if free:
-        assert at_rest(a_flow(), world)[ORDERS].source == 5
+        assert stopped_anchors(a_flow(), world)[ORDERS].source == 5
     else:
         with pytest.raises(FlowTaken, match="isthmus stop FILE -f 'A->B'"):
-            at_rest(a_flow(), world)
+            stopped_anchors(a_flow(), world)
 
 
 def found(*steps) -> TakeoverFinding:

@@ -1,4 +1,4 @@
-"""What processes show of each other through locks."""
+"""Locks by which processes see each other."""
 
 from __future__ import annotations
 

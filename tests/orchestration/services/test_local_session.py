@@ -1,4 +1,4 @@
-"""A session's start: what is waited for."""
+"""The start of a session: it waits for the UI."""
 
 from __future__ import annotations
 

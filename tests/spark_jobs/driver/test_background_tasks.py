@@ -1,4 +1,4 @@
-"""What a driver does besides copying: when it is due, and what is said of it."""
+"""Background tasks of a driver: when they run, and which outcomes are reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 from structlog.testing import capture_logs
 
 from replication.errors import ClusterUnavailable
-from spark_jobs.driver.background_tasks import TELL_S, BackgroundTask, BackgroundTasks
+from spark_jobs.driver.background_tasks import REPORT_EVERY_S, BackgroundTask, BackgroundTasks
 
 EVERY = timedelta(seconds=5)
 
@@ -24,13 +24,13 @@ class AtOnce:
 
 
 class Flow:
-    """The duties of one flow, on a clock that tests move."""
+    """The tasks of one flow, on a clock that tests move."""
 
     def __init__(self, *runs, pool=None):
         self.now, self.reports = 100.0, []
         pool = pool or AtOnce()
         self.tasks = BackgroundTasks("A->B", pool, self.reports.append, clock=lambda: self.now)
-        self.tasks.add(BackgroundTask(f"duty {n}", EVERY, run) for n, run in enumerate(runs))
+        self.tasks.add(BackgroundTask(f"task {n}", EVERY, run) for n, run in enumerate(runs))
 
     def tick(self, after_s=0.0, *, wanted=True):
         self.now += after_s
@@ -38,16 +38,16 @@ class Flow:
 
 
 class Counting:
-    """Says how often it ran, or always the same."""
+    """Returns how often it ran, or always the same; raises what it is given."""
 
-    def __init__(self, said=None):
-        self.runs, self.said = 0, said
+    def __init__(self, outcome=None):
+        self.runs, self.outcome = 0, outcome
 
     def __call__(self):
         self.runs += 1
-        if isinstance(self.said, Exception):
-            raise self.said
-        return self.said or f"run {self.runs}"
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome or f"run {self.runs}"
 
 
 def test_a_task_comes_at_once_and_then_every_so_often():
@@ -96,7 +96,7 @@ def test_an_outcome_is_reported_when_it_changes_and_now_and_then():
     same = Flow(Counting("nothing to do"))
     for _ in range(4):
         same.tick(EVERY.total_seconds())
-    assert len(same.reports) == 2, f"once, and again after {TELL_S} s"
+    assert len(same.reports) == 2, f"once, and again after {REPORT_EVERY_S} s"
     changing = Flow(Counting())
     for _ in range(4):
         changing.tick(EVERY.total_seconds())
@@ -109,7 +109,7 @@ def test_a_failure_is_logged_once_until_it_is_another_or_over():
     with capture_logs() as logs:
         for _ in range(4):
             flow.tick(EVERY.total_seconds())
-        run.said = "fine"
+        run.outcome = "fine"
         for _ in range(3):
             flow.tick(EVERY.total_seconds())
     assert [each["event"] for each in logs] == [
@@ -134,14 +134,14 @@ def test_runs_are_counted_and_the_last_one_is_remembered():
     run = Counting("done")
     flow = Flow(run, Counting("not due"))
     assert flow.tasks.figures() == ()
-    told = []
-    for said in ("done", ClusterUnavailable("silent"), "done"):
-        run.said = said
+    figures = []
+    for outcome in ("done", ClusterUnavailable("silent"), "done"):
+        run.outcome = outcome
         flow.tick(5.0)
-        flow.tick()  # takes in what has ended
-        told.append(flow.tasks.figures()[0])
-    assert [(each.ok, each.runs, each.failures) for each in told] == [
+        flow.tick()  # collects the finished run
+        figures.append(flow.tasks.figures()[0])
+    assert [(each.ok, each.runs, each.failures) for each in figures] == [
         (True, 1, 0), (False, 2, 1), (True, 3, 1)
     ]  # fmt: skip
-    assert told[-1].name == "duty 0"
-    assert told[-1].ended_ms > 0
+    assert figures[-1].name == "task 0"
+    assert figures[-1].ended_ms > 0

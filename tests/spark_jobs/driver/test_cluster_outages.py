@@ -1,4 +1,4 @@
-"""A driver whose target does not answer yet, or has lost what it kept."""
+"""A driver whose target does not answer yet, or has lost Isthmus' topics; stalled epochs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spark_jobs.driver import driver_loop
 from spark_jobs.driver import flow_driver as flow_module
 from spark_jobs.driver.driver_loop import Driver
 from spark_jobs.driver.flow_driver import FlowDriver
-from spark_jobs.process.spark_session import block_places
+from spark_jobs.process.spark_session import block_directories
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_bl_106_a_target_that_is_down_at_the_start_is_waited_for_and_reported_on
             raise answer
 
     with capture_logs() as logs:
-        waiting._patiently(ask)
+        waiting._retry_while_unavailable(ask)
     assert [each["reason"] for each in logs] == ["B: connection refused", "B: no response in time"]
     assert not answers
 
@@ -42,29 +42,29 @@ def test_a_target_that_refuses_is_not_waited_for(waiting):
         raise ClusterRejected("B: authentication failed")
 
     with pytest.raises(ClusterRejected):
-        waiting._patiently(ask)
+        waiting._retry_while_unavailable(ask)
 
 
 @pytest.fixture
 def driving(monkeypatch) -> Driver:
-    """Return a driver that drives nothing; what it dies of is appended to ``said``."""
+    """Return a driver that drives nothing; the reasons of its exits are in ``exits``."""
     made = Driver.__new__(Driver)
-    made._check_slots = made._keep_classes = lambda *_: None
+    made._check_slots = made._dump_classes = lambda *_: None
     made._ending, made._flows, made._blocks, made._exposition = False, [], (), None
-    made.said = []
-    monkeypatch.setattr(driver_loop, "_die", made.said.append)
+    made.exits = []
+    monkeypatch.setattr(driver_loop, "_die", made.exits.append)
     return made
 
 
 def test_bl_125_a_driver_whose_spark_has_lost_its_files_ends_to_be_started_again(driving, tmp_path):
     conf = {"spark.local.dir": str(tmp_path)}
     (tmp_path / "blockmgr-1").mkdir()
-    driving._blocks = block_places(conf)
+    driving._blocks = block_directories(conf)
     driving._drive(SimpleNamespace(alive=True), list)
-    assert driving.said == []
+    assert driving.exits == []
     shutil.rmtree(tmp_path)
     driving._drive(SimpleNamespace(alive=True), list)
-    assert driving.said == [f"Spark's files were deleted in {tmp_path}"]
+    assert driving.exits == [f"Spark's files were deleted in {tmp_path}"]
 
 
 class AnEpoch:
@@ -85,7 +85,7 @@ class AnEpoch:
 @pytest.fixture
 def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
-    topic_watcher = SimpleNamespace(stateless="", partitions=("some",), number=1)
+    topic_watcher = SimpleNamespace(missing_state_topic="", partitions=("some",), number=1)
     made = FlowDriver(a_flow(), None, topic_watcher, None, None)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
@@ -94,9 +94,9 @@ def flow(monkeypatch) -> FlowDriver:
 
 
 def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
-    assert flow.hopeless == ""
-    flow._topic_watcher.stateless = "x"
-    assert flow.hopeless == "x was deleted on the target of A->B"
+    assert flow.restart_reason == ""
+    flow._topic_watcher.missing_state_topic = "x"
+    assert flow.restart_reason == "x was deleted on the target of A->B"
 
 
 def pass_time(flow, seconds: int) -> None:
@@ -130,21 +130,21 @@ def test_who_was_frozen_for_an_hour_has_not_waited_for_an_hour(flow):
 def test_without_slots_an_epoch_only_waits(flow):
     pass_time(flow, 151)
     assert not flow.stalls(has_slots=lambda: False)
-    assert not stalls(flow), "it is given all of its time from then on"
+    assert not stalls(flow), "its time limit starts again"
     pass_time(flow, 152)
     assert stalls(flow)
 
 
 def test_an_epoch_is_given_its_time_from_the_start_of_its_query_on(flow):
     flow.lease = SimpleNamespace(status=SimpleNamespace(generation=1), ended=0)
-    flow._topic_watcher.tell = lambda **_: None
+    flow._topic_watcher.write = lambda **_: None
     flow._starter = lambda *_: AnEpoch()
     pass_time(flow, 151)
     flow._start()
     assert not stalls(flow)
     flow.query.running = None
     pass_time(flow, 151)
-    assert stalls(flow), "it never began one"
+    assert stalls(flow), "no epoch ever began"
 
 
 def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
@@ -157,20 +157,23 @@ def test_no_epoch_is_expected_while_there_is_nothing_to_copy(flow):
 
 
 def test_a_driver_ends_when_one_of_its_flows_is_hopeless(driving):
-    driving._flows = [a_driven_flow(), a_driven_flow(hopeless="x is gone")]
+    driving._flows = [a_driven_flow(), a_driven_flow(restart_reason="x is gone")]
     driving._drive(SimpleNamespace(alive=True), list)
-    assert driving.said == ["x is gone"]
+    assert driving.exits == ["x is gone"]
 
 
 def test_a_driver_ends_when_one_of_its_flows_stalls_and_beats_for_each(driving):
     driving._flows = [a_driven_flow(), a_driven_flow(stalls=True)]
     beats = []
     driving._drive(SimpleNamespace(alive=True), lambda: beats.append(1))
-    assert driving.said == ["an epoch of A->B does not end: a Spark worker process hangs"]
+    assert driving.exits == ["an epoch of A->B does not end: a Spark worker process hangs"]
     assert len(beats) == 2
 
 
-def a_driven_flow(hopeless="", *, stalls=False):
+def a_driven_flow(restart_reason="", *, stalls=False):
     return SimpleNamespace(
-        tick=list, hopeless=hopeless, stalls=lambda **_: stalls, flow=SimpleNamespace(name="A->B")
+        tick=list,
+        restart_reason=restart_reason,
+        stalls=lambda **_: stalls,
+        flow=SimpleNamespace(name="A->B"),
     )

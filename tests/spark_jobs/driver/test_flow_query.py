@@ -12,7 +12,7 @@ from spark_jobs.process.appdir import FlowDir
 
 
 def a_query(tmp_path, *, active: bool, in_grace: int | None) -> FlowQuery:
-    figures = {} if in_grace is None else {"figures": {"lingers": in_grace}}
+    figures = {} if in_grace is None else {"figures": {"in_grace": in_grace}}
     spark = SimpleNamespace(
         isActive=True,
         status={"isTriggerActive": active},
@@ -37,5 +37,5 @@ def test_a_query_is_idle_when_nothing_of_it_copies(tmp_path, active, in_grace, i
 def test_a_unit_that_was_not_heard_of_again_has_ended_by_itself(tmp_path, monkeypatch):
     query = a_query(tmp_path, active=False, in_grace=1)
     assert not query.idle()
-    monkeypatch.setattr(module, "LINGER_S", -1.0)
+    monkeypatch.setattr(module, "GRACE_S", -1.0)
     assert query.idle()

@@ -13,7 +13,7 @@ READY = {"planned": True, "partitions": 4}
         pytest.param({}, Step.NOTHING, id="nothing is known yet"),
         pytest.param(READY, Step.START, id="ready"),
         pytest.param({**READY, "rested": False}, Step.NOTHING, id="resting after a failure"),
-        pytest.param({**READY, "lacking": "slots"}, Step.NOTHING, id="too few slots"),
+        pytest.param({**READY, "slot_shortage": "slots"}, Step.NOTHING, id="too few slots"),
         pytest.param({**READY, "ending": True}, Step.NOTHING, id="the driver ends"),
         pytest.param({**READY, "desired": Desired.PAUSE}, Step.NOTHING, id="paused"),
         pytest.param({**READY, "unplanned": "down"}, Step.START, id="a plan from before"),
@@ -40,18 +40,20 @@ def test_the_next_step(now, step):
         pytest.param({}, FlowState.STARTING, "reading both clusters", id="new"),
         pytest.param(READY, FlowState.STARTING, "starting Spark", id="planned"),
         pytest.param(COPYING, FlowState.RUNNING, "", id="copying"),
-        pytest.param({**COPYING, "trouble": "old"}, FlowState.RUNNING, "", id="recovered"),
+        pytest.param({**COPYING, "problem": "old"}, FlowState.RUNNING, "", id="recovered"),
         pytest.param(
-            {**COPYING, "not_running": 1, "trouble": "orders-1: too large"},
+            {**COPYING, "not_running": 1, "problem": "orders-1: too large"},
             FlowState.DEGRADED,
             "orders-1: too large",
-            id="one partition is ill",
+            id="one partition is halted",
         ),
         pytest.param(
             {**COPYING, "unplanned": "A is down"}, FlowState.DEGRADED, "A is down", id="no source"
         ),
         pytest.param({"unplanned": "A is down"}, FlowState.FAILED, "A is down", id="never planned"),
-        pytest.param({**READY, "lacking": "slots"}, FlowState.FAILED, "slots", id="too few slots"),
+        pytest.param(
+            {**READY, "slot_shortage": "slots"}, FlowState.FAILED, "slots", id="too few slots"
+        ),
         pytest.param(
             {**COPYING, "begun": False, "partitions": 0, "gap": "0 of 3 topics match x"},
             FlowState.DEGRADED,

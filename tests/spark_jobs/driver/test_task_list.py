@@ -1,4 +1,4 @@
-"""Which duties a flow has, by what its file says."""
+"""The background tasks of a flow, by its settings."""
 
 from __future__ import annotations
 

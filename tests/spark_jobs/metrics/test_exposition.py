@@ -1,4 +1,4 @@
-"""The endpoint of a driver: when it listens, what it says when it cannot, what it serves."""
+"""The metrics endpoint of a driver: when it listens, failures that it logs, what it serves."""
 
 from __future__ import annotations
 
@@ -91,17 +91,17 @@ def test_a_port_that_is_taken_is_reported_once_and_tried_again(clock):
 
 
 @pytest.mark.parametrize(
-    ("port", "host", "why"),
+    ("port", "host", "reason"),
     [
         pytest.param(0, "192.0.2.1", "192.0.2.1:0: Cannot assign requested address", id="host"),
         pytest.param(1 << 16, "127.0.0.1", "127.0.0.1:65536: ", id="port"),
     ],
 )
-def test_what_cannot_be_listened_on_holds_nothing_up(port, host, why):
+def test_what_cannot_be_listened_on_holds_nothing_up(port, host, reason):
     with capture_logs() as logs:
         made = exposition(port, host)
         serve(made)
-    assert logs[0]["reason"].startswith(why)
+    assert logs[0]["reason"].startswith(reason)
     assert made.port is None
 
 

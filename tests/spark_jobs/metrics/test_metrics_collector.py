@@ -1,4 +1,4 @@
-"""A look at two clusters for metrics: what it tells, and what it does not wait for."""
+"""Metrics of two clusters: what is reported, and what a scrape does not wait for."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Side:
         self.answer, self.asked, self.silent = answer, 0, False
 
     def look(self):
-        return self._tell()
+        return self._answer()
 
     def end_offsets(self, about):
-        return self._tell() if about else {}
+        return self._answer() if about else {}
 
     def cluster_id(self):
-        return self._tell()
+        return self._answer()
 
-    def _tell(self):
+    def _answer(self):
         if self.silent:
             raise Silence
         self.asked += 1
@@ -49,7 +49,7 @@ class Side:
 
 
 class Pool(Executor):
-    """Does at once what it is told to, so no test waits; what meets silence stays open."""
+    """Runs work at once, so no test waits; work on a silent cluster stays open."""
 
     def __init__(self) -> None:
         self.open = []
@@ -57,11 +57,11 @@ class Pool(Executor):
     def submit(self, work):
         asked = Future()
         self.open.append((asked, work))
-        self.go_on()
+        self.retry()
         return asked
 
-    def go_on(self) -> None:
-        """Do what is open and can be done by now."""
+    def retry(self) -> None:
+        """Run open work whose cluster answers by now."""
         self.open = [each for each in self.open if not self._does(*each)]
 
     def _does(self, asked, work) -> bool:
@@ -129,10 +129,10 @@ def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(
         found = flow_metrics.look([HERE])
         assert found.source_answers
         assert (found.anchors, found.lag.records) == ({HERE: ANCHOR}, 2)
-        assert len(pool.open) == 1, "one question is open, no more"
+        assert len(pool.open) == 1, "one request is open, no more"
     assert not found.target_answers, "its last answer is two minutes old"
     target.silent = False
-    pool.go_on()
+    pool.retry()
     assert flow_metrics.look([HERE]).target_answers
 
 
@@ -143,10 +143,10 @@ def test_a_target_that_has_never_answered_says_nothing_of_what_was_copied(
     target.silent = True
     assert not flow_metrics.look([HERE]).is_known
     target.silent = False
-    pool.go_on()
+    pool.retry()
     assert flow_metrics.look([HERE]).is_known
     target.silent = True
-    assert flow_metrics.look([HERE]).is_known, "it was heard before"
+    assert flow_metrics.look([HERE]).is_known, "it answered before"
 
 
 def test_an_answer_that_takes_a_moment_is_waited_for(sides, monkeypatch):
@@ -154,12 +154,12 @@ def test_an_answer_that_takes_a_moment_is_waited_for(sides, monkeypatch):
     target, source = sides
     asked, may = threading.Event(), threading.Event()
 
-    def tell():
+    def answer():
         asked.set()
         assert may.wait(10)
         return source.answer
 
-    monkeypatch.setattr(source, "_tell", tell)
+    monkeypatch.setattr(source, "_answer", answer)
     with ThreadPoolExecutor(3) as threads:
         looking = threads.submit(FlowMetrics("A->B", target, lambda: source, threads).look, [HERE])
         assert asked.wait(10)
@@ -175,7 +175,7 @@ def test_ends_that_came_while_nobody_waited_do_not_meet_newer_anchors(
     source.silent = True
     flow_metrics.look([HERE])
     source.silent, source.answer = False, {HERE: 1000}
-    pool.go_on()
+    pool.retry()
     target.answer = {HERE: replace(ANCHOR, source=1000)}, ()
     source.silent = True
     clock.pass_s(15)
@@ -183,9 +183,9 @@ def test_ends_that_came_while_nobody_waited_do_not_meet_newer_anchors(
     assert late.anchors[HERE].source == 1000
     assert (late.lag.records, late.source_answers) == (993, True), "as it was at the look before"
     source.silent, source.answer = False, {HERE: 1992}
-    pool.go_on()
+    pool.retry()
     assert flow_metrics.look([HERE]).lag.records == 992, (
-        "it answers in time, the late one is forgotten"
+        "it answers in time, the late answer is dropped"
     )
 
 
@@ -195,17 +195,17 @@ def test_lag_of_a_source_that_is_always_late_is_reported_by_every_scrape(
 ):
     _, source = sides
     every_s, takes_s = times
-    source.silent, answers_ms, told = True, 0, []
+    source.silent, answers_ms, answered = True, 0, []
     for _ in range(12):
         if clock.ms >= answers_ms:
             source.silent = False
-            pool.go_on()
+            pool.retry()
             source.silent = True
         answers_ms = answers_ms if pool.open else clock.ms + takes_s * 1000
-        told.append(flow_metrics.look([HERE]).source_answers)
+        answered.append(flow_metrics.look([HERE]).source_answers)
         clock.pass_s(every_s)
-    assert told[:1] == [False]
-    assert all(told[told.index(True) :])
+    assert answered[:1] == [False]
+    assert all(answered[answered.index(True) :])
 
 
 def test_an_answer_of_long_ago_is_not_told_as_if_it_were_of_now(flow_metrics, sides, pool, clock):
@@ -216,7 +216,7 @@ def test_an_answer_of_long_ago_is_not_told_as_if_it_were_of_now(flow_metrics, si
     silent = flow_metrics.look([HERE])
     assert (silent.lag, silent.source_answers) == (FlowLag(), False)
     source.silent = False
-    pool.go_on()
+    pool.retry()
     source.silent = True
     clock.pass_s(3600)
     late = flow_metrics.look([HERE])

@@ -1,4 +1,4 @@
-"""Which mode a topic is copied in."""
+"""The delivery mode of a topic, and the remarks on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from replication.client.admin import ConfigValue, SetBy
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.planning.topic_configs import mode_for
 from spark_jobs.planning import delivery_modes
-from spark_jobs.planning.delivery_modes import DeliveryModes, new_times, notice, weaker
+from spark_jobs.planning.delivery_modes import (
+    DeliveryModes,
+    append_time_notice,
+    at_least_once_notice,
+    notice,
+)
 
 
 class Configs:
@@ -74,7 +79,7 @@ def test_the_operator_may_choose_for_all_topics():
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "told"),
+    ("theirs", "ours", "expected"),
     [
         pytest.param(
             "CreateTime", "LogAppendTime", "records of A.a get the target's append time", id="ours"
@@ -84,33 +89,37 @@ def test_the_operator_may_choose_for_all_topics():
         pytest.param("CreateTime", "CreateTime", "", id="neither"),
     ],
 )
-def test_bl_043_that_the_target_puts_its_own_time_on_records_is_reported(theirs, ours, told):
+def test_bl_043_that_the_target_puts_its_own_time_on_records_is_reported(theirs, ours, expected):
     kind = "message.timestamp.type"
     source, target = MemoryCluster({"a": 1}), MemoryCluster({"A.a": 1})
     source.configs["a"], target.configs["A.a"] = {kind: theirs}, {kind: ours}
     known = DeliveryModes()
     known.of([("a", "A.a")], source, target)
-    said = new_times(known.retimed)
-    assert said.startswith(told)
-    assert bool(said) is bool(told)
+    message = append_time_notice(known.retimed)
+    assert message.startswith(expected)
+    assert bool(message) is bool(expected)
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(0, ""), (1, "1 partition uses transactions"), (2, "2 partitions use tran")]
+    ("count", "expected"),
+    [(0, ""), (1, "1 partition uses transactions"), (2, "2 partitions use tran")],
 )
-def test_what_is_transactional_is_counted_for_people(count, told):
+def test_what_is_transactional_is_counted_for_people(count, expected):
     plans = [PartitionPlan(TopicPartition("a", n), TopicPartition("a", n)) for n in range(2)]
     plans += [
         PartitionPlan(TopicPartition("c", n), TopicPartition("c", n), mode=Mode.TRANSACTIONAL)
         for n in range(count)
     ]
-    assert notice(plans).startswith(told)
+    assert notice(plans).startswith(expected)
     assert bool(notice(plans)) is bool(count)
 
 
 def test_what_is_copied_at_least_once_says_which_rights_would_change_that():
-    told = weaker(2, "A->B", asked=False)
-    assert told.startswith("2 partitions at least once: the target does not grant")
-    assert "isthmus.A->B" in told
-    assert weaker(1, "A->B", asked=True) == "1 partition at least once: set by copy.delivery"
-    assert weaker(0, "A->B", asked=False) == ""
+    message = at_least_once_notice(2, "A->B", configured=False)
+    assert message.startswith("2 partitions at least once: the target does not grant")
+    assert "isthmus.A->B" in message
+    assert (
+        at_least_once_notice(1, "A->B", configured=True)
+        == "1 partition at least once: set by copy.delivery"
+    )
+    assert at_least_once_notice(0, "A->B", configured=False) == ""

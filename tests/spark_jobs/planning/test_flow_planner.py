@@ -115,25 +115,28 @@ def test_bl_092_of_a_topic_recreated_with_fewer_partitions_only_those_are_planne
     made = again.plan(source, target)
     orders = [each for each in made.partitions if each.source.topic == "orders"]
     assert [each.source.partition for each in orders] == [0, 1]
-    assert {each.source_topic_id for each in orders} == {"made anew"}
+    assert {each.source_topic_id for each in orders} == {"recreated"}
     assert target.topics()["A.orders"].partitions == 6
 
 
-def test_bl_124_a_partition_that_offsets_do_not_name_begins_at_its_first_record_and_it_is_reported():
+def test_bl_124_a_partition_without_a_start_offset_begins_at_its_first_record_and_it_is_reported():
     named = Looking(CopySettings(start="latest", start_offsets={"orders": {0: 40, 1: 7}}))
     made = named.plan(TopicCluster(orders=3, clicks=1), TopicCluster())
     starts = {str(each.source): each.start for each in made.partitions}
     assert starts == {"clicks-0": None, "orders-0": 40, "orders-1": 7, "orders-2": 0}
-    (said,) = [each for each in made.notes if "start.offsets" in each]
-    assert "no offset of orders-2" in said
+    (note,) = [each for each in made.notes if "start.offsets" in each]
+    assert "no offset of orders-2" in note
 
 
 def test_bl_059_that_one_of_our_own_topics_is_gone_from_the_target_is_seen():
     own = dict.fromkeys((*flow_topics("A"), PRODUCERS_TOPIC), 1)
     target = TopicCluster(**own)
-    assert plan(TopicCluster(orders=1, clicks=1), target).missing == ""
+    assert plan(TopicCluster(orders=1, clicks=1), target).missing_state_topic == ""
     del target.counts["isthmus-anchors.A.internal"]
-    assert plan(TopicCluster(orders=1, clicks=1), target).missing == "isthmus-anchors.A.internal"
+    assert (
+        plan(TopicCluster(orders=1, clicks=1), target).missing_state_topic
+        == "isthmus-anchors.A.internal"
+    )
 
 
 def test_a_flow_that_may_not_hear_another_application_is_planned_and_says_so():

@@ -1,4 +1,4 @@
-"""Flows of one target, each in an application of its own: what they hear of one another."""
+"""Flows into one target, each in its own application: how they exchange topic names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_jobs.planning import name_announcements
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
 
-EMPTY = TopicCluster()  # the target: nothing there that could tell
+EMPTY = TopicCluster()  # the target, without topics
 
 
 class Application:
@@ -43,7 +43,7 @@ def test_of_two_that_meet_by_chance_the_second_is_refused_although_nothing_is_co
 
 def test_two_that_begin_at_the_same_moment_do_not_both_begin():
     class Late(StoredRecords):
-        """Lets the other application plan between our word and our look at theirs."""
+        """Lets the other application plan between our announcement and our read of theirs."""
 
         def write(self, topic, *records):
             super().write(topic, *records)
@@ -100,14 +100,14 @@ def test_who_may_not_hear_another_one_goes_on_and_says_so_until_it_may():
     one, _ = two(records)
     _, other = two(StoredRecords(records.topics))
     assert one.refused(("x", "x")) == []
-    assert "READ on topic isthmus-status.B.internal" in one.guard.unheard
+    assert "READ on topic isthmus-status.B.internal" in one.guard.unreadable
     other.refused(("z", "all"))
     records.why = None
     assert one.refused(("x", "x")) == []
-    assert one.guard.unheard  # it is not asked at every look
-    one.guard._announcements._look_at = 0.0
+    assert one.guard.unreadable  # it is not asked at every look
+    one.guard._announcements._read_at = 0.0
     assert one.refused(("x", "x")) == []
-    assert one.guard.unheard == ""
+    assert one.guard.unreadable == ""
     assert one.refused(("x", "x"), ("y", "all")) == ["y"]
 
 

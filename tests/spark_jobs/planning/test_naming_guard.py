@@ -1,4 +1,4 @@
-"""Names that meet, as the driver meets them: one topic is left out, the others are copied."""
+"""Name conflicts in a driver: one topic is left out, the others are copied."""
 
 import pytest
 from support.builders import a_config, a_flow

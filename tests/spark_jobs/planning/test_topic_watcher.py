@@ -1,4 +1,4 @@
-"""What a look at the clusters leads to."""
+"""A new plan of the clusters: what is kept, logged and written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GAP = "0 of 3 visible topics match order-.*; near: orders-us, orders-eu"
 
 
 def topic_watcher(tmp_path, *plans: FlowPlan) -> TopicWatcher:
-    """Return a lookout whose looks find ``plans``, one after the other."""
+    """Return a watcher whose planner returns ``plans``, one after the other."""
     found = iter(plans)
 
     def look() -> Future[FlowPlan]:
@@ -32,7 +32,7 @@ def looks(made: TopicWatcher, times: int) -> None:
     for _ in range(times):
         made._look_at = 0.0
         made.look({})  # begins
-        made.look({})  # takes in what was found
+        made.look({})  # takes the plan
 
 
 def test_bl_141_what_is_asked_for_in_vain_is_a_warning_once_and_stays_in_the_status(tmp_path):
@@ -58,18 +58,18 @@ def test_what_people_should_know_of_a_plan_is_kept_while_it_holds(tmp_path):
 def test_bl_125_a_plan_that_somebody_deleted_is_written_again(tmp_path, run):
     made = topic_watcher(tmp_path / "flow", FlowPlan(), FlowPlan())
     looks(made, 1)
-    made.tell(run=run)
+    made.write(run=run)
     shutil.rmtree(tmp_path / "flow")
     made.look({})
     assert read_json(FlowDir(tmp_path / "flow").plan)["run"] is run
 
 
 def test_bl_059_our_own_topics_are_taken_for_gone_after_three_looks_in_a_row(tmp_path):
-    gone, there = FlowPlan(missing="isthmus-anchors.A.internal"), FlowPlan()
+    gone, there = FlowPlan(missing_state_topic="isthmus-anchors.A.internal"), FlowPlan()
     made = topic_watcher(tmp_path, gone, gone, there, gone, gone, gone, there)
     looks(made, 5)
-    assert made.stateless == ""
+    assert made.missing_state_topic == ""
     looks(made, 1)
-    assert made.stateless == "isthmus-anchors.A.internal"
+    assert made.missing_state_topic == "isthmus-anchors.A.internal"
     looks(made, 1)
-    assert made.stateless == ""
+    assert made.missing_state_topic == ""

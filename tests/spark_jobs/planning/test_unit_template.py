@@ -1,4 +1,4 @@
-"""What of a file reaches the units that copy."""
+"""Which settings of a file reach the units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A driver knows whether the one that wrote a status is gone, if that was on this machine."""
+"""Whether the driver that wrote a status is gone, if it ran on this machine."""
 
 import os
 import subprocess

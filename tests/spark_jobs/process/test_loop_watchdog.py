@@ -1,4 +1,4 @@
-"""What ends a driver whose loop stands still."""
+"""The watchdog ends a driver whose main loop hangs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def silence() -> threading.Event:
 
 
 def test_bl_122_a_loop_that_stands_still_is_noticed(silence):
-    watchdog = LoopWatchdog(silence.set, looks=3, look_s=0.01)
+    watchdog = LoopWatchdog(silence.set, checks=3, check_s=0.01)
     watchdog.beat()
     watchdog.start()
     assert silence.wait(10)
 
 
 def test_a_loop_that_goes_on_is_left_alone(silence):
-    watchdog = LoopWatchdog(silence.set, looks=200, look_s=0.02)
+    watchdog = LoopWatchdog(silence.set, checks=200, check_s=0.02)
     watchdog.start()
     until = time.monotonic() + 4.5
     while time.monotonic() < until:
@@ -38,14 +38,14 @@ def test_a_loop_that_goes_on_is_left_alone(silence):
 
 
 def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends(monkeypatch, silence):
-    said = []
+    exits = []
 
     def die(reason: str) -> None:
-        said.append(reason)
+        exits.append(reason)
         silence.set()
 
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(driver_loop, "LoopWatchdog", partial(LoopWatchdog, looks=3, look_s=0.01))
+    monkeypatch.setattr(driver_loop, "LoopWatchdog", partial(LoopWatchdog, checks=3, check_s=0.01))
     monkeypatch.setattr(driver_loop, "_die", die)
     flow = type("Flow", (), {"done": property(lambda _: silence.is_set())})()
     flow.lease = SimpleNamespace(close=lambda: None)
@@ -53,4 +53,4 @@ def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends(monkeypatch, silen
     hung._flows = [flow]
     hung._drive = lambda *_: silence.wait(10)
     hung._loop(None)
-    assert said == ["the driver's main loop hangs; Spark's JVM may not respond"]
+    assert exits == ["the driver's main loop hangs; Spark's JVM may not respond"]

@@ -52,8 +52,8 @@ def test_an_epoch_has_a_task_for_every_unit_with_all_that_it_needs(directory):
         2,
     ]
     for unit, spec in units.items():
-        wanted = replace(TEMPLATE_SPEC, unit=unit, epoch=1, partitions=spec.partitions)
-        assert spec == wanted
+        expected = replace(TEMPLATE_SPEC, unit=unit, epoch=1, partitions=spec.partitions)
+        assert spec == expected
 
 
 def test_the_driver_learns_which_plan_an_epoch_follows(directory):

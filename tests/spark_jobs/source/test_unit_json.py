@@ -1,4 +1,4 @@
-"""Specs and plans come back from JSON as they went."""
+"""Specs and plans are equal after a round trip through JSON."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back, jump
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
-from tests.replication.copier.produce.test_sender import Wire
 
 TOO_LARGE, INVALID = 10, 87
 
