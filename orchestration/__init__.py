@@ -1,6 +1,6 @@
 """Dagster's definitions and services, and the command ``isthmus``.
 
-``definitions``: What Dagster loads: the flows of one file
+``definitions``: The definitions that Dagster loads, for the flows of one file
 ``cli``: The command ``isthmus``: a module a verb, imported when the verb is called.
 ``dagster``: What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts.
 ``demo``: The demo and the smoke run: clusters on this machine, events, faults, a verdict.

@@ -1,8 +1,10 @@
 """The core of Isthmus: what to copy, where to, and how each record arrives exactly once.
 
-``durations``: Spans of time as operators write them: ``30s``, ``5m``, ``1h``, or a plain number
-``errors``: Every error this project raises on purpose
-``model``: Values that the whole package shares
+``durations``: Durations as operators write them: ``30s``, ``5m``, ``1h``, or a plain number
+``errors``: The exceptions of Isthmus: configuration, environment, cluster unavailable or
+    rejecting
+``model``: Shared values: partitions, offsets, producer ids, flow and partition states, partition
+    plans
 ``adapters``: Everything that touches a cluster, a key store or a process; implements the
     protocols of the core.
 ``client``: What the core asks of a Kafka cluster: protocols that ``replication.adapters``

@@ -1,10 +1,9 @@
 """The Spark side: an application a target cluster, a streaming query a flow, a task a unit.
 
-``memo``: Remember the last answer of a pure function: what is looked at again and again rarely
-    changes
+``memo``: Keeps the last result of a pure function whose arguments rarely change
 ``replicate``: The driver of one Spark application: ``python -m spark_jobs.replicate --config F
     --target B``
-``watch``: Keep a driver running: ``python -m spark_jobs.watch`` with the arguments of the driver
+``watch``: Restarts a driver that dies: ``python -m spark_jobs.watch`` with the driver's arguments
 ``driver``: The driver's loop: leases, streaming queries, background tasks, states of flows.
 ``metrics``: Metrics of a driver: collected when Prometheus asks, served over HTTP.
 ``planning``: What a flow copies now: topics found, names checked, delivery modes, what all units

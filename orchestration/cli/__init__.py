@@ -1,6 +1,6 @@
 """The command ``isthmus``: a module a verb, imported when the verb is called.
 
-``main``: The command ``isthmus``: its verbs, and how an error of one of them is reported
+``main``: The command ``isthmus``: its list of subcommands, and how their errors are reported
 ``configuration``: Verbs that explain a file and what it would change.
 ``flows``: Verbs about running flows.
 ``local``: Verbs that start and stop things on this machine.

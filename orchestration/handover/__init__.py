@@ -2,9 +2,9 @@
 
 What both sides show, and the plan carried out.
 
-``handover``: Takes flows over from MirrorMaker 2, and hands them back: looks, plans, writes
-``mm2_snapshot``: Looks at a flow's two clusters on the way over from MirrorMaker 2: does it rest,
-    and where
+``handover``: Takes flows over from MirrorMaker 2, and hands them back: checks, plans, writes
+    offsets
+``mm2_snapshot``: Reads whether MirrorMaker 2 works on a flow, and the position of each partition
 
 May import: ``orchestration.flows``.
 """

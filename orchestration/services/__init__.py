@@ -2,13 +2,14 @@
 
 Dagster's services, Spark applications, ports.
 
-``home``: Where Isthmus keeps its local files: the state directory, and what may be lost of it
-``instance``: What is written into DAGSTER_HOME: how Dagster stores history and where our code
-    server is
-``keeper``: Dagster's services and the keeper that restarts them
-``launcher``: Start and stop Spark applications as detached processes, and see whether they live
-``local_ports``: Ports of this machine that our own services listen on
-``local_session``: Everything that ``isthmus run`` starts on this machine, and its end within ten
+``home``: The state directory with Isthmus' local files, and the environment's settings for it
+``instance``: Writes Dagster's instance files: storage, run limits, and the address of the code
+    server
+``keeper``: Starts Dagster's services, and restarts one that dies
+``launcher``: Starts and stops Spark applications as detached processes, and checks whether they
+    run
+``local_ports``: Chooses and checks the local ports of Isthmus' services
+``local_session``: Starts Dagster and the applications for ``isthmus run``; stops all within ten
     seconds
 
 May import: ``replication`` only.

@@ -2,11 +2,14 @@
 
 A key store or a process; implements the protocols of the core.
 
-``clients``: The real clients of a file's flows, one for each set of properties, kept as long as
-    the process
-``mm2_writers``: What writes a flow's records in MirrorMaker 2's formats, with its connections
-``offset_reader``: Translate a flow's offsets from a plain process: command line, driver, Dagster
-``unit_sockets``: How tasks of one machine find the process that copies a unit already
+``clients``: The Kafka clients of a file's flows, one for each set of properties, kept for the
+    process
+``mm2_writers``: Writes a flow's records in MirrorMaker 2's formats, with the connections that
+    this needs
+``offset_reader``: Translates a flow's offsets outside Spark: for the command, the driver and
+    Dagster
+``unit_sockets``: Sockets by which Spark tasks of one machine reach the process that already
+    copies a unit
 ``admin``: Topics, configs, ACLs and offsets over confluent-kafka's AdminClient.
 ``auth``: How a client logs in: Java client properties for both libraries, key stores, OAuth
     tokens.

@@ -2,27 +2,25 @@
 
 Each record once, without transactions on the data path wherever records can be counted.
 
-``anchor_writer``: Keep the anchors of a unit's lanes up to date, and write the last ones at a
+``anchor_writer``: Write the anchors of a unit's partitions each second, and the last ones at a
     clean end
-``dead_letters``: Dead letters: refused records that are skipped, kept on the target for people to
-    look at
-``epoch``: How long a unit copies: an epoch, and then a little longer, until the next one comes
-    for it
-``error_policy``: What becomes of a lane that needs an answer: it is parked, or goes on and the
-    loss is written
-``foreign_writers``: Who else appends to our target partitions: other flows of ours may, anybody
-    else is named
-``host``: What a process keeps from one epoch to the next: its units, their event loop and
-    connections
-``partition_upkeep``: Keep lanes on the right brokers, and help those in trouble while the others
-    go on
-``replan``: Another plan for a unit that copies on: what is the same in both is left alone
-``spec``: What a unit is told to copy, and what it reports
-``start``: Begin an epoch: who we are for the brokers, and where each partition goes on
-``unit``: One unit: take partitions over, copy epoch after epoch, keep anchors, end cleanly
-``unit_groups``: One unit in this process, from the epoch it came with until it ends
-``unit_parts``: What copies the partitions of a unit that it has taken over: its parts, and how
-    they end
+``dead_letters``: Write skipped records that the target rejected to a dead-letter topic on the
+    target
+``epoch``: Time a unit's epoch and the grace period after it, until the next epoch begins
+``error_policy``: Apply the on.* policies to a failed partition: halt it, or skip offsets and
+    record the loss
+``foreign_writers``: Detect producers other than Isthmus that write to our target partitions
+``host``: Keep a process's units, event loop and connections from one epoch to the next
+``partition_upkeep``: Follow partition leaders, and recover failed partitions while the others
+    continue
+``replan``: Apply a new partition plan to a running unit: remove and add the partitions that
+    differ
+``spec``: A unit's work for one epoch, and its report: picklable values for Spark tasks
+``start``: Start a unit: obtain its producer id, find start positions and take its partitions over
+``unit``: One unit: take partitions over, copy epoch after epoch, end cleanly
+``unit_groups``: Run a unit as two groups, appended and transactional partitions, over its epochs
+``unit_parts``: Wire the parts that copy a unit's partitions after the takeover, and stop them in
+    order
 ``fetch``: Fetching: which broker is asked for what, how fast, into which memory, and what its
     answers mean.
 ``partition``: The copy of one partition: its state, batches, positions and errors. No I/O.

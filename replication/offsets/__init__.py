@@ -1,17 +1,18 @@
 """Offsets of one side as offsets of the other, exactly, and consumer groups carried over.
 
-``consumer_groups``: Positions of consumer groups, from the source to the target
-``counted_log``: One log, read for counting: which of its offsets hold records that take part in
-    the copy
-``flow_offsets``: Translate the offsets of a flow from what its appenders wrote down, in any
+``consumer_groups``: Plans which consumer group offsets to commit on the target
+``counted_log``: Reads one log to count records: which of its offsets hold records of this copy
+``flow_offsets``: Translates the offsets of a flow from its state topics and both logs, in any
     process
-``group_sync``: Carry the positions of a flow's consumer groups from its source to its target
-``offset_map``: Offsets of a source partition as offsets of its copy, and back: where an answer is
-    to be sought
-``offset_points``: Where target offset - source offset changes, kept so that offsets can be
-    translated
-``sync_round``: What a round of group sync asks for, finds, and does
-``translate``: Translate offsets of one partition, both ways, by reading no more than batch
+``group_sync``: Synchronizes the committed offsets of a flow's consumer groups from its source to
+    its target
+``offset_map``: Sync points between source and target offsets, and the interval that an offset
+    lies in
+``offset_points``: Offset points: where target offset - source offset changes, stored for
+    translation
+``sync_round``: One round of consumer group sync: its interfaces, result, summary, and which
+    groups are idle
+``translate``: Translates offsets of one partition, both ways, by counting records in batch
     headers
 
 May import: ``provenance``, ``naming``, ``client`` and what is below them.

@@ -2,14 +2,15 @@
 
 And which copies a flow passes on: no loops without prefixes.
 
-``origins``: Where records were born, told by the producer ids of their batches
-``own_offsets``: Which offsets of a partition are a flow's business: told by batch headers,
-    without decoding
-``producer_registry``: The source's registry of producer ids: which of its batches are copies, and
-    by which way
-``record_headers``: Record headers that say where a record was born: written by option, and
-    understood
-``routes``: By which flow the records of each cluster come to each other one, where names are kept
+``origins``: Recognizes copies by producer id: where a batch was produced and which clusters it
+    passed
+``own_offsets``: Which offsets of a partition belong to a flow, found by batch headers, without
+    decoding
+``producer_registry``: Reads the source's registry of producer ids: which batches are copies, and
+    their path
+``record_headers``: Origin headers: names the cluster where a record was produced; written by
+    option
+``routes``: Routes: which flow brings one cluster's records to another, where topic names are kept
 
 May import: ``naming``, ``client`` and what is below them.
 """

@@ -1,15 +1,14 @@
 """Bytes of a Kafka log: record batches, the records in them, and how two logs are compared.
 
-``batch``: Record batches, format 2 (KIP-98), as bytes: walk, check, restamp
-``codec``: The records inside a batch: decode, cut, encode
-``compare``: The walk through two streams of fingerprints; what it looks for is said in
-    ``compare``
-``comparison_result``: Compare what a partition holds on the source with what its copy holds on
-    the target
-``compression``: Compression of record batches, by the codes that stand in a batch's attributes
-``content_search``: Find records by what is in them, where offsets no longer tell
-``control_batches``: Markers: the control batches with which a transaction ends in each of its
-    partitions
+``batch``: Record batches, format 2 (KIP-98), as bytes: iterate, validate, restamp
+``codec``: Decodes, splits and encodes the records of a batch, where it cannot be copied as bytes
+``compare``: Compares a source and a target partition: merges two streams of record fingerprints
+``comparison_result``: Result of comparing a partition with its copy: kinds of differences, counts
+    and examples
+``compression``: Compresses and decompresses record batches, by the codec in a batch's attributes
+``content_search``: Finds a batch in a log by the content of its records, where offsets do not
+    help
+``control_batches``: Transaction markers: the control batches that commit or abort a transaction
 
 May import: the ground (``model``, ``durations``, ``errors``). Pure.
 """

@@ -2,12 +2,11 @@
 
 Kind, default and least value.
 
-``copy_settings``: How the append engine works for a flow
+``copy_settings``: The settings of a flow's append engine
 ``sections``: The checked configuration: clusters, flows and their settings
-``setting_key``: How a section of the settings declares the key in the file that each of its
-    fields comes from
-``state_policies``: What is done about an event that needs an answer: a person's decision, else
-    the flow's policy
+``setting_key``: How a field of the settings declares the keys of the file that set it
+``state_policies``: What happens after a loss or a rejected record: the operator's decision, else
+    the policy
 
 May import: ``state``, ``records`` and what is below them. Built by ``replication.config``.
 """

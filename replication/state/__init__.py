@@ -2,10 +2,10 @@
 
 As JSON; pure: bytes in, values out, and back.
 
-``anchors``: Records of the copy itself: where it stands, who may append, what was lost, whose
-    records
-``flow_status``: Records of whole flows: health, what people want, what was done besides copying
-``record``: What all records of the state have in common: a kind, a key, a version
+``anchors``: State records of partitions: anchors, claims, losses, offset points, producer ids
+``flow_status``: State records of flows: health, desired state, decisions, applied configs and
+    ACLs
+``record``: Base class of state records: kind, key and version, encoded as JSON
 ``topics``: Names of the topics in which Isthmus keeps its state
 
 Topics, one partition each, compacted:

@@ -1,16 +1,19 @@
 """The driver's loop: leases, streaming queries, background tasks, states of flows.
 
-``background_tasks``: What a driver does for a flow besides copying: heartbeats, group offsets,
-    configs, and so on
-``driver_loop``: The loop that drives all flows of one application
-``epoch_stall``: How long a query has been in one and the same epoch
-``fencing_probe``: Ask a flow's target whether it fences, over connections of its own
-``flow_driver``: One flow of a driver: its plan, its query and its beat, a tick at a time
-``flow_lease``: A driver's hold on a flow: the lease, the beat that keeps it, and what people ask
-    for
-``flow_query``: One flow's streaming query: started, looked at, ended
-``flow_states``: What a flow's driver does next, and what it says of itself
-``task_list``: The duties of a flow, in one place
+``background_tasks``: Runs a flow's periodic tasks beside copying: heartbeats, group offsets,
+    configs, ACLs
+``driver_loop``: Drives all flows of one Spark application: leases, JVM, session, and the main
+    loop
+``epoch_stall``: Measures how long a query has been in the same epoch
+``fencing_probe``: Probes whether a flow's target fences old producers, over its own connections
+``flow_driver``: Drives one flow: starts, watches and ends its query, and writes its status; never
+    blocks
+``flow_lease``: A driver's lease on a flow: taken, renewed by each status, and the operators'
+    intents
+``flow_query``: Starts, inspects and stops one flow's Spark Structured Streaming query
+``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and
+    reason
+``task_list``: Lists the background tasks of a flow, from its settings
 
 May import: all other rooms of ``spark_jobs``.
 """

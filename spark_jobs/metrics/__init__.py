@@ -2,7 +2,8 @@
 
 ``exposition``: Serves a driver's figures to Prometheus:
     ``http://<metrics.host>:<metrics.port>/metrics``
-``metrics_collector``: Looks at a flow's two clusters for whoever asks for metrics, and only then
+``metrics_collector``: Reads anchors and end offsets of a flow's two clusters on a scrape, to
+    compute its lag
 
 May import: ``replication`` only.
 """

@@ -2,16 +2,15 @@
 
 Topics found, names checked, delivery modes, what all units have in common.
 
-``delivery_modes``: Which mode a topic is copied in: compaction takes away what would have to be
-    counted
-``flow_planner``: What a flow is to copy now: asked of both clusters, topics made on the target on
-    the way
-``name_announcements``: What flows of other applications call their topics on the same target, and
-    what ours do
-``naming_guard``: Keeps topics out of a plan whose names on the target meet others, cannot be, or
-    are taken
-``topic_watcher``: Looks at a flow's two clusters every few seconds and keeps the plan up to date
-``unit_template``: What all units of a flow have in common
+``delivery_modes``: Decides the delivery mode of each topic: append, or transactional where it is
+    compacted
+``flow_planner``: Plans which partitions a flow copies now; creates or grows missing target topics
+``name_announcements``: Exchanges new target topic names with flows of other applications into the
+    same target
+``naming_guard``: Leaves topics out of a plan whose target names conflict, are invalid, or are
+    taken
+``topic_watcher``: Plans a flow every few seconds, so that new topics and partitions are copied
+``unit_template``: Builds the part of a unit's spec that all units of a flow share
 
 May import: ``spark_jobs.source``, ``spark_jobs.process``.
 """

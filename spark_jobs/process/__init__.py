@@ -2,13 +2,12 @@
 
 Its JVM, Spark session, files, identity, and the watchdog of its loop.
 
-``appdir``: The files of one Spark application under the state directory
-``identity``: Who this driver is, and whether another one on this machine still lives
-``jvm``: The JVM under a Spark driver: started by us, so that it starts fast and its death is seen
-``loop_watchdog``: Notices that a driver's loop stands still: a JVM that hangs answers no call,
-    and raises nothing
-``spark_session``: One way to build a SparkSession
-``startup_timer``: How long the steps of a driver's start took
+``appdir``: Paths, lock and JSON files of one Spark application
+``identity``: Identifies this driver process, and tells whether another on this machine is gone
+``jvm``: Starts and stops the driver's JVM, fast by a class archive, and detects its exit
+``loop_watchdog``: Detects that the driver's main loop hangs, as when a JVM does not answer a call
+``spark_session``: Spark's settings for a driver, and the SparkSession built from them
+``startup_timer``: Measures how long each step of a driver's start takes
 
 May import: ``replication`` only.
 """

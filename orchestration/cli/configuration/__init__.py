@@ -1,13 +1,12 @@
 """Verbs that explain a file and what it would change.
 
-``acls``: ``isthmus acls needed``: the ACLs that Isthmus needs on each cluster, and no others
-``check``: ``isthmus check``: what a file asks for, where each setting came from, what is wrong
-    with it
-``mermaid``: A topology as a Mermaid flow chart, for pages that draw those
-``plan``: ``isthmus plan`` and ``apply``: what would change on which cluster and why, and its
-    doing
-``topology``: ``isthmus topology``: the flows of a file as a picture, and what topics are called
-    where
+``acls``: ``isthmus acls needed``: prints the minimal ACLs that Isthmus needs on each cluster
+``check``: ``isthmus check``: shows a file's flows, the origin of each setting, and the file's
+    errors
+``mermaid``: Writes a topology as a Mermaid flow chart
+``plan``: ``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes
+    them
+``topology``: ``isthmus topology``: draws the flows of a file, with the topic names on each target
 
 May import: ``orchestration.cli.flows``.
 """

@@ -1,10 +1,11 @@
 """Verbs that start and stop things on this machine.
 
-``demo``: ``isthmus demo``: what a newcomer sees first
-``dev``: ``isthmus dev``: Kafka clusters on this machine, for trying things out
-``live``: The screen of ``isthmus run``: a line a stage until records are copied, then the table
-``run``: ``isthmus run``: a configuration file, Dagster in charge of it, and a live table
-``smoke``: ``isthmus smoke``: the proof by violence
+``demo``: ``isthmus demo``: starts clusters, producers and flows on this machine; for ``make run``
+``dev``: ``isthmus dev``: starts and stops Kafka clusters on this machine, for tests by operators
+``live``: The screen of ``isthmus run``: one line per stage, then the table of flows
+``run``: ``isthmus run`` and ``down``: starts Dagster and a file's flows with a live table; stops
+    all
+``smoke``: ``isthmus smoke``: kills processes while records are copied, then compares every record
 
 May import: ``orchestration.cli.flows``.
 """

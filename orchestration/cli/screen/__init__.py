@@ -1,13 +1,11 @@
 """What all verbs print with: console, tables, stages, errors, and a quiet end of pipes.
 
-``console``: The console that commands print to
+``console``: Creates the console that commands print to
 ``errors``: How a command prints an error that it expected
-``pipes``: A quiet end of the command when nobody can read its output: ``| head``, a closed
-    terminal
-``stage``: One line a stage of a command: what it does now, how that ended, and after how many
-    seconds
-``text_table``: Tables whose values stay whole: one that is too long for its column gets a line of
-    its own
+``pipes``: Ends a command quietly when its output is closed: ``| head``, a closed terminal
+``stage``: Prints one line per stage of a command: its progress, outcome and duration
+``text_table``: Text tables that cut no value: one that is too long for its column gets its own
+    line
 
 May import: ``rich`` and ``replication.errors``.
 """

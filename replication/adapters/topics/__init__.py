@@ -1,13 +1,12 @@
 """Isthmus' own topics and MirrorMaker 2's, and ordinary records: read and written.
 
-``anchor_reader``: A flow's anchors and losses, read on from where the last look ended
-``internal_topics``: MirrorMaker 2's internal topics on a cluster: made as it makes them, written,
-    and read
-``record_reader``: Reads a partition's records from one offset to another, as any consumer sees
-    them
-``record_writer``: Writes records, idempotently, and knows when all of them are acked
-``state_store``: Isthmus' own topics on a target cluster: made, read and written
-``state_tail``: One of Isthmus' own topics, read to its end and followed
+``anchor_reader``: Reads a flow's anchors and losses, each time from where the last read ended
+``internal_topics``: Creates, writes and reads MirrorMaker 2's internal topics on a cluster
+``record_reader``: Reads a partition's records between two offsets, as a consumer sees them
+``record_writer``: Writes records with an idempotent producer and waits until all of them are
+    acknowledged
+``state_store``: Creates, reads and writes Isthmus' own topics on a target cluster
+``state_tail``: Reads one of Isthmus' own topics to its end and follows it
 
 May import: ``replication.adapters.admin``, ``replication.adapters.auth`` and the core.
 """

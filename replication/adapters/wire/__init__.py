@@ -2,27 +2,27 @@
 
 Own framing for Fetch and Produce, which copies no record.
 
-``batched_requests``: Questions that come in one turn of the event loop, answered by one request
-``channel``: One connection to a broker on the event loop: frames out, frames in, answers in order
-``connections``: The connections to one cluster: dialed when first needed, closed when they stop
-    answering
-``coordination``: Producer ids and transactions, by the transactional id's coordinator
-``fetches``: Fetches over the connections to the brokers, also over one that has yet to be opened
-``framing``: The bytes of Fetch and Produce, without copying record data
-``group_codec``: What is said of consumer groups, between kafka-python's messages and our values
-``groups``: Consumer groups of one cluster: listed, their positions read and set, many in one
-    request
-``legacy_records``: Messages of formats 0 and 1, which brokers before 0.11 wrote, as batches of
-    format 2
-``members``: How many members a group has, of whatever protocol: workers of Kafka Connect meet in
-    one too
-``network``: One cluster on one event loop: leaders, coordinators, and the calls that the copier
-    makes
-``offsets``: Ask brokers for offsets: one request a leader, however many partitions are asked
-    about
+``batched_requests``: Batches the requests of one iteration of the event loop into a single one
+``channel``: One connection to a broker on the event loop: sends requests and matches responses in
+    order
+``connections``: The connections to one cluster: opened on first use, closed when a request times
+    out
+``coordination``: Requests to transaction coordinators: producer ids, adding partitions, ending
+    transactions
+``fetches``: Sends Fetch requests to brokers, opening a connection first where there is none
+``framing``: Encodes Fetch and Produce requests and decodes their responses, without copying
+    records
+``group_codec``: Converts consumer group offsets between kafka-python's messages and our values
+``groups``: Consumer groups of one cluster: list them, read and commit their offsets in bulk
+``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to
+    batches of format 2
+``members``: Counts the members of a group of any protocol, Kafka Connect's worker groups included
+``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
+``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
 ``open_connection``: Open and authenticate a connection with kafka-python, then take its socket
     over
-``topic_listing``: All topics of a cluster with their ids, in one request, and cheap to read
+``topic_listing``: Lists all topics of a cluster with their ids, in one Metadata request that is
+    cheap to decode
 
 May import: ``replication.adapters.auth`` and the core.
 """

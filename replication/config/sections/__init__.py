@@ -1,15 +1,16 @@
 """The typed sections of a flow, read from its resolved keys.
 
-``clients``: The clients' settings of each flow and cluster, placeholders unresolved
-``flow_sections``: Build the sections of a flow that say what it copies, and how
-``flows``: Which flows a file asks for
-``mm2_settings``: Build what a flow writes in MirrorMaker 2's formats, and where MirrorMaker 2
-    keeps its state
-``naming``: Read how a flow's topics are called on the target
-``reading``: Read the sections of the settings, and remember where each value came from
-``renaming``: Read ``topics.rename.regex`` and ``topics.rename.replacement``
-``task_settings``: Build the sections that say what a flow does besides copying, and how often
-``top_settings``: Build the sections of a file that belong to no flow
+``clients``: The client settings of each flow and cluster, placeholders unresolved
+``flow_sections``: Builds the sections of a flow about topics, groups and copying
+``flows``: Decides which flows a file enables
+``mm2_settings``: Builds the settings of MirrorMaker 2's heartbeats, checkpoints, offset syncs and
+    state
+``naming``: Reads the naming settings of a flow: policy, rename rule, map file and merged topics
+``reading``: Reads sections of the settings and records which line set each value
+``renaming``: Reads and checks ``topics.rename.regex`` and ``topics.rename.replacement``
+``task_settings``: Builds the settings of the periodic tasks of a flow: configs, ACLs and group
+    offsets
+``top_settings``: Builds the sections that belong to no flow: Spark and alerts
 
 May import: ``replication.config.keys``, ``replication.config.file`` and what is below them.
 """

@@ -2,15 +2,14 @@
 
 Which broker is asked for what, how fast, into which memory, and what its answers mean.
 
-``buffer_pool``: The memory of a unit: buffers that answers of the source are received into
-``fetch_request``: What one broker shall fetch for us, and what of that it has been told in our
-    session
-``fetch_response``: What an answer of a source broker says of each lane, and what fetchers of a
-    unit share
-``fetcher``: Fetch from one source broker, into reused buffers, and hand batches to their lanes
-``fetcher_manager``: The fetchers of a unit: which lane is read from which source broker
-``throttle``: How fast a unit fetches: its byte budget, its small answers, and what goes before
-    what
+``buffer_pool``: Pool of a unit's fetch buffers, which bounds the memory for fetched batches
+``fetch_request``: The incremental Fetch request to one broker: entries that its session lacks
+``fetch_response``: Handle a Fetch response per partition: queue batches, errors, leader changes,
+    divergence
+``fetcher``: The fetch loop of one source broker, which hands fetched batches to their partitions
+``fetcher_manager``: Assign partitions to fetchers: one fetcher per source broker, another for
+    priority topics
+``throttle``: Limit how fast a unit fetches: bytes per second, priority topics, small responses
 
 May import: ``replication.copier.partition`` and what is below ``replication.copier``.
 """

@@ -1,22 +1,21 @@
 """The copy of one partition: its state, batches, positions and errors. No I/O.
 
-``broker_errors``: What a broker's error code asks of a partition
-``copy_counters``: What was copied of one partition, and how late
-``fetch_state``: What of a lane decides whether and where it is fetched; whoever must act hears of
-    each change
-``intake``: Take in what the source answered: what is to be copied becomes pieces that wait
-``latency``: How old records are when they are read, and when they are on the target
-``partition_copy``: One partition on its way: what was fetched, what is on the wire, what is acked
-``position``: Where a partition's copy stands, and where to resume after a crash
-``produce_queue``: What of one partition waits to be sent and what is on the wire, in order
-``producer_batch``: Batches on their way to the target, and how small ones that queue up become
-    one
-``producer_state``: As whom a lane appends: one of our producers at a time, the others of its
-    partition rest
-``recovery_queue``: Partitions that cannot go on until something is done about them, and fetchers
-    that failed
-``refused_batches``: Take back what surely did not land, and go on in another way
-``transactional_copy``: A lane whose records and anchors are committed together
+``broker_errors``: Map error codes of Produce and Fetch responses to a recovery and a reason
+``copy_counters``: Count the records and bytes copied of one partition, and how late
+``fetch_state``: Hold the position and state that decide whether and from where a partition is
+    fetched
+``intake``: Turn fetched batches into batches to produce; skip aborted and already copied records
+``latency``: Measure the record age at fetch and the replication latency of one partition
+``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets,
+    and its anchor
+``position``: Compute a partition's copy position: anchors, claims, counting after a crash
+``produce_queue``: Queue one partition's batches in order: waiting to be produced, and in flight
+``producer_batch``: A batch to produce: merging small queued batches, splitting rejected ones
+``producer_state``: Producer ids, epochs and sequences of one target partition; one is active
+``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
+``refused_batches``: Split or drop batches that the target rejected, and move the position
+``transactional_copy``: State of a partition whose records and anchor are committed in one
+    transaction
 
 May import: what is below ``replication.copier``.
 """
