@@ -106,7 +106,7 @@ class ForeignWriters:
 
     def _report(self, partition: PartitionCopy, foreign_writers: dict[int, int]) -> None:
         who, offset = next(iter(foreign_writers.items()))
-        name = "a producer without a producer id" if who < 0 else f"producer id {who}"
+        name = "producer without a producer id" if who < 0 else f"producer id {who}"
         reason = f"foreign {name} writes to the target topic: offset {offset}"
         position = partition.acked.source if partition.acked else None
         state = PartitionState.TARGET_FOREIGN

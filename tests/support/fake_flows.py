@@ -45,13 +45,13 @@ class MemorySource:
     """End offsets of one source."""
 
     def __init__(self) -> None:
-        self.connections: dict[TopicPartition, int] = {}
+        self.ends: dict[TopicPartition, int] = {}
         self.silent = False
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.silent:
             raise ClusterUnavailable("reading end offsets at A:9092: connection refused")
-        return {each: self.connections[each] for each in partitions if each in self.connections}
+        return {each: self.ends[each] for each in partitions if each in self.ends}
 
 
 class World:
@@ -121,7 +121,7 @@ class World:
             state=PartitionState.RUNNING,
         )  # fmt: skip
         self.target.write("isthmus-anchors.A.internal", anchor)
-        self.origin.connections[TopicPartition("orders", 0)] = end
+        self.origin.ends[TopicPartition("orders", 0)] = end
 
 
 _WORLDS: dict[str, World] = {}  # Dagster copies a resource: what it is to share has a name

@@ -126,9 +126,9 @@ def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit():
 
 def test_a_record_that_did_not_arrive_is_reported_later():
     down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
-    assert down.error is None
+    assert down.last_error is None
     deadline = time.monotonic() + 15
-    while down.error is None and time.monotonic() < deadline:
+    while down.last_error is None and time.monotonic() < deadline:
         down.post(status_topic("A"), FlowStatus("A->B"))
         time.sleep(0.2)
-    assert "isthmus-status.A.internal at 127.0.0.1:1" in (down.error or "")
+    assert "isthmus-status.A.internal at 127.0.0.1:1" in (down.last_error or "")

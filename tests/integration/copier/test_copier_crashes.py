@@ -81,7 +81,7 @@ def test_a_unit_that_sleeps_while_another_takes_over_repeats_nothing(flow, tmp_p
             told = report_of(sleeper)
             with moving(one, 100):
                 pass
-    assert "taken" in told.outcome
+    assert "another driver (generation 2) took over" in told.outcome
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
     one.assert_equal()

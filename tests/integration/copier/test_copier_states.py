@@ -505,5 +505,5 @@ def test_a_position_that_content_does_not_tell_either_is_asked_for(flow, tmp_pat
     assert short(one, 1).not_running == 1
     told = state(one)
     assert told[0] == "TARGET_RESET"
-    assert "our last batch there stands at several offsets in the source" in told[1]
+    assert "our last batch on the target occurs at several offsets in the source" in told[1]
     assert len(values(one.to, the(one))) == 4

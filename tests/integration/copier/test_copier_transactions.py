@@ -89,7 +89,7 @@ def test_nothing_of_a_transactional_unit_that_slept_is_committed(flow, tmp_path)
             os.kill(sleeper.pid, signal.SIGCONT)
             told = report_of(sleeper)
             one.wait_moved(100)
-    assert "taken" in told.outcome
+    assert "another driver (generation 2) took over" in told.outcome
     assert reports[0].outcome == "clean"
     one.copy_all(generation=2, epoch=1)
     one.assert_committed_equal()

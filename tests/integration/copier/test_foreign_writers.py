@@ -31,9 +31,9 @@ def test_a_foreign_writer_is_named_and_halts_the_partition_where_the_policy_says
     policies = Policies(target_foreign="stop")
     with flow.copying(flow.spec(policies=policies)):
         _interleave(flow)
-        anchors = flow.wait_for(_foreign, "the stranger is noticed")
+        anchors = flow.wait_for(_foreign, "the foreign writer is noticed")
     (anchor,) = anchors.values()
-    assert "a producer without a producer id, which is not Isthmus'" in anchor.reason
+    assert "foreign producer without a producer id" in anchor.reason
     kafka_records.produce(flow.here, the(flow), [(0, b"k", b"not copied")])
     with flow.copying(flow.spec(epoch=1, policies=policies)):
         time.sleep(1.5)
@@ -48,7 +48,7 @@ def test_a_foreign_writer_is_named_and_halts_the_partition_where_the_policy_says
 def test_by_default_a_foreign_writer_is_reported_and_copying_goes_on(flow):
     with flow.copying(flow.spec()):
         _interleave(flow)
-        flow.wait_for(lambda found: "not Isthmus'" in _only(found).reason, "it is said")
+        flow.wait_for(lambda found: "foreign producer" in _only(found).reason, "it is reported")
         kafka_records.produce(flow.here, the(flow), [(0, b"k", b"last")])
         flow.wait_copied()
     assert _only(flow.anchors()).state == "RUNNING"

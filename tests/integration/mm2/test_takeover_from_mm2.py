@@ -117,7 +117,7 @@ def test_over_from_a_mirrormaker_that_crashed_and_repeated_and_back_no_record_co
         mirrormaker = both.mirrormaker()
         both.await_more()
         running = both.command("takeover", "--from-mm2", str(both.app.config))
-        assert "MirrorMaker 2 runs: 1 in group" in str(running.exception)
+        assert "MirrorMaker 2 runs: 1 members in group" in str(running.exception)
         kill_mirrormaker(mirrormaker)
         mirrormaker = both.mirrormaker()
         both.await_more()

@@ -151,14 +151,14 @@ def test_the_command_answers_programs_in_json(copies, command):
 def test_the_command_knows_its_flows(command):
     done = command("--flow", "b->c")
     assert done.exit_code == 2
-    assert "no flow 'b->c' in " in done.stderr
-    assert ": it has a->b" in done.stderr
+    assert "no flow 'b->c'; " in done.stderr
+    assert "there is a->b" in done.stderr
 
 
 def test_the_command_says_when_nothing_is_selected(command):
     done = command("--topics", "none")
     assert done.exit_code == 2
-    assert "no topic to compare" in done.stderr
+    assert "no topic matches; list the selected topics with: isthmus plan" in done.stderr
 
 
 @pytest.mark.parametrize("stamping", ["source", "target"])

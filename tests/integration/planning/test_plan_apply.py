@@ -65,7 +65,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     shown = desk.call("plan", 2)
     assert f"create {copy}: 3 partitions, replication factor 1, retention.ms=1000" in shown
     assert "no topic of the source matches missing yet" in shown
-    assert f"ACLs of {desk.alias}->west: nothing to copy: {desk.alias} shows no ACLs" in shown
+    assert f"ACLs of {desk.alias}->west: no ACLs to copy: {desk.alias} lists none" in shown
     assert f"1 change; make them with: isthmus apply {desk.file}" in shown
     assert f"create {copy}" in desk.call("apply", 0)
     assert desk.target.topic_configs([copy]) == {
@@ -102,7 +102,7 @@ def test_bl_089_what_the_target_refuses_is_named_and_the_rest_is_done(desk, sour
     copy = f"{desk.alias}.{orders}"
     assert "Invalid value soon" in desk.call("apply", 1)
     assert desk.target.topic_configs([copy]) == {copy: {"segment.ms": "5000"}}
-    assert "retention.ms = soon was refused" in desk.call("plan", 0)
+    assert "retention.ms = soon was rejected" in desk.call("plan", 0)
     assert "retention.ms: not set -> soon" in desk.call("plan", 2, "--again")
 
 
