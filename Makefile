@@ -4,12 +4,14 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 PACKAGES := replication spark_jobs orchestration
+# Two modules at a time, in the order of tests/conftest.py; PYTEST_ARGS come later and win.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke bench chaos test check fix docs lock clean
+.PHONY: help setup run smoke bench chaos test test-fast check fix docs lock clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 setup: $(READY) ## install everything into .venv
 
@@ -20,6 +22,8 @@ $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m replication.adapters.local.broker_classes
+	@$(BIN)/python -m spark_jobs.driver.class_archive
 	@touch $@
 
 run: $(READY) ## embedded clusters, a stream of orders, a live table; DEMO=merge|active-active|mesh|ring
@@ -34,8 +38,11 @@ bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run
 chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a comparison
 	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(CHAOS_ARGS)
 
-test: $(READY) ## all tests
-	@$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+test: $(READY) ## all tests, two modules at a time; PYTEST_ARGS
+	@$(PYTEST) $(PYTEST_ARGS)
+
+test-fast: $(READY) ## the tests that start no broker, JVM or daemon; PYTEST_ARGS
+	@$(PYTEST) --dist worksteal -m "not integration" $(PYTEST_ARGS)
 
 check: $(READY) ## format, lint, import contracts, types
 	@$(BIN)/ruff format --check .

@@ -1,12 +1,14 @@
-"""Clusters for tests: real brokers, started once a session, killed and removed at its end."""
+"""Clusters for tests, real brokers, and the order in which two workers take the modules."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import signal
 import uuid
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from support.secured_broker import Guarded
 
@@ -20,16 +22,71 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("busy machine", deadline=None)
+hypothesis.settings.load_profile("busy machine")
+
+# The modules that take longest, in that order (`pytest --durations=60`): begun first, so that
+# no worker is left with one of them when the other has nothing more to do.
+LONGEST = (
+    "test_takeover_from_mm2",
+    "test_driver",
+    "test_driver_ends",
+    "test_spark_standalone",
+    "test_kept_names",
+    "test_driver_names",
+    "test_mm2_clients",
+    "test_driver_acls",
+    "test_faults_brokers",
+    "test_copier_states",
+    "test_local_kafka",
+    "test_driver_both_ways",
+    "test_copier_crashes",
+    "test_faults_network",
+    "test_group_offsets",
+    "test_relay",
+    "test_cli",
+)
 _numbers = itertools.count(1)
 # Records of tests are dated long ago: retention would take them half a minute after the start.
 FOR_EVER = {"log.retention.ms": "-1"}
 
 
-@pytest.fixture(scope="session")
+@pytest.hookimpl(trylast=True)  # after what shuffles them
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest modules first, then the other ones with brokers, then the quick ones."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.path.stem in LONGEST:
+        return LONGEST.index(item.path.stem)
+    return len(LONGEST) + (item.get_closest_marker("integration") is None)
+
+
+@pytest.fixture(scope="module")
 def kafka_cluster(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., LocalCluster]]:
-    """Start clusters: ``kafka_cluster(brokers=3)``, ``kafka_cluster(version="3.9.1")``."""
+    """Start clusters that end with the module: ``kafka_cluster(brokers=3, version="3.9.1")``."""
+    with _started_clusters(tmp_path_factory) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., LocalCluster]]:
+    """Start clusters that end with the session."""
+    with _started_clusters(tmp_path_factory) as start:
+        yield start
+
+
+@contextlib.contextmanager
+def _started_clusters(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., LocalCluster]]:
+    """Yield what starts a cluster; all that it started are killed and removed afterwards."""
     directory = tmp_path_factory.mktemp("clusters")
     made: list[LocalCluster] = []
 
@@ -40,21 +97,23 @@ def kafka_cluster(
         cluster.start()
         return cluster
 
-    yield start
-    for cluster in made:
-        cluster.destroy()
+    try:
+        yield start
+    finally:
+        for cluster in made:
+            cluster.destroy()
 
 
 @pytest.fixture(scope="session")
-def source_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
+def source_cluster(shared_cluster: Callable[..., LocalCluster]) -> LocalCluster:
     """One broker, shared by all tests: use topics of your own, do not stop it."""
-    return kafka_cluster("source")
+    return shared_cluster("source")
 
 
 @pytest.fixture(scope="session")
-def target_cluster(kafka_cluster: Callable[..., LocalCluster]) -> LocalCluster:
+def target_cluster(shared_cluster: Callable[..., LocalCluster]) -> LocalCluster:
     """A second one, for copies."""
-    return kafka_cluster("target")
+    return shared_cluster("target")
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ an archive of the loaded classes (AppCDS) in the user's cache, which halves that
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replication.adapters.local import class_archive
 from replication.adapters.local.java import java
 from replication.errors import EnvironmentProblem
 
@@ -175,16 +175,8 @@ def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
 
 
 def archive_path() -> Path | None:
-    """Return the path of the class archive of this Java and Spark; None: no home directory."""
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:
-        return None
-    real = java().resolve()
-    installed = f"{real} {real.stat().st_mtime_ns} {_jars()[0].parent} {len(_jars())}"
-    stamp = max(each.stat().st_mtime_ns for each in _jars())
-    digest = hashlib.sha256(f"{installed} {stamp}".encode()).hexdigest()[:16]
-    return cache / "isthmus" / f"spark-{digest}.jsa"
+    """Return where the class archive of this Java and this Spark is; None: there is no home."""
+    return class_archive.archive_path("spark", _jars())
 
 
 def spark_home() -> Path:

@@ -23,12 +23,12 @@ from replication.adapters.wire import connect
 from replication.copier import Host, UnitReport, UnitSpec
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, TopicPartition
-from replication.state import Anchor, Control, anchors_topic, status_topic
+from replication.state import Anchor, Control, Stored, anchors_topic, status_topic
 from support import kafka_records
 from support.unit_specs import changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from replication.adapters.local.local_kafka import LocalCluster
 
@@ -47,6 +47,7 @@ class Flow:
     fed: Counter[TopicPartition] = field(default_factory=Counter)  # records acked by the source
 
     def __post_init__(self) -> None:
+        self.admin = KafkaAdmin({"bootstrap.servers": self.here})
         self.store = StateStore({"bootstrap.servers": self.to}, self.replicas)
         self.store.ensure_topics(self.alias)
 
@@ -85,12 +86,7 @@ class Flow:
 
     def anchors(self) -> dict[TopicPartition, Anchor]:
         """Return the newest anchor of each partition."""
-        found = self.store.read(anchors_topic(self.alias)).values()
-        return {
-            TopicPartition(each.topic, each.partition): each
-            for each in found
-            if isinstance(each, Anchor)
-        }
+        return _anchors(self.store.read(anchors_topic(self.alias)).values())
 
     def wait_copied(self, partitions: list[TopicPartition] | None = None) -> None:
         """Wait until the anchors say that all of the source is on the target."""
@@ -111,13 +107,26 @@ class Flow:
         deadline, anchors = time.monotonic() + WAIT_S, {}
         while time.monotonic() < deadline:
             with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
-                if holds(anchors := self.anchors()):
-                    return anchors
+                for anchors in self._followed(deadline):
+                    if holds(anchors):
+                        return anchors
             time.sleep(0.2)
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
+    def _followed(self, deadline: float) -> Iterator[dict[TopicPartition, Anchor]]:
+        """Yield the newest anchor of each partition, five times a second, until ``deadline``."""
+        newest: dict[TopicPartition, Anchor] = {}
+        tail = self.store.tail(anchors_topic(self.alias))
+        try:
+            while time.monotonic() < deadline:
+                newest |= _anchors(tail.catch_up())
+                yield newest
+                time.sleep(0.2)
+        finally:
+            tail.close()
+
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
-        connections = KafkaAdmin({"bootstrap.servers": self.here}).end_offsets(wanted)
+        connections = self.admin.end_offsets(wanted)
         return all(  # a partition without a leader, or with one that lags, has no known end
             each in anchors
             and each in connections
@@ -160,6 +169,11 @@ class Flow:
             same = next((n for n, (one, other) in pairs if one != other), len(ours))
             told = f"{topic}: {len(ours)} of {len(theirs)}, different after {same}"
             assert ours == theirs, told
+
+
+def _anchors(records: Iterable[Stored]) -> dict[TopicPartition, Anchor]:
+    anchors = (each for each in records if isinstance(each, Anchor))
+    return {TopicPartition(each.topic, each.partition): each for each in anchors}
 
 
 @contextmanager

@@ -16,6 +16,9 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.model import TopicPartition as Partition
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -141,6 +144,38 @@ def consume_all(
         consumer.close()
 
 
+class Reader:
+    """Reads a topic as a whole, and again only when its end has moved."""
+
+    def __init__(self, bootstrap: str, topic: str, isolation: str = "read_uncommitted") -> None:
+        self._where = bootstrap, topic
+        self._isolation = isolation
+        self._admin = KafkaAdmin({"bootstrap.servers": bootstrap})
+        self._ends: dict[Partition, int] = {}
+        self._found: list[Rec] = []
+
+    def read(self) -> list[Rec]:
+        """Return every record that is in the topic now; none if there is no such topic yet."""
+        if (connections := self._end_offsets()) != self._ends:
+            self._ends, self._found = connections, consume_all(*self._where, self._isolation)
+        return self._found
+
+    def _end_offsets(self) -> dict[Partition, int]:
+        known = self._admin.topics().get(self._where[1])
+        count = known.partitions if known is not None else 0
+        return self._admin.end_offsets(Partition(self._where[1], n) for n in range(count))
+
+
+def consume_if_there(bootstrap: str, topic: str) -> list[Rec]:
+    """Return every record that is in the topic now; none if there is no such topic yet."""
+    try:
+        return consume_all(bootstrap, topic)
+    except Exception as error:
+        if "UNKNOWN_TOPIC" in str(error) or isinstance(error, KeyError):
+            return []
+        raise
+
+
 def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:
     while not (partitions := consumer.list_topics(topic, timeout=10).topics[topic].partitions):
         assert time.monotonic() < deadline, f"{topic}: the cluster does not know it"
@@ -153,7 +188,7 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
     open_partitions = set(partitions)
     while open_partitions:
         assert time.monotonic() < deadline, f"{topic}: no end of partitions {open_partitions}"
-        for message in consumer.consume(10_000, 0.5):
+        for message in consumer.consume(500, 0.02):  # it waits for all 500, or for the time
             if message.error() is None:
                 yield _record(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:

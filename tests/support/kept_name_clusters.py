@@ -192,8 +192,9 @@ class Mesh:
     def wait_everywhere(self) -> None:
         """Wait until each cluster holds as many records as were born on those that reach it."""
         deadline = time.monotonic() + WAIT_S
+        readers = {each: self.reader(each) for each in self.clusters}
         while time.monotonic() < deadline:
-            if all(len(self.read(each)) >= len(self.due(each)) for each in self.clusters):
+            if all(len(readers[each].read()) >= len(self.due(each)) for each in readers):
                 return
             time.sleep(0.3)
         raise AssertionError(f"not everything arrived: {self.told()}")
@@ -202,8 +203,11 @@ class Mesh:
         return {e: f"{len(self.read(e))} of {len(self.due(e))}" for e in self.clusters}
 
     def read(self, where: str) -> list[kafka_records.Rec]:
+        return self.reader(where).read()
+
+    def reader(self, where: str) -> kafka_records.Reader:
         seen = "read_committed" if self.mode == Mode.TRANSACTIONAL else "read_uncommitted"
-        return kafka_records.consume_all(self.clusters[where].bootstrap_servers, self.topic, seen)
+        return kafka_records.Reader(self.clusters[where].bootstrap_servers, self.topic, seen)
 
     def due(self, where: str) -> list[bytes]:
         """Return what must stand on a cluster: all that was born where a way leads from."""

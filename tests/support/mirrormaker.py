@@ -14,7 +14,8 @@ from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# For one broker on either side, and a worker whose death is noticed as soon as a broker allows.
+# For one broker on either side, and a worker whose death is noticed as soon as a broker allows;
+# its tasks are not kept for it.
 SETTINGS = """
 offset-syncs.topic.replication.factor = 1
 checkpoints.topic.replication.factor = 1
@@ -25,6 +26,7 @@ B.status.storage.replication.factor = 1
 B.config.storage.replication.factor = 1
 B.session.timeout.ms = 6000
 B.heartbeat.interval.ms = 1000
+B.scheduled.rebalance.max.delay.ms = 0
 B->SOURCE.emit.heartbeats.enabled = false
 """
 

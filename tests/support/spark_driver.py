@@ -56,6 +56,7 @@ class Application:
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         self.store = StateStore({"bootstrap.servers": self.target.bootstrap_servers}, 1)
+        self._readers: dict[str, tuple[kafka_records.Reader, kafka_records.Reader]] = {}
         self.config.write_text(
             f"clusters = {self.alias}, B\n"
             + "".join(
@@ -151,19 +152,20 @@ class Application:
 
     def is_copied(self, topic: str) -> bool:
         """Say whether the copy has all records, and no other ones."""
-        ours = kafka_records.consume_all(self.source.bootstrap_servers, topic)
-        theirs = self._copy(topic)
+        ours, theirs = (each.read() for each in self._readers_of(topic))
         assert len(theirs) <= len(ours), "records were repeated"
         return [each.content for each in ours] == [each.content for each in theirs]
 
-    def _copy(self, topic: str) -> list[kafka_records.Rec]:
-        name = f"{self.alias}.{topic}"
-        try:
-            return kafka_records.consume_all(self.target.bootstrap_servers, name)
-        except Exception as error:  # it is not there yet
-            if "UNKNOWN_TOPIC" in str(error) or isinstance(error, KeyError):
-                return []
-            raise
+    def _readers_of(self, topic: str) -> tuple[kafka_records.Reader, kafka_records.Reader]:
+        """Return what reads a topic and its copy."""
+        if topic not in self._readers:
+            here, there = self.both
+            copy = f"{self.alias}.{topic}"
+            self._readers[topic] = (
+                kafka_records.Reader(here, topic),
+                kafka_records.Reader(there, copy),
+            )
+        return self._readers[topic]
 
     def close(self) -> None:
         for each in self.drivers:

@@ -1,6 +1,10 @@
 """What runs on this machine: Kafka brokers for tests and demos, Java, processes, files.
 
+``broker_classes``: The archive of a local broker's classes: ``python -m
+    replication.adapters.local.broker_classes``
 ``broker_config``: The server properties, logging and JVM options of a local broker
+``broker_storage``: The formatted storage of a new broker, without starting a JVM for each
+``class_archive``: Archives of loaded classes, with which a JVM starts in half the time
 ``files``: Replaces files atomically, because other processes read them meanwhile
 ``java``: Finds the Java that runs brokers, Spark and the jar fetcher on this machine
 ``kafka_jars``: Kafka's jars, fetched once and cached outside the repository

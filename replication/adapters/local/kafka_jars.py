@@ -49,11 +49,11 @@ def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Pat
     Raises EnvironmentProblem when they cannot be fetched or stored.
     """
     name = "+".join([f"kafka-{version}", *sorted(extra)])
-    place = _cache() / name
+    place = cache() / name
     if place.is_dir():
         return place
     try:
-        with _locked(_cache() / "fetch.lock"):
+        with _locked(cache() / "fetch.lock"):
             if not place.is_dir():  # another process may have fetched it while we waited
                 _fetch(place, version, extra)
     except OSError as error:
@@ -64,7 +64,8 @@ def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Pat
     return place
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Return the directory for what is made once a machine."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "isthmus"
 

@@ -26,6 +26,8 @@ from replication.adapters.local.broker_config import (
     new_cluster_id,
     server_properties,
 )
+from replication.adapters.local.broker_storage import config_problem, format_storage, is_formatted
+from replication.adapters.local.class_archive import archive_path
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_network import brokers_seen_by, free_ports, require_free
@@ -53,6 +55,7 @@ class LocalCluster:
     quick: bool = True  # start soon rather than run fast; False for measurements
     # A second listener for each broker: its port, and the port of the proxy that leads to it.
     fronts: Sequence[tuple[int, int]] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)  # of its processes; not kept
     _nodes: tuple[Node, ...] = ()
     _id: str = ""
 
@@ -93,8 +96,8 @@ class LocalCluster:
             down = [node for node in self._nodes if not self._process(node.id)]
             for node in down:
                 require_free(self.name, node)
-            self._format(down)
             for node in down:
+                self._prepare(node)
                 self._launch(node)
         self._wait_ready()
 
@@ -151,42 +154,32 @@ class LocalCluster:
         saved = {"id": self._id, "options": options, "nodes": [asdict(n) for n in self._nodes]}
         (self.home / "cluster.json").write_text(json.dumps(saved, indent=2))
 
-    def _format(self, nodes: list[Node]) -> None:
-        """Write each new broker's files and let Kafka lay out its storage, all at once."""
-        fresh = [node for node in nodes if not self._is_formatted(node)]
-        started = []
-        for node in fresh:
-            place = self._place(node.id)
-            place.mkdir(parents=True, exist_ok=True)
-            values = server_properties(node, self._nodes, place / "data", self.properties)
-            (place / "server.properties").write_text(as_properties(values))
-            (place / "log4j2.properties").write_text(LOG4J2)
-            (place / "log4j.properties").write_text(LOG4J1)
-            tool = ("kafka.tools.StorageTool", "format", "-t", self._id, "-c")
-            started.append((node, processes.spawn(self._command(node, *tool), self.log(node.id))))
-        for node, process in started:
-            process.wait(_READY_S)
-            if not self._is_formatted(node):
-                raise self._did_not_start(node, "its storage could not be formatted")
-
-    def _is_formatted(self, node: Node) -> bool:
-        return (self._place(node.id) / "data" / "meta.properties").exists()
+    def _prepare(self, node: Node) -> None:
+        """Write the files of a broker that has not been started before."""
+        place = self._place(node.id)
+        if is_formatted(place / "data"):
+            return
+        place.mkdir(parents=True, exist_ok=True)
+        values = server_properties(node, self._nodes, place / "data", self.properties)
+        (place / "server.properties").write_text(as_properties(values))
+        (place / "log4j2.properties").write_text(LOG4J2)
+        (place / "log4j.properties").write_text(LOG4J1)
+        format_storage(place / "data", node.id, self._id, self.version)
 
     def _launch(self, node: Node) -> None:
-        process = processes.spawn(self._command(node, "kafka.Kafka"), self.log(node.id))
+        process = processes.spawn(self._command(node), self.log(node.id), self.environment)
         processes.remember(process, self._place(node.id) / "pid.json")
 
-    def _command(self, node: Node, *program: str) -> list[str]:
+    def _command(self, node: Node) -> list[str]:
         place = self._place(node.id)
         return [
             str(java()),
-            *jvm_options(self.heap, quick=self.quick),
+            *jvm_options(self.heap, quick=self.quick, archive=broker_archive(self.version)),
             f"-Djava.io.tmpdir={place}",  # codecs unpack their libraries there
             f"-Dlog4j2.configurationFile={place}/log4j2.properties",
             f"-Dlog4j.configuration=file:{place}/log4j.properties",
             *("-cp", f"{kafka_jars(self.version)}/*"),
-            *program,
-            str(place / "server.properties"),
+            *("kafka.Kafka", str(place / "server.properties")),
         ]
 
     def _wait_ready(self) -> None:
@@ -196,11 +189,16 @@ class LocalCluster:
         expected = {node.id for node in waiting}
         while waiting:
             if dead := [node for node in self._nodes if node.id in expected - {*self.running()}]:
-                raise self._did_not_start(dead[0], "its process ended")
+                raise self._did_not_start(dead[0], self._why_ended(dead[0]))
             if time.monotonic() > deadline:
                 raise self._did_not_start(waiting[0], f"no answer within {_READY_S:.0f} s")
             waiting = [node for node in waiting if not expected <= brokers_seen_by(node)]
             time.sleep(0.1 if waiting else 0)
+
+    def _why_ended(self, node: Node) -> str:
+        """Return what ended a broker: what is wrong in its configuration is not in its log."""
+        problem = config_problem(self._place(node.id) / "server.properties", self.version)
+        return f"its process ended: {problem}" if problem else "its process ended"
 
     def _did_not_start(self, node: Node, why: str) -> EnvironmentProblem:
         for broker in self.running():
@@ -235,6 +233,11 @@ class LocalCluster:
             yield
         except OSError as error:
             raise EnvironmentProblem(f"{where}: {error.strerror}; {advice}") from error
+
+
+def broker_archive(version: str) -> Path | None:
+    """Return where the classes of a broker are that are ready to be used; None: nowhere."""
+    return archive_path(f"kafka-{version}", sorted(kafka_jars(version).glob("*.jar")))
 
 
 def clusters(directory: Path) -> list[LocalCluster]:

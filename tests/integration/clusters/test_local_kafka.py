@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from kafka.admin import KafkaAdminClient
 from support.kafka_records import consume_all, create_topic, produce, some_records
 
 from chaos.proxy import Proxy
@@ -44,6 +45,28 @@ def test_a_stopped_cluster_comes_back_with_its_data_at_its_address(filled):
     assert again.bootstrap_servers == address
     assert len(before) == 100
     assert consume_all(address, topic) == before
+
+
+def finalized(cluster: LocalCluster) -> dict[str, int]:
+    """Return the level of each feature that a cluster has."""
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    try:
+        found = admin.describe_features()
+    finally:
+        admin.close()
+    return {name: each["finalized"][1] for name, each in found.items() if "finalized" in each}
+
+
+def test_a_cluster_has_the_features_that_kafkas_format_tool_gives_it(filled):
+    cluster, *_ = filled
+    assert finalized(cluster) == {
+        "metadata.version": 30,
+        "eligible.leader.replicas.version": 1,
+        "group.version": 1,
+        "share.version": 1,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
 
 
 def test_a_stop_is_clean(filled):
@@ -159,4 +182,5 @@ def test_a_broker_of_the_previous_line_takes_and_gives_records(kafka_cluster, to
     topic = create_topic(old.bootstrap_servers, topic_name())
     produce(old.bootstrap_servers, topic, some_records(10))
     assert len(consume_all(old.bootstrap_servers, topic)) == 10
+    assert finalized(old) == {"metadata.version": 21}
     old.destroy()

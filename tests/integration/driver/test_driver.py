@@ -1,11 +1,9 @@
-"""The Spark driver between real clusters: copying, desired states, refusals, restarts."""
+"""The Spark driver between real clusters: what it copies, obeys and refuses."""
 
 from __future__ import annotations
 
 import json
 import re
-import signal
-import subprocess
 import time
 
 import pytest
@@ -49,13 +47,6 @@ def running(source_cluster, target_cluster, tmp_path_factory):
     application.await_state(FlowState.RUNNING)
     yield application
     application.close()
-
-
-@pytest.fixture
-def application(source_cluster, target_cluster, tmp_path):
-    made = Application(source_cluster, target_cluster, tmp_path / "app")
-    yield made
-    made.close()
 
 
 def test_a_new_topic_is_copied_within_seconds(running):
@@ -204,69 +195,3 @@ def test_a_second_driver_is_refused(running, state, told):
     assert told in running.log(state)
     assert "Traceback" not in running.log(state)
     assert running.status().instance == before.instance
-
-
-def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
-    """BL-133."""
-    topic = application.topic()
-    application.produce(topic, 500)
-    driver = application.start()
-    wait_for(lambda: application.is_copied(topic))
-    begin = time.monotonic()
-    driver.send_signal(signal.SIGTERM)
-    assert driver.wait(20) == 0
-    assert time.monotonic() - begin < 10
-    assert application.status().state == FlowState.STOPPED
-    assert "clean=True" in application.log()
-    ours, theirs = (
-        [each.offset for each in kafka_records.consume_all(cluster.bootstrap_servers, name)]
-        for cluster, name in (
-            (application.source, topic),
-            (application.target, f"{application.alias}.{topic}"),
-        )
-    )
-    assert ours == theirs
-
-
-def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
-    """BL-122."""
-    driver = application.start()
-    application.await_state(FlowState.RUNNING)
-    kill_jvm(driver.pid)
-    assert driver.wait(5) == 70
-    assert "Traceback" not in application.log()
-
-
-@pytest.mark.parametrize("after_s", [0.0, 2.0], ids=["at its start", "while Spark starts"])
-def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(application, after_s):
-    driver = application.start()
-    find = ["pgrep", "-P", str(driver.pid), "-f", "SparkSubmit"]
-    wait_for(lambda: subprocess.run(find, check=False, capture_output=True).returncode == 0)
-    time.sleep(after_s)
-    kill_jvm(driver.pid)
-    assert driver.wait(20) == 70
-    assert "driver exiting for restart" in application.log()
-    assert "Traceback" not in application.log()
-
-
-def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
-    """BL-054 and BL-122."""
-    topic = application.topic()
-    watcher = application.start(module="watch")
-    for seed in (1, 2):
-        status = application.await_state(FlowState.RUNNING)
-        application.produce(topic, 5000, seed)
-        if seed == 1:
-            kill_jvm(status.pid)
-        else:
-            subprocess.run(["kill", "-9", str(status.pid)], check=True)
-        application.produce(topic, 5000, seed + 10)
-        wait_for(lambda before=status: application.status().instance != before.instance)
-    wait_for(lambda: application.is_copied(topic))
-    watcher.terminate()
-    assert watcher.wait(20) == 0
-    assert application.is_copied(topic)
-
-
-def kill_jvm(driver: int) -> None:
-    subprocess.run(["pkill", "-9", "-P", str(driver), "java"], check=True)
