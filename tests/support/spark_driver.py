@@ -104,7 +104,7 @@ class Application:
 
     def scrape(self) -> Scrape:
         """Return what the driver's metrics say, if it serves any."""
-        return scrape(re.findall(r"metrics are served +address=(\S+)", self.log())[-1])
+        return scrape(re.findall(r"metrics endpoint started +address=(\S+)", self.log())[-1])
 
     def await_scrape(self, check: Callable[[Scrape], None], limit_s: float = 60) -> None:
         """Scrape until one scrape has all that ``check`` asserts; else its last word is raised."""

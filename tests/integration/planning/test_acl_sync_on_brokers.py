@@ -28,7 +28,7 @@ from replication.state import FlowStatus, anchors_topic, status_topic
 pytestmark = pytest.mark.integration
 
 
-SAID = ("; Isthmus' user needs ", "cannot be seen")  # of what is left as it is
+SAID = ("; Isthmus' user needs ", "cannot be read")  # of what is left as it is
 
 
 class Mirror:
@@ -168,7 +168,7 @@ def test_the_needed_rights_are_enough(mirror):
         pytest.param(
             "B", "topic", "READ", "Isthmus' user needs READ on it", id="READ of copies and state"
         ),
-        pytest.param("B", "topic", "ALTER", "adding partitions to topic", id="ALTER, to grow"),
+        pytest.param("B", "topic", "ALTER", "increasing topic", id="ALTER, to grow"),
         pytest.param(
             "B",
             "topic",

@@ -72,7 +72,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
         copy: {"retention.ms": "1000", "segment.ms": "5000"}
     }
     assert "nothing to change" in desk.call("plan", 0)
-    assert "nothing to do" in desk.call("apply", 0)
+    assert "nothing to change" in desk.call("apply", 0)
 
     desk.source.alter_configs(orders, {"retention.ms": "2000", "segment.ms": None})
     desk.source.grow_topic(orders, 4)
