@@ -193,7 +193,7 @@ def test_a_partition_that_an_open_transaction_holds_up_says_so(flow, monkeypatch
         for number in range(8):
             kafka_records.produce(one.here, topic, [(p, b"k", b"%d" % number) for p in range(2)])
             time.sleep(0.2)
-        said = one.wait_for(lambda found: "held" in found[stuck].reason, "it is said")
+        said = one.wait_for(lambda found: "blocked" in found[stuck].reason, "it is said")
         assert "open transaction at offset 0" in said[stuck].reason
         assert (said[stuck].state, said[free].reason) == ("RUNNING", "")
         sender.abort_transaction(20)
