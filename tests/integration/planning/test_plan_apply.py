@@ -79,7 +79,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
     desk.target.alter_configs(copy, {"retention.ms": "7", "min.insync.replicas": "1"})
     (cluster,) = json.loads(desk.call("plan", 2, "-o", "json"))["clusters"]
     assert [each["text"] for each in cluster["actions"] if each["changes"]] == [
-        f"grow {copy} to 4 partitions ({desk.alias} has 4, west 3)",
+        f"increase {copy} to 4 partitions ({desk.alias} has 4, west 3)",
         (
             f"alter {copy}: retention.ms: 7 -> 2000, changed on west since the last apply; "
             f"segment.ms: unset (was 5000), {desk.alias} has not set it"
