@@ -82,7 +82,7 @@ def test_bl_088_a_plan_is_shown_carried_out_and_empty_then(desk, source_cluster)
         f"increase {copy} to 4 partitions ({desk.alias} has 4, west 3)",
         (
             f"alter {copy}: retention.ms: 7 -> 2000, changed on west since the last apply; "
-            f"segment.ms: unset (was 5000), {desk.alias} has not set it"
+            f"segment.ms: unset (was 5000), not set on {desk.alias}"
         ),
     ]
     told = json.loads(desk.call("apply", 0, "-o", "json"))
