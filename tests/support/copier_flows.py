@@ -107,23 +107,10 @@ class Flow:
         deadline, anchors = time.monotonic() + WAIT_S, {}
         while time.monotonic() < deadline:
             with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
-                for anchors in self._followed(deadline):
-                    if holds(anchors):
-                        return anchors
+                if holds(anchors := self.anchors()):
+                    return anchors
             time.sleep(0.2)
         raise AssertionError(f"waited in vain until {what}: {anchors}")
-
-    def _followed(self, deadline: float) -> Iterator[dict[TopicPartition, Anchor]]:
-        """Yield the newest anchor of each partition, five times a second, until ``deadline``."""
-        newest: dict[TopicPartition, Anchor] = {}
-        tail = self.store.tail(anchors_topic(self.alias))
-        try:
-            while time.monotonic() < deadline:
-                newest |= _anchors(tail.catch_up())
-                yield newest
-                time.sleep(0.2)
-        finally:
-            tail.close()
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
         connections = self.admin.end_offsets(wanted)
