@@ -51,7 +51,7 @@ def rate(before: CounterSample | None, after: CounterSample) -> Rate | None:
     )
 
 
-class CopyCounters(NamedTuple):
+class FlowCounters(NamedTuple):
     """What was counted since the driver started."""
 
     query_starts: int = 0
@@ -114,7 +114,7 @@ class FlowFigures:
     status: FlowStatus
     wanted: bool
     arrives: bool  # the last status that was written
-    tally: CopyCounters
+    tally: FlowCounters
     tasks: tuple[TaskFigures, ...]
     plan: tuple[PartitionPlan, ...] | None
     copied: Copied

@@ -10,7 +10,7 @@ import structlog
 from pyspark.errors import PySparkException
 
 from replication.model import Desired, FlowState
-from replication.supervision.flow_figures import CopyCounters, FlowFigures
+from replication.supervision.flow_figures import FlowCounters, FlowFigures
 from spark_jobs.driver.epoch_stall import EpochStall
 from spark_jobs.driver.flow_query import first_line
 from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
@@ -63,7 +63,7 @@ class FlowDriver:
         self._mode_notice = MemoizeLast(notice)
         self._starter = starter
         self._tasks = tasks
-        self._tally = CopyCounters()
+        self._tally = FlowCounters()
         self._problem = ""
         self._not_running = 0
         self._rest_s = 0.0

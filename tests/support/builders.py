@@ -19,12 +19,12 @@ from replication.settings.sections import (
 def a_flow(
     source: str = "A", target: str = "B", topics: tuple[str, ...] = (".*",), sla_s: float = 60
 ) -> Flow:
-    connections = {"bootstrap.servers": f"{source}:9092"}, {"bootstrap.servers": f"{target}:9092"}
+    properties = {"bootstrap.servers": f"{source}:9092"}, {"bootstrap.servers": f"{target}:9092"}
     clients = FlowClients(
-        source_consumer=connections[0],
-        source_admin=connections[0],
-        target_producer=connections[1],
-        target_admin=connections[1],
+        source_consumer=properties[0],
+        source_admin=properties[0],
+        target_producer=properties[1],
+        target_admin=properties[1],
     )
     return Flow(
         source=source,

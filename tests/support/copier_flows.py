@@ -113,11 +113,11 @@ class Flow:
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:
-        connections = self.admin.end_offsets(wanted)
+        end_offsets = self.admin.end_offsets(wanted)
         return all(  # a partition without a leader, or with one that lags, has no known end
             each in anchors
-            and each in connections
-            and (anchors[each].source or 0) >= max(connections[each], self.fed[each])
+            and each in end_offsets
+            and (anchors[each].source or 0) >= max(end_offsets[each], self.fed[each])
             for each in wanted
         )
 

@@ -156,8 +156,8 @@ class Reader:
 
     def read(self) -> list[Rec]:
         """Return every record that is in the topic now; none if there is no such topic yet."""
-        if (connections := self._end_offsets()) != self._ends:
-            self._ends, self._found = connections, consume_all(*self._where, self._isolation)
+        if (end_offsets := self._end_offsets()) != self._ends:
+            self._ends, self._found = end_offsets, consume_all(*self._where, self._isolation)
         return self._found
 
     def _end_offsets(self) -> dict[Partition, int]:
@@ -181,9 +181,9 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
         assert time.monotonic() < deadline, f"{topic}: the cluster does not know it"
         time.sleep(0.1)
     starts = [TopicPartition(topic, each) for each in partitions]
-    connections = {}
+    end_offsets = {}
     for start in starts:
-        start.offset, connections[start.partition] = _bounds(consumer, start, deadline)
+        start.offset, end_offsets[start.partition] = _bounds(consumer, start, deadline)
     consumer.assign(starts)
     open_partitions = set(partitions)
     while open_partitions:
@@ -193,7 +193,7 @@ def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Re
                 yield _record(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 if (
-                    message.offset() >= connections[message.partition()]
+                    message.offset() >= end_offsets[message.partition()]
                 ):  # a new leader may lag a little
                     open_partitions.discard(message.partition())
             else:

@@ -157,16 +157,16 @@ class Mesh:
 
     def compared(self, way: Way, *, own: bool) -> list[Comparison]:
         """Compare a flow's topic on both sides; ``own``: only what the flow has to do with."""
-        connections = [{"bootstrap.servers": self.clusters[each].bootstrap_servers} for each in way]
+        properties = [{"bootstrap.servers": self.clusters[each].bootstrap_servers} for each in way]
         clients = FlowClients(
-            source_consumer=connections[0],
+            source_consumer=properties[0],
             source_admin={},
             target_producer={},
-            target_admin=connections[1],
+            target_admin=properties[1],
         )
         flow = configured(*(self.names[each] for each in way), clients=clients, **self.settings)
         telling = OwnRecords.for_flow(flow, a_config(*self.configured)) if own else None
-        comparer = TopicComparer(*connections, Options(), telling)
+        comparer = TopicComparer(*properties, Options(), telling)
         try:
             work = comparer.plan([TopicPair(self.topic, self.topic)])
             return [comparer.compare(each, lambda _: None).comparison for each in work]

@@ -47,11 +47,9 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def mirroring(
-    topic: str, connections: Mapping[str, str], alias: str, folder: Path
-) -> Iterator[None]:
+def mirroring(topic: str, servers: Mapping[str, str], alias: str, folder: Path) -> Iterator[None]:
     """Copy one topic under its own name from the first connection to B while the block runs."""
-    source, target = connections.values()
+    source, target = servers.values()
     file = folder / "mirrormaker.properties"
     file.write_text(
         f"clusters = {alias}, B\n"
@@ -91,10 +89,10 @@ def ask_mirror_client(bootstrap: str, alias: str, group: str) -> dict[str, str]:
 
 
 def start_checkpoint_connector(
-    folder: Path, connections: tuple[str, str], alias: str, more: dict[str, str]
+    folder: Path, servers: tuple[str, str], alias: str, more: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     """Start MirrorMaker 2's checkpoint connector alone, in a Connect worker of its own."""
-    source, target = connections
+    source, target = servers
     worker = {
         "bootstrap.servers": target,
         "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",

@@ -41,7 +41,7 @@ _SWEEP_S = 1.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
 
-class Connections:
+class BrokerConnections:
     """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:

@@ -22,7 +22,7 @@ from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEp
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from replication.adapters.wire.connections import Connections
+    from replication.adapters.wire.connections import BrokerConnections
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
 
@@ -49,7 +49,7 @@ class Coordination:
     accept its plain appends in between; brokers with transaction.version 2 still support them.
     """
 
-    def __init__(self, connections: Connections, call: Call) -> None:
+    def __init__(self, connections: BrokerConnections, call: Call) -> None:
         self._connections = connections
         self._call = call
         self._coordinators: dict[str, int] = {}

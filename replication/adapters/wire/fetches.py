@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replication.adapters.wire.channel import Channel
-    from replication.adapters.wire.connections import Connections
+    from replication.adapters.wire.connections import BrokerConnections
     from replication.client.fetch_session import FetchOptions, FetchSession
     from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry
     from replication.client.network import FetchAnswer
@@ -54,7 +54,7 @@ class PendingFetch:
         session = self.options.session
         return session if session is not None and session.turn == self._turn else None
 
-    def send(self, lines: Connections, channel: Channel) -> None:
+    def send(self, lines: BrokerConnections, channel: Channel) -> None:
         """Send it, unless the session was restarted while it waited for the connection."""
         if self.options.session is not self.session:
             self.on_response(None, SessionLost(f"fetching from {channel.where}: cancelled"))
@@ -88,7 +88,7 @@ class PendingFetch:
 class Fetches:
     """Sends Fetches and decodes the responses. One event loop, no threads."""
 
-    def __init__(self, lines: Connections) -> None:
+    def __init__(self, lines: BrokerConnections) -> None:
         self._lines = lines
         self._dialing: dict[asyncio.Task[None], str] = {}  # and the connection that it waits for
 

@@ -14,13 +14,15 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from replication.adapters.wire.connections import Connections
+    from replication.adapters.wire.connections import BrokerConnections
 
 _GROUP = 0  # key_type of FindCoordinator
 
 
 async def members(
-    connections: Connections, call: Callable[[int | None, Any, int], Awaitable[Any]], group: str
+    connections: BrokerConnections,
+    call: Callable[[int | None, Any, int], Awaitable[Any]],
+    group: str,
 ) -> int:
     """Return the number of members. Raises ClusterRejected if our user may not describe it."""
     async for _ in attempts():

@@ -10,7 +10,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, Connections
+from replication.adapters.wire.connections import CALL_S, BrokerConnections
 from replication.adapters.wire.coordination import Coordination
 from replication.adapters.wire.fetches import Fetches, PendingFetch, malformed
 from replication.adapters.wire.groups import Groups
@@ -36,7 +36,7 @@ class WireNetwork:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.cluster_id = ""
-        self._connections = Connections(bootstrap, config, client_id)
+        self._connections = BrokerConnections(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()

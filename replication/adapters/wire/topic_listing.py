@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.wire.connections import CALL_S, Connections, settle
+from replication.adapters.wire.connections import CALL_S, BrokerConnections, settle
 from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterUnavailable
@@ -39,7 +39,7 @@ class TopicListing:
         config = to_kafka_python(properties)
         self._address = ",".join(config["bootstrap_servers"])
         self._loop = asyncio.new_event_loop()
-        self._connections = Connections(config["bootstrap_servers"], config, client_id)
+        self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
         self._turn = threading.Lock()
 
     def topics(self) -> dict[str, TopicInfo]:

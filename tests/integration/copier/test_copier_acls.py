@@ -32,8 +32,8 @@ def copy_and_die(flow, tmp_path, generation, **more):
     kill(process)
     anchors = flow.anchors()
     assert {each.mode for each in anchors.values()} == {Mode.AT_LEAST_ONCE}
-    connections = KafkaAdmin({"bootstrap.servers": flow.to}).end_offsets(flow.partitions)
-    return sum(connections[each] - anchors[each].target for each in flow.partitions)
+    end_offsets = KafkaAdmin({"bootstrap.servers": flow.to}).end_offsets(flow.partitions)
+    return sum(end_offsets[each] - anchors[each].target for each in flow.partitions)
 
 
 def test_without_transactional_ids_only_what_followed_the_anchors_comes_again(

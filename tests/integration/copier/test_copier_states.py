@@ -322,8 +322,8 @@ def test_bl_092_a_source_topic_recreated_with_fewer_partitions_is_copied_on(flow
     one.copy_all(epoch=1, policies=Policies(source_recreated="continue"))
     wanted = [b"new 1", b"new 2", b"new 3", b"old", b"old", b"old"]
     assert sorted(values(one.to, the(one))) == wanted
-    connections = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
-    assert [each.partition for each in standing(one.anchors().values(), connections)] == [0]
+    end_offsets = KafkaAdmin({"bootstrap.servers": one.here}).end_offsets(before)
+    assert [each.partition for each in standing(one.anchors().values(), end_offsets)] == [0]
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ def older(kafka_cluster):
 
 @pytest.mark.parametrize("end", ["source", "target"])
 def test_an_older_cluster_is_copied_from_and_to(older, source_cluster, target_cluster, end):
-    connections = {"source": source_cluster, "target": target_cluster, end: older}
+    clusters = {"source": source_cluster, "target": target_cluster, end: older}
     topic = f"from-{end}"
-    for cluster in connections.values():
+    for cluster in clusters.values():
         kafka_records.create_topic(cluster.bootstrap_servers, topic, 2)
-    flow = Flow(connections["source"], connections["target"], {topic: 2})
+    flow = Flow(clusters["source"], clusters["target"], {topic: 2})
     kafka_records.produce(flow.here, topic, kafka_records.some_records(200, 2))
     flow.copy_all(generation=1)
     kafka_records.produce(flow.here, topic, kafka_records.some_records(200, 2, seed=2))

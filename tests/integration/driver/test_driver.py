@@ -101,8 +101,8 @@ def test_groups_go_along_and_the_driver_says_so(running):
     running.produce(topic, 200)
     wait_for(lambda: running.is_copied(topic), 20)
     at = {
-        connections: Consumer({"bootstrap.servers": connections, "group.id": group})
-        for connections in running.both
+        servers: Consumer({"bootstrap.servers": servers, "group.id": group})
+        for servers in running.both
     }
     source, target = at.values()
     source.commit(offsets=[TopicPartition(topic, 0, 40)], asynchronous=False)

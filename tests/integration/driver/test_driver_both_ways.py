@@ -68,14 +68,14 @@ class BothWays:
             kafka_records.produce(at, self.topic, [(n % 2, b"k", v) for n, v in enumerate(values)])
             self.written.update(values)
 
-    def stalled_lso(self, alias: str) -> Counter[bytes]:
+    def records_on(self, alias: str) -> Counter[bytes]:
         found = kafka_records.consume_all(self.clusters[alias], self.topic)
         return Counter(each.value or b"" for each in found)
 
     def is_everywhere(self) -> bool:
-        stalled_lso = [self.stalled_lso(each) for each in self.clusters]
-        assert all(each <= self.written for each in stalled_lso), "records came twice, or home"
-        return all(each == self.written for each in stalled_lso)
+        found = [self.records_on(each) for each in self.clusters]
+        assert all(each <= self.written for each in found), "records came twice, or home"
+        return all(each == self.written for each in found)
 
     def close(self) -> None:
         for each in self.drivers.values():

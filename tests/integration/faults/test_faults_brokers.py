@@ -81,8 +81,8 @@ def test_a_partition_without_a_leader_waits_and_the_others_go_on(
     flow.assert_equal()
 
 
-def a_flow(connections, three, topic: str, end: str, factor: int = 3) -> Flow:
-    clusters = {"source": connections[0], "target": connections[1], end: three}
+def a_flow(pair, three, topic: str, end: str, factor: int = 3) -> Flow:
+    clusters = {"source": pair[0], "target": pair[1], end: three}
     for cluster in (clusters["source"], clusters["target"]):
         copies = factor if cluster is three else 1
         kafka_records.create_topic(cluster.bootstrap_servers, topic, 3, replication_factor=copies)

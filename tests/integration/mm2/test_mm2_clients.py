@@ -85,8 +85,8 @@ def test_it_06_a_real_checkpoint_connector_works_from_our_offset_syncs(app, tmp_
     wait_for(lambda: {(e.partition, e.upstream, e.downstream) for e in syncs(app)}
              >= {(0, 549, 549), (1, 549, 549)})  # fmt: skip
     more = {"offset-syncs.topic.location": "target", "groups": "theirs-.*", "topics": app.orders}
-    connections = app.source.bootstrap_servers, app.target.bootstrap_servers
-    connector = start_checkpoint_connector(tmp_path, connections, app.alias, more)
+    servers = app.source.bootstrap_servers, app.target.bootstrap_servers
+    connector = start_checkpoint_connector(tmp_path, servers, app.alias, more)
     try:
         # Its pairs say nothing of offset 150, long before the first of them; ours do.
         wait_for(lambda: checkpoints(app, "theirs-group").get(0) == (550, 550))

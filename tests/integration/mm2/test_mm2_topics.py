@@ -107,12 +107,12 @@ def test_positions_that_were_stored_in_transactions_count_when_these_are_committ
     key = b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]'
     producer = Producer({**client, "transactional.id": topic})
     producer.init_transactions(30)
-    connections = (
+    ends = (
         producer.commit_transaction,
         producer.commit_transaction,
         producer.abort_transaction,
     )
-    for offset, end in enumerate(connections, 1):
+    for offset, end in enumerate(ends, 1):
         producer.begin_transaction()
         producer.produce(topic, b'{"offset":%d}' % offset, key)
         producer.flush(30)

@@ -107,9 +107,9 @@ def test_headers_tell_copies_too_those_of_other_tools_included(two):
 def test_what_mirrormaker_brings_into_a_circle_counts_as_born_where_it_comes_in(clusters, tmp_path):
     """It copies from C to B, under kept names, while A and B copy to each other."""
     mesh = Mesh(clusters, "AB BA", partitions=1)
-    connections = {each: clusters[each].bootstrap_servers for each in "CB"}
+    servers = {each: clusters[each].bootstrap_servers for each in "CB"}
     mesh.write("C", 40)
-    with mirroring(mesh.topic, connections, mesh.names["C"], tmp_path), mesh.copying(settled=False):
+    with mirroring(mesh.topic, servers, mesh.names["C"], tmp_path), mesh.copying(settled=False):
         for each in "ABC":
             mesh.write(each, 20)
         wait_for(lambda: len(mesh.read("A")) >= 100)

@@ -66,12 +66,12 @@ def both_ways(mark: str, near: str, far: str):
 
 
 def a_way(source: str, target: str, addresses: dict[str, str], mark: str):
-    connections = [{"bootstrap.servers": addresses[each]} for each in (source, target)]
+    properties = [{"bootstrap.servers": addresses[each]} for each in (source, target)]
     clients = FlowClients(
-        source_consumer=connections[0],
-        source_admin=connections[0],
-        target_producer=connections[1],
-        target_admin=connections[1],
+        source_consumer=properties[0],
+        source_admin=properties[0],
+        target_producer=properties[1],
+        target_admin=properties[1],
     )
     creation = TopicCreation(replication_factor=1)
     made = a_flow(source, target, (f".*t-{mark}",))

@@ -43,15 +43,15 @@ def test_bl_062_nothing_is_copied_again_because_a_target_says_too_low_an_end():
 
 
 @pytest.mark.parametrize(
-    ("connections", "state"),
+    ("end_offsets", "state"),
     [
         pytest.param([0, 9, 10], PartitionState.RUNNING, id="it was too low twice"),
         pytest.param([0, 9, 9], PartitionState.TARGET_RESET, id="it stays too low"),
     ],
 )
-def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(connections, state):
+def test_bl_062_what_is_counted_after_a_crash_is_looked_for_again(end_offsets, state):
     partition = a_partition(a_start())
-    cluster = Lying(*connections)
+    cluster = Lying(*end_offsets)
     partition.plan = partition.plan.__class__(HERE, HERE)
     passed: dict = {}
     asyncio.run(counting._resolve_out_of_range(cluster, partition, 10, passed))

@@ -8,7 +8,7 @@ import pytest
 
 from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus, Loss
-from replication.supervision.flow_figures import Copied, CopyCounters, FlowFigures, TaskFigures
+from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures, TaskFigures
 from replication.supervision.lag import FlowLag, PartitionLag
 from replication.supervision.metric_catalogue import ALL, Kind
 from replication.supervision.metric_samples import OF_LATE_MS, flow_samples
@@ -40,7 +40,7 @@ def seen(**more) -> FlowFigures:
         "status": FlowStatus("A->B", FlowState.RUNNING, generation=4, beat_ms=NOW, units=2),
         "wanted": True,
         "arrives": True,
-        "tally": CopyCounters(query_starts=1),
+        "tally": FlowCounters(query_starts=1),
         "tasks": (),
         "plan": plan(*ORDERS, USERS),
         "copied": Copied(NOW, anchors=anchors, lag=lag),
@@ -170,7 +170,7 @@ def test_tasks_and_epochs_are_counted():
     task = TaskFigures("group offsets").after(ok=True, took_ms=20, ended_ms=NOW)
     task = task.after(ok=False, took_ms=1500, ended_ms=NOW + 5000)
     epoch = {"takeovers": 2, "cpu_s": 0.5, "at_least_once": 1}
-    found = reported(seen(tasks=(task,), tally=CopyCounters(1).plus(epoch).plus(epoch)))
+    found = reported(seen(tasks=(task,), tally=FlowCounters(1).plus(epoch).plus(epoch)))
     assert {name: found[f"duty_{name}"]["group offsets",] for name in
             ("ok", "seconds", "timestamp_seconds", "runs_total", "failures_total")} == {
         "ok": False, "seconds": 1.5, "timestamp_seconds": NOW / 1000 + 5, "runs_total": 2,

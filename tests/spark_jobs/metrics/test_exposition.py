@@ -13,11 +13,11 @@ from support.prometheus import scrape
 
 from replication.settings.sections import MetricsSettings
 from replication.state import FlowStatus
-from replication.supervision.flow_figures import Copied, CopyCounters, FlowFigures
+from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures
 from spark_jobs.metrics.exposition import Exposition
 
 FIGURES = FlowFigures(
-    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=CopyCounters(2),
+    "A", "B", FlowStatus("A->B", generation=3), wanted=True, arrives=True, tally=FlowCounters(2),
     tasks=(), plan=(), copied=Copied(1),
 )  # fmt: skip
 

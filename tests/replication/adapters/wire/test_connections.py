@@ -9,7 +9,7 @@ import time
 import pytest
 
 from replication.adapters.wire import connections as module
-from replication.adapters.wire.connections import Connections
+from replication.adapters.wire.connections import BrokerConnections
 from replication.adapters.wire.open_connection import OpenConnection
 
 SOON_S, LATER_S = 10.0, 3600.0  # until the session ends
@@ -35,7 +35,7 @@ def dialed(monkeypatch):
 
 def with_lines(check) -> None:
     async def run() -> None:
-        lines = Connections(["broker:9092"], {}, "test")
+        lines = BrokerConnections(["broker:9092"], {}, "test")
         try:
             await check(lines)
         finally:
@@ -47,7 +47,7 @@ def with_lines(check) -> None:
 def test_an_idle_line_is_replaced_before_its_session_ends(dialed):
     dialed += [SOON_S, LATER_S]
 
-    async def check(lines: Connections) -> None:
+    async def check(lines: BrokerConnections) -> None:
         first = await lines.channel(-1, "produce")
         await asyncio.sleep(0.2)
         second = lines.ready(-1, "produce")
@@ -61,7 +61,7 @@ def test_an_idle_line_is_replaced_before_its_session_ends(dialed):
 def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
     dialed += [SOON_S, LATER_S, LATER_S]
 
-    async def check(lines: Connections) -> None:
+    async def check(lines: BrokerConnections) -> None:
         first = await lines.channel(-1, "produce")
         first.request([b"1234"], lambda *_: None, 60)
         await asyncio.sleep(0.1)

@@ -46,7 +46,7 @@ class Source:
         self.keeps, self.session, self.idle = True, {}, set()
         self.opened = 0
         self.most = 1 << 30  # partitions an answer
-        self.error, self.start, self.connections = 0, 5, [9]
+        self.error, self.start, self.end_offsets = 0, 5, [9]
         self.outside: set = set()  # partitions that have not what is asked of them
         self.refreshed: list = []
         self.diverging = self.named = None
@@ -60,7 +60,7 @@ class Source:
     async def offset_at(self, _partition, timestamp: int) -> int:
         if timestamp != -1:
             return self.start
-        return self.connections.pop(0) if len(self.connections) > 1 else self.connections[0]
+        return self.end_offsets.pop(0) if len(self.end_offsets) > 1 else self.end_offsets[0]
 
     async def refresh(self, topics) -> None:
         self.refreshed += topics
@@ -355,7 +355,7 @@ def test_a_position_that_is_there_again_is_tried_again():
 
 
 @pytest.mark.parametrize(
-    ("connections", "recovery", "asked"),
+    ("end_offsets", "recovery", "asked"),
     [
         pytest.param([0, 500, 1500], Recovery.RETRY, 2, id="two answers that were too low"),
         pytest.param([500, 500, 500], Recovery.DECIDE, 2, id="it stays so"),
@@ -363,7 +363,7 @@ def test_a_position_that_is_there_again_is_tried_again():
     ],
 )
 def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(
-    connections, recovery, asked
+    end_offsets, recovery, asked
 ):
     """BL-062."""
     partition = a_partition(a_start())
@@ -371,7 +371,7 @@ def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(
 
     async def all_of_it():
         source = Source(partition)
-        source.start, source.connections = 0, connections
+        source.start, source.end_offsets = 0, end_offsets
         (found,) = await locate(source, [partition])
         assert found.recovery is recovery
         assert source.refreshed == ["t"] * asked
