@@ -4,12 +4,11 @@
 ``cli``: The command ``isthmus``: a module a verb, imported when the verb is called.
 ``dagster``: What Dagster shows and runs: assets, checks, jobs, schedules, sensors, alerts.
 ``demo``: The demo and the smoke run: clusters on this machine, events, faults, a verdict.
-``flows``: Flows as a person asks about them: observed, compared, paused; shared by the command
-    and Dagster.
-``handover``: Takeover from MirrorMaker 2 and handback to it: what both sides show, and the plan
-    carried out.
-``services``: What runs on this machine and where it keeps its files: Dagster's services, Spark
-    applications, ports.
+``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
+``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
+    execution.
+``services``: What runs on this machine and its files: Dagster's services, Spark applications,
+    ports.
 
 May import: ``replication``. Nothing else imports dagster.
 """

@@ -3,13 +3,13 @@
 ``memo``: Keeps the last result of a pure function whose arguments rarely change
 ``replicate``: The driver of one Spark application: ``python -m spark_jobs.replicate --config F
     --target B``
-``watch``: Restarts a driver that dies: ``python -m spark_jobs.watch`` with the driver's arguments
+``watch``: Keep one driver process running on this machine: ``python -m spark_jobs.watch``
 ``driver``: The driver's loop: leases, streaming queries, background tasks, states of flows.
 ``metrics``: Metrics of a driver: collected when Prometheus asks, served over HTTP.
-``planning``: What a flow copies now: topics found, names checked, delivery modes, what all units
-    have in common.
-``process``: The process of a driver: its JVM, Spark session, files, identity, and the watchdog of
-    its loop.
+``planning``: What a flow copies now: topics found, names checked, delivery modes, the units'
+    template.
+``process``: The process of a driver: JVM, Spark session, files, identity, the watchdog of its
+    loop.
 ``source``: Spark's streaming source ``isthmus``: a micro-batch is an epoch, a task is a unit.
 
 May import: ``replication``. Nothing else imports pyspark.

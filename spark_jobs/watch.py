@@ -1,4 +1,6 @@
-"""Restarts a driver that dies: ``python -m spark_jobs.watch`` with the driver's arguments.
+"""Keep one driver process running on this machine: ``python -m spark_jobs.watch``.
+
+It takes the driver's arguments.
 
 The standard library and psutil only, so that it is small and starts at once. It starts the driver
 in its own process session, and restarts it when it dies; processes that the dead driver left in its

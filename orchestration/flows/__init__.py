@@ -1,6 +1,4 @@
-"""Flows as a person asks about them.
-
-Observed, compared, paused; shared by the command and Dagster.
+"""Flows as a person asks about them: observed, compared, paused. For command and Dagster.
 
 ``clusters``: Kafka clients of a configuration's clusters, created once per process and reused
 ``comparison``: Compares topics of two clusters, partition by partition, record by record

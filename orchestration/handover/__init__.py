@@ -1,6 +1,4 @@
-"""Takeover from MirrorMaker 2 and handback to it.
-
-What both sides show, and the plan carried out.
+"""Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its execution.
 
 ``handover``: Takes flows over from MirrorMaker 2, and hands them back: checks, plans, writes
     offsets

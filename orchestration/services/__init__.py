@@ -1,6 +1,4 @@
-"""What runs on this machine and where it keeps its files.
-
-Dagster's services, Spark applications, ports.
+"""What runs on this machine and its files: Dagster's services, Spark applications, ports.
 
 ``home``: The state directory with Isthmus' local files, and the environment's settings for it
 ``instance``: Writes Dagster's instance files: storage, run limits, and the address of the code

@@ -1,6 +1,4 @@
-"""Everything that touches a cluster.
-
-A key store or a process; implements the protocols of the core.
+"""Everything outside the core: clusters, key stores, processes; implements its protocols.
 
 ``clients``: The Kafka clients of a file's flows, one for each set of properties, kept for the
     process
@@ -15,8 +13,7 @@ A key store or a process; implements the protocols of the core.
     tokens.
 ``local``: What runs on this machine: Kafka brokers for tests and demos, Java, processes, files.
 ``topics``: Isthmus' own topics and MirrorMaker 2's, and ordinary records: read and written.
-``wire``: Kafka's protocol for the append engine: own framing for Fetch and Produce, which copies
-    no record.
+``wire``: Kafka's protocol for the append engine; Fetch and Produce are framed without a copy.
 
 May import: all other rooms of ``replication``; nothing of the core imports it.
 """

@@ -1,6 +1,4 @@
-"""What the core asks of a Kafka cluster.
-
-Protocols that ``replication.adapters`` implements, their values, and readers over them.
+"""What the core asks of a cluster: protocols for the adapters, values, readers over them.
 
 ``acl_values``: ACL bindings as values: resource, pattern, principal, operation, permission
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics

@@ -1,14 +1,12 @@
-"""The append engine.
-
-Each record once, without transactions on the data path wherever records can be counted.
+"""The append engine: each record once, without transactions wherever records can be counted.
 
 ``anchor_writer``: Write the anchors of a unit's partitions each second, and the last ones at a
     clean end
 ``dead_letters``: Write skipped records that the target rejected to a dead-letter topic on the
     target
 ``epoch``: Time a unit's epoch and the grace period after it, until the next epoch begins
-``error_policy``: Apply the on.* policies to a failed partition: halt it, or skip offsets and
-    record the loss
+``error_policy``: Carry out the ``on.*`` policy of a failed partition: halt it, or skip and record
+    the loss
 ``foreign_writers``: Detect producers other than Isthmus that write to our target partitions
 ``host``: Keep a process's units, event loop and connections from one epoch to the next
 ``partition_upkeep``: Follow partition leaders, and recover failed partitions while the others
@@ -21,11 +19,10 @@ Each record once, without transactions on the data path wherever records can be 
 ``unit_groups``: Run a unit as two groups, appended and transactional partitions, over its epochs
 ``unit_parts``: Wire the parts that copy a unit's partitions after the takeover, and stop them in
     order
-``fetch``: Fetching: which broker is asked for what, how fast, into which memory, and what its
-    answers mean.
+``fetch``: Which broker is asked for what, how fast, into which memory; what its responses mean.
 ``partition``: The copy of one partition: its state, batches, positions and errors. No I/O.
 ``produce``: Producing: batches on their way to the target, their answers, transactions.
-``takeover``: Where a partition continues after a crash: claims, fencing, counting, search by
+``takeover``: Where a partition begins, or continues after a crash: claims, fencing, counting,
     content.
 
 Invariants are stated where they are kept: A in ``replication.copier.produce.sender``; B, F, G, R

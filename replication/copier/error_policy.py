@@ -1,4 +1,4 @@
-"""Apply the on.* policies to a failed partition: halt it, or skip offsets and record the loss.
+"""Carry out the ``on.*`` policy of a failed partition: halt it, or skip and record the loss.
 
 No silent data loss: the loss is written to the target before the position moves.
 """

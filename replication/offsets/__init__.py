@@ -1,6 +1,7 @@
 """Offsets of one side as offsets of the other, exactly, and consumer groups carried over.
 
-``consumer_groups``: Plans which consumer group offsets to commit on the target
+``consumer_groups``: Plan which group offsets to commit on the target, and which groups are left
+    alone
 ``counted_log``: Reads one log to count records: which of its offsets hold records of this copy
 ``flow_offsets``: Translates the offsets of a flow from its state topics and both logs, in any
     process
@@ -10,8 +11,7 @@
     lies in
 ``offset_points``: Offset points: where target offset - source offset changes, stored for
     translation
-``sync_round``: One round of consumer group sync: its interfaces, result, summary, and which
-    groups are idle
+``sync_round``: One round of consumer group sync: its interfaces, its result, its summary
 ``translate``: Translates offsets of one partition, both ways, by counting records in batch
     headers
 

@@ -1,4 +1,4 @@
-"""Plans which consumer group offsets to commit on the target. Pure.
+"""Plan which group offsets to commit on the target, and which groups are left alone. Pure.
 
 Rules, each a promise:
 

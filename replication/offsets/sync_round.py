@@ -1,4 +1,4 @@
-"""One round of consumer group sync: its interfaces, result, summary, and which groups are idle."""
+"""One round of consumer group sync: its interfaces, its result, its summary."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What has to change on a target.
-
-Topic by topic: topics, partitions, configs, ACLs; planned, explained and applied.
+"""What has to change on a target: topics, configs, ACLs; planned, explained and applied.
 
 ``acl_commands``: Required ACLs as commands of ``kafka-acls.sh``
 ``acl_sync``: Plans which ACLs on the target follow those on the source
@@ -16,8 +14,8 @@ Topic by topic: topics, partitions, configs, ACLs; planned, explained and applie
 ``source_snapshot``: The desired topics of a target, from a snapshot of its sources
 ``target_snapshot``: Reads the state of a target: which flow writes to which topic, and which
     topics hold records
-``topic_configs``: Which configs a copy takes from its source, and how its topic must be altered
-``topics``: Plans the creation, growth and configs of the topics that a target's flows copy into
+``topic_configs``: Which configs of a source topic its copy takes, and which are excluded
+``topics``: Plan which topics of a target are created, extended and altered
 
 May import: ``naming``, ``client`` and what is below them. Only ``execute`` and the snapshots call
 a cluster.

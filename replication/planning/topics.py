@@ -1,4 +1,4 @@
-"""Plans the creation, growth and configs of the topics that a target's flows copy into.
+"""Plan which topics of a target are created, extended and altered.
 
 Pure: two snapshots in, a plan out. ``apply`` applies it, ``explain`` prints it.
 """

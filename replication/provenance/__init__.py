@@ -1,6 +1,4 @@
-"""On which cluster records were produced first.
-
-And which copies a flow passes on: no loops without prefixes.
+"""On which cluster a record was produced first, and which copies a flow passes on: no loops.
 
 ``origins``: Recognizes copies by producer id: where a batch was produced and which clusters it
     passed

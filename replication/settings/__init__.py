@@ -1,12 +1,10 @@
-"""The checked settings of a file as values. Each field declares its key.
-
-Kind, default and least value.
+"""The checked settings of a file: each field declares its key, kind, default and least value.
 
 ``copy_settings``: The settings of a flow's append engine
 ``sections``: The checked configuration: clusters, flows and their settings
 ``setting_key``: How a field of the settings declares the keys of the file that set it
-``state_policies``: What happens after a loss or a rejected record: the operator's decision, else
-    the policy
+``state_policies``: Decide by ``on.*`` keys or an operator's decision whether a partition stops or
+    continues
 
 May import: ``state``, ``records`` and what is below them. Built by ``replication.config``.
 """

@@ -1,4 +1,4 @@
-"""What happens after a loss or a rejected record: the operator's decision, else the policy.
+"""Decide by ``on.*`` keys or an operator's decision whether a partition stops or continues.
 
 Pure. ``stop`` halts the partition; with any other choice it continues, and the loss is recorded.
 """

@@ -1,6 +1,4 @@
-"""Records of Isthmus' own topics on the target cluster.
-
-As JSON; pure: bytes in, values out, and back.
+"""Records of Isthmus' own topics on the target cluster, as JSON. Pure.
 
 ``anchors``: State records of partitions: anchors, claims, losses, offset points, producer ids
 ``flow_status``: State records of flows: health, desired state, decisions, applied configs and

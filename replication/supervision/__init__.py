@@ -1,10 +1,9 @@
-"""What is observed of flows.
+"""What is observed of flows and what follows: lag, health, losses, leases, restarts. Pure.
 
-And what follows: lag, health, losses, leases, which application to start.
-
-``driver_lease``: Which driver owns a flow: the one whose :class:`FlowStatus` has the highest
+``driver_lease``: Which of two drivers may run a flow: the one whose status has the highest
     generation
-``driver_supervision``: Decides which Spark applications are started, stopped or left alone
+``driver_supervision``: Decide when a Spark application is started, restarted with back-off, or
+    stopped
 ``flow_figures``: A flow's throughput, computed from two readings of its counters
 ``health``: The health of a flow: one state, one line, and whether it matches the desired state
 ``heartbeat_check``: Whether a flow's heartbeats are recent enough

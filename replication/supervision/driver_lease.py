@@ -1,4 +1,4 @@
-"""Which driver owns a flow: the one whose :class:`FlowStatus` has the highest generation.
+"""Which of two drivers may run a flow: the one whose status has the highest generation.
 
 Pure decisions about records read from the status topic. Taking a lease goes like this::
 

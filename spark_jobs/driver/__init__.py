@@ -6,11 +6,11 @@
 ``driver_loop``: Drives all flows of one Spark application: leases, JVM, session, and the main
     loop
 ``epoch_stall``: Measures how long a query has been in the same epoch
-``fencing_probe``: Probes whether a flow's target fences old producers, over its own connections
+``fencing_probe``: Run ``copier.takeover.fencing_probe`` on a flow's target, over connections of
+    its own
 ``flow_driver``: Drives one flow: starts, watches and ends its query, and writes its status; never
     blocks
-``flow_lease``: A driver's lease on a flow: taken, renewed by each status, and the operators'
-    intents
+``flow_lease``: Hold a flow for this driver: take and renew its lease, read what operators want
 ``flow_query``: Starts, inspects and stops one flow's Spark Structured Streaming query
 ``flow_states``: Decides a driver's next step for a flow, and the flow's displayed state and
     reason

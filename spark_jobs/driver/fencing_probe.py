@@ -1,4 +1,4 @@
-"""Probes whether a flow's target fences old producers, over its own connections."""
+"""Run ``copier.takeover.fencing_probe`` on a flow's target, over connections of its own."""
 
 from __future__ import annotations
 

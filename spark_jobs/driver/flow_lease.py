@@ -1,4 +1,4 @@
-"""A driver's lease on a flow: taken, renewed by each status, and the operators' intents."""
+"""Hold a flow for this driver: take and renew its lease, read what operators want."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a flow copies now.
-
-Topics found, names checked, delivery modes, what all units have in common.
+"""What a flow copies now: topics found, names checked, delivery modes, the units' template.
 
 ``delivery_modes``: Decides the delivery mode of each topic: append, or transactional where it is
     compacted

@@ -1,6 +1,4 @@
-"""The process of a driver.
-
-Its JVM, Spark session, files, identity, and the watchdog of its loop.
+"""The process of a driver: JVM, Spark session, files, identity, the watchdog of its loop.
 
 ``appdir``: Paths, lock and JSON files of one Spark application
 ``identity``: Identifies this driver process, and tells whether another on this machine is gone

@@ -7,7 +7,7 @@
     way
 ``topic_descriptions``: Converts topics and their configs between the client library's classes and
     ours
-``worker_group``: Reads the group of Kafka Connect's workers: which members it has
+``worker_group``: Read how many workers the group of a Kafka Connect cluster has
 
 May import: ``replication.adapters.auth`` and the core.
 """

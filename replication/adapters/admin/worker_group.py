@@ -1,4 +1,4 @@
-"""Reads the group of Kafka Connect's workers: which members it has."""
+"""Read how many workers the group of a Kafka Connect cluster has."""
 
 from __future__ import annotations
 

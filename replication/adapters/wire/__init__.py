@@ -1,6 +1,4 @@
-"""Kafka's protocol for the append engine.
-
-Own framing for Fetch and Produce, which copies no record.
+"""Kafka's protocol for the append engine; Fetch and Produce are framed without a copy.
 
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
 ``channel``: One connection to a broker on the event loop: sends requests and matches responses in

@@ -1,4 +1,4 @@
-"""Limit how fast a unit fetches: bytes per second, priority topics, small responses. Pure."""
+"""Limit a unit's fetches: bytes per second, priority topics first, small responses. Pure."""
 
 from __future__ import annotations
 

@@ -8,12 +8,12 @@
 ``latency``: Measure the record age at fetch and the replication latency of one partition
 ``partition_copy``: State of one partition's copy: fetched, in flight and acknowledged offsets,
     and its anchor
-``position``: Compute a partition's copy position: anchors, claims, counting after a crash
+``position``: The copy position of a partition, from its anchor, claims and counted records
 ``produce_queue``: Queue one partition's batches in order: waiting to be produced, and in flight
 ``producer_batch``: A batch to produce: merging small queued batches, splitting rejected ones
 ``producer_state``: Producer ids, epochs and sequences of one target partition; one is active
 ``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
-``refused_batches``: Split or drop batches that the target rejected, and move the position
+``refused_batches``: Split a batch that the target rejected until the rejected record is alone
 ``transactional_copy``: State of a partition whose records and anchor are committed in one
     transaction
 

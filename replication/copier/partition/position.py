@@ -1,4 +1,4 @@
-"""Compute a partition's copy position: anchors, claims, counting after a crash. Pure.
+"""The copy position of a partition, from its anchor, claims and counted records. Pure.
 
 This module implements these invariants of the append engine:
 

@@ -1,4 +1,4 @@
-"""Claims: the ownership record of a partition, and where its copy starts after a takeover. Pure."""
+"""The claim of a partition: who may append, and what a takeover sets from it. Pure."""
 
 from __future__ import annotations
 

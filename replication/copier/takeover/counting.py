@@ -1,4 +1,4 @@
-"""Counts our records on the target up to our fence markers (invariant C)."""
+"""Count what was copied before a crash: our records on the target up to our fence markers."""
 
 from __future__ import annotations
 

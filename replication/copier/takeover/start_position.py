@@ -1,4 +1,4 @@
-"""Start position of each partition: at its anchor, at a new start, or halted for a decision.
+"""Where copying of a partition begins: at its anchor, at ``copy.start``, or not yet.
 
 Here a unit detects what happened to a topic while nobody copied it: a recreated topic has another
 id. The flow's policy, or an operator's decision, says whether such a partition continues.
