@@ -14,7 +14,7 @@ from confluent_kafka import (
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition as Partition
@@ -55,7 +55,7 @@ def create_topic(
     configs: Mapping[str, str] | None = None,
     replication_factor: int = 1,
 ) -> str:
-    """Create a topic, wait until the cluster lists it with its leaders, return its name."""
+    """Create a topic, wait until its leaders are listed and answer, return its name."""
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     new = NewTopic(topic, partitions, replication_factor, config=dict(configs or {}))
     admin.create_topics([new])[topic].result(30)
@@ -63,10 +63,22 @@ def create_topic(
     while time.monotonic() < deadline:
         seen = admin.list_topics(topic, timeout=10).topics[topic]
         leaders = [each.leader for each in seen.partitions.values()]
-        if seen.error is None and len(leaders) == partitions and min(leaders) >= 0:
+        listed = seen.error is None and len(leaders) == partitions and min(leaders) >= 0
+        if listed and _leaders_answer(admin, topic, partitions):
             return topic
         time.sleep(0.05)
     raise AssertionError(f"{topic} has no leaders after 30 s")
+
+
+def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
+    """Say whether each leader knows that it leads: brokers list one before it has heard of that."""
+    asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
+    try:
+        for answer in admin.list_offsets(asked, request_timeout=5).values():
+            answer.result()
+    except KafkaException:
+        return False
+    return True
 
 
 def produce(
