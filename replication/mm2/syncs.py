@@ -4,8 +4,9 @@ What reads a pair (up, down) takes ``down + 1`` for everything behind ``up``. So
 
 Y  A pair is (record before the anchor, its copy), and only after we have copied something since
    the anchor before: then what stands right before the anchor's target offset is that copy, not a
-   marker and not what somebody else wrote. Of the first anchor that is seen, the run in it (see
-   course) says the same, where it began before the anchor.
+   marker and not what somebody else wrote. The run in an anchor (see ``offset_points``) says the
+   same where it began before the anchor; it is all there is of the first anchor that is seen, and
+   of the first one of a producer that took over.
 
 They come denser than MirrorMaker 2's own: every few seconds for each partition in which something
 was copied. Pairs of a partition rise, unless the source or target itself was recreated.
@@ -32,12 +33,10 @@ def pair_of(before: Anchor | None, now: Anchor) -> OffsetSync | None:
     """Return the pair that ``now`` proves after ``before`` (Y), or None."""
     if not now.source or not now.target:
         return None
-    if before is None:
-        proves = _is_on_its_run(now)
-    else:
+    proves = _is_on_its_run(now)
+    if before is not None and now.records > before.records:
         # What was counted in a takeover ends before a marker of ours, not a record.
-        same = (before.generation, before.epoch) == (now.generation, now.epoch)
-        proves = same and now.records > before.records
+        proves |= (before.generation, before.epoch) == (now.generation, now.epoch)
     return OffsetSync(now.topic, now.partition, now.source - 1, now.target - 1) if proves else None
 
 

@@ -72,13 +72,15 @@ class Stage:
             return []
         return [each.content for each in kafka_records.consume_all(self.there, topic)]
 
-    def is_placed(self, source: str) -> bool:
-        """Say whether a source's orders have a position: what is produced now is behind it."""
+    def is_placed(self, source: str, partitions: int) -> bool:
+        """Say whether all partitions of a source's orders have a start position."""
         anchors = self.app.store.read(anchors_topic(source)).values()
-        return any(
-            isinstance(each, Anchor) and each.topic == self.orders and each.source is not None
+        placed = {
+            each.partition
             for each in anchors
-        )
+            if isinstance(each, Anchor) and each.topic == self.orders and each.source is not None
+        }
+        return len(placed) == partitions
 
     def names(self) -> set[str]:
         return set(self.app.store._admin.topics())
@@ -95,7 +97,7 @@ def stage(
     made = Stage(source_cluster, kafka_cluster("second"), target_cluster, home)
     made.app.await_state("RUNNING", "second->B")
     made.app.await_state("DEGRADED")
-    wait_for(lambda: all(made.is_placed(each) for each in (made.app.alias, "second")))
+    wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
     yield made
     made.app.close()
 

@@ -26,6 +26,12 @@ def test_what_was_counted_in_a_takeover_ends_before_our_marker_and_makes_no_pair
     assert pair_of(now, replace(now, source=151, target=152, records=151)).downstream == 151
 
 
+def test_all_that_a_new_producer_copied_before_its_next_anchor_makes_a_pair():
+    """Copied in one go behind the marker, and nothing more comes: no later anchor says it."""
+    before, now = anchor(100, 100, 100), replace(anchor(150, 151, 150), epoch=1)
+    assert pair_of(before, on_run(now, 100, 101, 100)) == OffsetSync("orders", 0, 149, 150)
+
+
 @pytest.mark.parametrize(
     ("before", "now", "pair"),
     [
