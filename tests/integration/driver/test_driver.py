@@ -43,6 +43,7 @@ def running(source_cluster, target_cluster, tmp_path_factory):
     """One driver for the tests of this module, with a second flow whose source is down."""
     home = tmp_path_factory.mktemp("driver") / "app"
     application = Application(source_cluster, target_cluster, home, DOWN)
+    application.compacted = ""
     application.start()
     application.await_state(FlowState.RUNNING)
     yield application
@@ -79,6 +80,33 @@ def test_epochs_follow_on_without_a_new_start(running):
     running.produce(topic, 100, seed=2)
     wait_for(lambda: running.is_copied(topic), 20)
     assert running.producers(topic) == before
+
+
+def becoming_compacted(running: Application) -> str:
+    """Return a copied topic whose cleanup.policy has just become compact, or did before."""
+    if not running.compacted:
+        topic = running.topic("stock")
+        running.produce(topic, 100)
+        wait_for(lambda: running.is_copied(topic), 20)
+        client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})
+        entry = ConfigEntry(
+            "cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET
+        )
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+        client.incremental_alter_configs([resource])[resource].result(20)
+        running.compacted = topic
+    return running.compacted
+
+
+def produce_keyed(running: Application, topic: str, count: int) -> None:
+    keyed = [(n % 2, b"%d" % n, b"v") for n in range(count)]  # compacted topics take no others
+    kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
+
+
+def test_a_topic_that_has_just_become_compacted_is_copied(running):
+    topic = becoming_compacted(running)
+    produce_keyed(running, topic, 100)
+    wait_for(lambda: running.is_copied(topic), 30)
 
 
 def test_a_source_that_is_down_is_reported_and_holds_up_no_other_flow(running):
@@ -142,24 +170,6 @@ def test_met_01_metrics_tell_what_was_copied_of_each_partition(running):
     running.await_scrape(all_is_told)
 
 
-def test_a_topic_that_becomes_compacted_is_copied_in_transactions_from_then_on(running):
-    topic = running.topic()
-    running.produce(topic, 100)
-    wait_for(lambda: running.is_copied(topic), 20)
-    client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})
-    compact = ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[compact])
-    client.incremental_alter_configs([resource])[resource].result(20)
-    notice = r"[2-9] partitions use transactions"  # other tests' heartbeats may be among them
-    wait_for(lambda: re.search(notice, running.status().reason))
-    keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
-    kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
-    wait_for(lambda: running.is_copied(topic), 30)
-    found = running.store.read(anchors_topic(running.alias)).values()
-    modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
-    assert modes == {Mode.TRANSACTIONAL}
-
-
 def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     topic = running.topic()
     running.produce(topic, 10)
@@ -167,7 +177,7 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     running.ask(Desired.PAUSE)
     running.await_state(FlowState.PAUSED, limit_s=20)
     running.produce(topic, 10, seed=2)
-    time.sleep(3)
+    time.sleep(1)
     assert not running.is_copied(topic)
 
     def it_is_told(found):
@@ -177,6 +187,18 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     running.await_scrape(it_is_told)
     running.ask(Desired.RUN)
     wait_for(lambda: running.is_copied(topic), 30)
+
+
+def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(running):
+    """A driver reads the configs every 30 s; the tests before this one fill that time."""
+    topic = becoming_compacted(running)
+    notice = r"[2-9] partitions use transactions"  # other tests' heartbeats may be among them
+    wait_for(lambda: re.search(notice, running.status().reason))
+    produce_keyed(running, topic, 100)
+    wait_for(lambda: running.is_copied(topic), 30)
+    found = running.store.read(anchors_topic(running.alias)).values()
+    modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
+    assert modes == {Mode.TRANSACTIONAL}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from support import kafka_records
 from support.spark_driver import Application, wait_for
 
 from replication.model import FlowState
+from spark_jobs.process.appdir import AppDir
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -44,15 +45,6 @@ def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
     assert ours == theirs
 
 
-def test_without_its_jvm_a_driver_ends_at_once_to_be_started_again(application):
-    """BL-122."""
-    driver = application.start()
-    application.await_state(FlowState.RUNNING)
-    kill_jvm(driver.pid)
-    assert driver.wait(5) == 70
-    assert "Traceback" not in application.log()
-
-
 @pytest.mark.parametrize("after_s", [0.0, 2.0], ids=["at its start", "while Spark starts"])
 def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(application, after_s):
     driver = application.start()
@@ -66,19 +58,22 @@ def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(applicatio
 
 
 def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
-    """BL-054 and BL-122."""
+    """BL-054 and BL-122: without its JVM a driver ends at once, to be started again."""
     topic = application.topic()
     watcher = application.start(module="watch")
-    for seed in (1, 2):
+    log = AppDir.of(application.home / "state", "B").log
+    for seed, code in ((1, 70), (2, -9)):
         status = application.await_state(FlowState.RUNNING)
         application.produce(topic, 5000, seed)
-        if seed == 1:
-            kill_jvm(status.pid)
-        else:
+        if code == -9:
             subprocess.run(["kill", "-9", str(status.pid)], check=True)
+        else:
+            kill_jvm(status.pid)
+        wait_for(lambda code=code: f"driver ended with {code};" in log.read_text(), 5)
         application.produce(topic, 5000, seed + 10)
         wait_for(lambda before=status: application.status().instance != before.instance)
     wait_for(lambda: application.is_copied(topic))
+    assert "Traceback" not in log.read_text()
     watcher.terminate()
     assert watcher.wait(20) == 0
     assert application.is_copied(topic)

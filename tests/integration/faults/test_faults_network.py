@@ -30,6 +30,12 @@ def proxies():
     made.close()
 
 
+def limit_calls(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set how long the engine waits for an answer to any request."""
+    for module in ("network", "connections", "fetches"):
+        monkeypatch.setattr(f"replication.adapters.wire.{module}.CALL_S", seconds)
+
+
 def await_more(flow: Flow, records: int = 50) -> None:
     before = copied(flow.wait_for(lambda _: True, "the anchors can be read"))
     flow.wait_for(lambda anchors: copied(anchors) >= before + records, "more is copied")
@@ -51,8 +57,7 @@ def test_a_slow_and_lossy_network_costs_nothing_but_time(flow, proxies):
 
 
 def test_half_open_connections_are_given_up_after_the_time_limit(flow, proxies, monkeypatch):
-    monkeypatch.setattr("replication.adapters.wire.network.CALL_S", 1.5)
-    monkeypatch.setattr("replication.adapters.wire.connections.CALL_S", 1.5)
+    limit_calls(monkeypatch, 1.5)
     with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
         for _ in range(2):
             await_more(flow)
@@ -66,8 +71,7 @@ def test_half_open_connections_are_given_up_after_the_time_limit(flow, proxies, 
 def test_an_outage_of_the_network_longer_than_the_time_limit_repeats_nothing(
     flow, proxies, monkeypatch
 ):
-    monkeypatch.setattr("replication.adapters.wire.network.CALL_S", 1.0)
-    monkeypatch.setattr("replication.adapters.wire.connections.CALL_S", 1.0)
+    limit_calls(monkeypatch, 1.0)
     with flow.copying(flow.spec(), proxies.connect) as reports, feeding(flow):
         await_more(flow)
         for each in proxies.proxies:

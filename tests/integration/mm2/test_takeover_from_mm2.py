@@ -86,7 +86,8 @@ class Both:
         """Take over as soon as the workers' group has noticed that they are gone."""
 
         def told():
-            ran = self.command("takeover", "--from-mm2", str(self.app.config), *more)
+            quick = ("--watch-seconds", "1.5")
+            ran = self.command("takeover", "--from-mm2", str(self.app.config), *quick, *more)
             return ran if "MirrorMaker 2 runs" not in str(ran.exception) else None
 
         return wait_for(told, 60)
