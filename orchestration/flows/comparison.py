@@ -2,170 +2,208 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from orchestration.flows.compared_partition import Result, TopicPair, Work
+from orchestration.flows.compared_span import is_explained, span_of
+from orchestration.flows.copy_positions import UNKNOWN, UNKNOWN_POSITION, LogStarts
+from orchestration.flows.partition_records import PartitionRecords, every
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.provenance.record_headers import ORIGIN
 from replication.records.compare import compare
-from replication.records.comparison_result import Fingerprint, Limits, fingerprint
+from replication.records.compare_compacted import compare_compacted
+from replication.records.comparison_result import Apart, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from orchestration.flows.compared_span import Span
+    from orchestration.flows.copy_positions import CopyPositions
     from orchestration.flows.own_records import OwnRecords
     from replication.adapters.topics.record_reader import Record
     from replication.records.comparison_result import Comparison
 
-_PROGRESS_EVERY = 1_000  # records between two calls of ``progress``
-
-
-class TopicPair(NamedTuple):
-    """A topic and its name on the target."""
-
-    source: str
-    target: str
-
-
-def _print(record: Record, *, timed: bool) -> Fingerprint:
-    """Return a record's fingerprint, without the provenance header that a copy may have."""
-    headers = [each for each in record.headers if each[0] != ORIGIN]
-    time_ms = record.time[0] if timed else None
-    return Fingerprint(record.offset, fingerprint(record.key, record.value, headers, time_ms))
-
-
-def _any(_: Record) -> bool:
-    return True
+_ATTEMPTS = 3  # where retention deletes records while they are read
+_MARKERS_S = 10.0  # how long a commit may take to reach all its partitions
+_PAUSE_S = 0.05
+UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compare. The target is always read uncommitted: as any consumer may read it."""
+    """How to compare. By default the target is read as any consumer may read it."""
 
-    isolation: str = "read_committed"  # of the source
+    isolation: str = COMMITTED  # of the source
     foreign_ok: bool = False  # records of other producers on the target are no difference
     limits: Limits = field(default_factory=Limits)
-    concerns: Callable[[Record], bool] = _any  # of either side: other records are skipped
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One partition to compare, with its end offsets on both sides at the start."""
-
-    source: TopicPartition
-    target: TopicPartition
-    source_end: int  # 0 where exists is no such partition
-    target_end: int
-    records: int  # on the source, roughly: control records and compacted ones count too
-
-
-class Result(NamedTuple):
-    """The result of one partition."""
-
-    work: Work
-    comparison: Comparison
-    timed: bool = True  # False: the target sets its append time, so timestamps are not compared
+    concerns: Callable[[Record], bool] = every  # of either side: other records are skipped
+    target_isolation: str = UNCOMMITTED
 
 
 class TopicComparer:
     """Compares topics of two clusters. The clients are librdkafka's settings.
 
     ``own`` selects the flow's records where others write to the same topics; only those count.
+    ``positions`` say what is copied so far, and where retention has moved the logs' starts. Without
+    them every record of the source must be on the target.
     Raises ClusterUnavailable or ClusterRejected, naming the cluster.
     """
 
     def __init__(
         self,
-        source: Mapping[str, Any],
-        target: Mapping[str, Any],
+        clients: tuple[Mapping[str, Any], Mapping[str, Any]],
         options: Options,
         own: OwnRecords | None = None,
+        positions: CopyPositions | None = None,
     ) -> None:
-        self._source = RecordReader(source, options.isolation)
-        self._target = RecordReader(target, "read_uncommitted")
+        self._clients = clients
         self._options = options
         self._own = own
+        self._positions = positions
+        self._readers: dict[tuple[int, str], RecordReader] = {}
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, those of ``own`` too."""
         if self._own is not None:
             self._own.close()
-        self._source.close()
-        self._target.close()
+        self._close_readers()
+
+    def _close_readers(self) -> None:
+        for each in self._readers.values():
+            each.close()
+        self._readers.clear()
 
     def plan(self, pairs: Sequence[TopicPair]) -> list[Work]:
         """Return the partitions to compare, up to their present ends.
 
-        The target's ends are read before the source's: records that are copied meanwhile can only
-        look late, never extra.
+        Anchors are read first, then the target's ends, then the source's: what is copied meanwhile
+        can only look as if it was in flight, and no copy lacks its original.
         """
+        if self._positions is not None:
+            self._positions.look()
         counts = {pair: self._partitions(pair) for pair in pairs}
         parts = [(pair, number) for pair, (s, t) in counts.items() for number in range(max(s, t))]
-        ends = [
-            self._target.bounds(TopicPartition(pair.target, number))[1]
-            if number < counts[pair][1]
-            else 0
-            for pair, number in parts
-        ]
-        return [
-            self._work(pair, number, end, exists=number < counts[pair][0])
-            for (pair, number), end in zip(parts, ends, strict=True)
-        ]
+        begun = [self._begin(pair, number, counts[pair]) for pair, number in parts]
+        return [self._with_source_end(each) for each in begun]
 
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
-        """Compare one partition; ``progress`` gets the records read since its last call."""
-        own = self._own
-        copied = own.of_source(work.source, work.source_end) if own else _any
-        appended = own.of_target(work.target, work.target_end) if own else _any
-        source = self._records(self._source, work.source, work.source_end, progress)
-        target = self._records(self._target, work.target, work.target_end, lambda _: None)
-        first = next(target, None)
-        timed = first is None or not first.retimed
-        found = compare(
-            (_print(each, timed=timed) for each in source if copied(each)),
-            (
-                _print(e, timed=timed)
-                for e in chain([first] if first else [], target)
-                if appended(e)
-            ),
-            foreign_ok=self._options.foreign_ok,
-            limits=self._options.limits,
-        )
-        return Result(work, found, timed)
+        """Compare one partition; ``progress`` gets the records read since its last call.
 
-    def _records(
-        self,
-        reader: RecordReader,
-        partition: TopicPartition,
-        end: int,
-        progress: Callable[[int], object],
-    ) -> Iterator[Record]:
-        if end == 0:
-            return
-        unreported = 0
-        for record in reader.read(partition, end):
-            if self._options.concerns(record):
-                yield record
-            unreported += 1
-            if unreported == _PROGRESS_EVERY:
-                progress(unreported)
-                unreported = 0
-        progress(unreported)
+        It is compared again where retention deleted, meanwhile, records that were then missed.
+        """
+        records = self._records(work)
+        for _ in range(_ATTEMPTS - 1):
+            span = self._span(work)
+            result = self._once(replace(records), span, progress)
+            if result.is_clean() or not self._was_deleted(work, span, result.comparison):
+                return result
+            self._close_readers()  # one reads a partition once
+        return self._once(replace(records), self._span(work), progress)
+
+    def _once(
+        self, records: PartitionRecords, span: Span, progress: Callable[[int], object]
+    ) -> Result:
+        work, options = records.work, self._options
+        source = records.of_source(self._source, span.begins.source, progress)
+        target = records.of_target(self._target(work), span.begins.target)
+        first = next(target, None)
+        copies = chain([first] if first else [], target)
+        timed = records.timed = first is None or not first.retimed
+        if work.compacted:
+            here, there = map(records.keyed, source), map(records.keyed, copies)
+            found = compare_compacted(here, there, span.known, work.compacted, options.limits)
+        else:
+            found = compare(
+                map(records.plain, source),
+                map(records.plain, copies),
+                foreign_ok=options.foreign_ok,
+                limits=options.limits,
+                known=span.known,
+            )
+        for why, count in {**span.apart, Apart.OF_OTHERS: records.of_others}.items():
+            found.apart[why] += count
+        return Result(work, found, timed, records.origins)
+
+    def _span(self, work: Work) -> Span:
+        """Return from where to compare, given the logs' first offsets now."""
+        starts = LogStarts(
+            self._source.bounds(work.source).start if work.on_source else 0,
+            self._target(work).bounds(work.target).start if work.on_target else 0,
+        )
+        if self._positions is None:
+            return span_of(work, starts, None)
+        known = work.copied.source is not None
+        return span_of(
+            work, starts, self._positions.begins(work.source, starts) if known else UNKNOWN
+        )
+
+    def _was_deleted(self, work: Work, span: Span, found: Comparison) -> bool:
+        """Say whether retention may explain what was found, as it has gone on since."""
+        now = self._span(work)
+        return now.starts != span.starts and is_explained(now, found)
+
+    def _records(self, work: Work) -> PartitionRecords:
+        """Return which records of a partition count."""
+        own, concerns = self._own, self._options.concerns
+        return PartitionRecords(
+            work,
+            concerns,
+            own.of_source(work.source, work.source_end) if own and work.on_source else every,
+            own.of_target(work.target, work.target_end) if own and work.on_target else every,
+        )
+
+    @property
+    def _source(self) -> RecordReader:
+        return self._reader(0, self._options.isolation)
+
+    def _target(self, work: Work) -> RecordReader:
+        committed = work.copied.transactional
+        return self._reader(1, COMMITTED if committed else self._options.target_isolation)
+
+    def _reader(self, side: int, isolation: str) -> RecordReader:
+        if (side, isolation) not in self._readers:
+            self._readers[side, isolation] = RecordReader(self._clients[side], isolation)
+        return self._readers[side, isolation]
 
     def _partitions(self, pair: TopicPair) -> tuple[int, int]:
         source = self._source.partitions(pair.source)
         if source is None:
             raise ConfigError(f"comparing {pair.source}: the source cluster has no such topic")
-        return source, self._target.partitions(pair.target) or 0
+        target = self._reader(1, self._options.target_isolation)
+        return source, target.partitions(pair.target) or 0
 
-    def _work(self, pair: TopicPair, number: int, target_end: int, *, exists: bool) -> Work:
-        source = TopicPartition(pair.source, number)
-        start, end = self._source.bounds(source) if exists else (0, 0)
-        target = TopicPartition(pair.target, number)
-        return Work(source, target, end, target_end, end - start)
+    def _begin(self, pair: TopicPair, number: int, counts: tuple[int, int]) -> Work:
+        """Return the work with the target's end."""
+        source, target = (TopicPartition(each, number) for each in (pair.source, pair.target))
+        here, there = (number < count for count in counts)
+        copied = self._positions.copied(source, target) if self._positions else UNKNOWN_POSITION
+        work = Work(source, target, 0, 0, 0, here, there, pair.compacted, copied)
+        return replace(work, target_end=self._target_end(work)) if there else work
+
+    def _target_end(self, work: Work) -> int:
+        """Return the target's end; of transactions, the one that all commits so far have reached.
+
+        A commit reaches the anchors' partition and those of the copies one after another.
+        """
+        reader = self._target(work)
+        end = reader.bounds(work.target).end
+        if work.copied.transactional:
+            written = self._reader(1, UNCOMMITTED).bounds(work.target).end
+            deadline = time.monotonic() + _MARKERS_S
+            while end < written and time.monotonic() < deadline:
+                time.sleep(_PAUSE_S)
+                end = reader.bounds(work.target).end
+        return end
+
+    def _with_source_end(self, work: Work) -> Work:
+        if not work.on_source:
+            return work
+        start, end = self._source.bounds(work.source)
+        return replace(work, source_end=end, records=end - start)
 
 
 def compare_topics(
@@ -174,8 +212,8 @@ def compare_topics(
     pairs: Sequence[TopicPair],
     options: Options | None = None,
 ) -> list[Result]:
-    """Compare topics and return the result of each partition."""
-    comparer = TopicComparer(source, target, options or Options())
+    """Compare topics and return the result of each partition; every record must be there."""
+    comparer = TopicComparer((source, target), options or Options())
     try:
         return [comparer.compare(work, lambda _: None) for work in comparer.plan(pairs)]
     finally:

@@ -1,7 +1,7 @@
 """Compares partitions of which either side is compacted: by key, not record by record. Pure.
 
-Compaction removes a record once a later one has its key, at any time and on each side for itself. So
-only the last record of each key has to be the same. What else is left must stand in the source's
+Compaction removes a record once a later one has its key, at any time and on each side for itself.
+So only the last record of each key has to be the same. What else is left must stand in the source's
 order, as far as the source still has it. A tombstone goes too, some time after it was written.
 
 Memory grows with the number of records that are left, about 300 bytes each.
@@ -175,8 +175,7 @@ class _ByKey:
 
     def _is_in_flight(self, record: Keyed) -> bool:
         return (
-            self._known.may_be_in_flight(record.offset)
-            and record.digest not in self._target.places
+            self._known.may_be_in_flight(record.offset) and record.digest not in self._target.places
         )
 
     def _note(self, kind: Kind, source: int | None, target: int | None) -> None:

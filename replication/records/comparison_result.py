@@ -85,7 +85,9 @@ class Known:
     """
 
     copied: int | None = None  # source offset; records from it on may be in flight
-    source_end: int = 0  # the source's records that are not read, as nothing follows, count up to it
+    source_end: int = (
+        0  # the source's records that are not read, as nothing follows, count up to it
+    )
     source_deleted: int = 0
     target_deleted: int = 0
 

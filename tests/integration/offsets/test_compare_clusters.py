@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from orchestration.cli.flows.compare_report import Row, examples
 from orchestration.cli.main import app
-from orchestration.flows.comparison import Options, TopicPair, compare_topics
+from orchestration.flows.compared_partition import TopicPair
+from orchestration.flows.comparison import Options, compare_topics
 from replication.records.comparison_result import Kind
 
 pytestmark = pytest.mark.integration
