@@ -59,6 +59,5 @@ class Result(NamedTuple):
         return self.work.copied.halted if self.comparison.apart[Apart.IN_FLIGHT] else ""
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
-        """Say whether the target's partition is, or becomes by itself, an exact copy."""
-        there = not self.missing and not self.halted
-        return there and self.comparison.is_clean(foreign_ok=foreign_ok)
+        """Say whether what is copied of the partition is an exact copy."""
+        return not self.missing and self.comparison.is_clean(foreign_ok=foreign_ok)

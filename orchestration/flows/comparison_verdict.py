@@ -20,7 +20,8 @@ class Verdict(StrEnum):
 
     EQUAL = "equal"  # what is copied is an exact copy; the rest is in flight
     EMPTY = "empty on both sides"  # all is there, and there is no record
-    DIFFERENT = "different"
+    DIFFERENT = "different"  # or missing on the target
+    INCOMPLETE = "incomplete"  # what was compared is equal, yet something was not copied, or found
     NOTHING = "nothing compared"  # no topic, or no record that could be compared
 
     @property
@@ -65,9 +66,10 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        if self.late or (self.rows and any(each.named for each in self.not_found)):
-            return Verdict.DIFFERENT
-        return verdict(self.rows, foreign_ok=self.foreign_ok)
+        found = verdict(self.rows, foreign_ok=self.foreign_ok)
+        if found.good and (self.late or any(each.named for each in self.not_found)):
+            return Verdict.INCOMPLETE
+        return found
 
 
 def verdict(rows: Iterable[Row], *, foreign_ok: bool = False) -> Verdict:
@@ -75,6 +77,8 @@ def verdict(rows: Iterable[Row], *, foreign_ok: bool = False) -> Verdict:
     results = [each.result for each in rows]
     if any(not each.is_clean(foreign_ok=foreign_ok) for each in results):
         return Verdict.DIFFERENT
+    if any(each.halted for each in results):
+        return Verdict.INCOMPLETE
     if any(each.comparison.equal for each in results):
         return Verdict.EQUAL
     if results and not any(map(_records, results)):

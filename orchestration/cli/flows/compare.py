@@ -86,17 +86,17 @@ def compare(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Compare every record of source and target: key, value, headers, timestamp and order.
 
-    Compares what the anchors say is copied. Source records behind it that are not on the target are
-    in flight: they are counted, and are no difference. The target is read with isolation level
-    read_uncommitted, or read_committed where the flow copies in transactions. Where several flows
-    write to one target topic, each flow is compared with the records that it copied.
+    What the anchors say is copied must be on the target. Source records behind
+    it that the target does not have yet are in flight: counted, no difference.
+    Where several flows write to one target topic, each flow is compared with
+    the records that it copied. Records that retention deleted on one side, and
+    those that compaction replaced, are counted apart.
 
-    Records that retention deleted on one side, and those that compaction replaced, are counted
-    apart.
-
-    Exit code 0: what is copied is equal, or the topics are empty on both sides. 1: a difference; a
-    topic or partition that the target does not have; a halted partition; records that are not
-    copied within --wait; or nothing compared. 2: the comparison failed (file, option, cluster).
+    Exit code 0: what is copied is equal, or the topics are empty on both sides.
+    1: there is a difference, a topic or partition that the target does not
+    have, a partition whose copying has halted, records that are not copied
+    within --wait, or nothing that could be compared.
+    2: the comparison failed, because of the file, an option or a cluster.
     """
     try:
         chosen = Chosen(

@@ -86,7 +86,7 @@ def sentence(report: Report) -> str:
     """Return the last line: the whole result in a sentence."""
     sums, topics = totals(report.rows), len({topic_of(each) for each in report.rows})
     if report.verdict is Verdict.EMPTY:
-        return f"empty on both sides: {topics:,} topics, {len(report.rows):,} partitions"
+        return f"{report.verdict}: {_some(topics, 'topic')}, {_some(len(report.rows), 'partition')}"
     if not report.rows:
         return f"nothing compared: {'; '.join(map(_not_found, report.not_found))}"
     counted = [
@@ -96,7 +96,9 @@ def sentence(report: Report) -> str:
     ]
     more = [*_missing(report.rows), *_apart(sums)]
     if report.late:
-        more.append(f"{len(report.late):,} partitions not copied in time")
+        more.append(f"{_some(len(report.late), 'partition')} not copied in time")
+    if report.not_found:
+        more.append(f"nothing found of {', '.join(each.flow for each in report.not_found)}")
     whole = f"{report.verdict}: {sums['records']:,} records, {', '.join(counted)}"
     return f"{whole}; {', '.join(more)}" if more else whole
 
@@ -108,13 +110,17 @@ def _missing(rows: Sequence[Row]) -> Iterator[str]:
     parts = sum(row.result.missing for each in by_topic if each not in whole for row in each)
     if whole:
         clusters = ", ".join(dict.fromkeys(each[0].clusters[1] for each in whole))
-        yield f"{len(whole):,} of {len(by_topic):,} topics not on {clusters}"
+        yield f"{len(whole):,} of {_some(len(by_topic), 'topic')} not on {clusters}"
     if parts:
-        yield f"{parts:,} partitions missing on the target"
+        yield f"{_some(parts, 'partition')} missing on the target"
 
 
 def _apart(sums: dict[str, int]) -> Iterator[str]:
     return (f"{sums[_name(why)]:,} {why.value}" for why in Apart if sums[_name(why)])
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _not_found(each: NotFound) -> str:
