@@ -48,6 +48,14 @@ class NotFound(NamedTuple):
     named: bool = False
 
 
+class Gone(NamedTuple):
+    """A topic that was copied and that the source does not have any more."""
+
+    flow: str
+    cluster: str  # alias of the source
+    topic: str
+
+
 class LateRow(NamedTuple):
     """A partition that was waited for in vain, and its flow."""
 
@@ -62,6 +70,7 @@ class Report:
     rows: Sequence[Row]
     not_found: Sequence[NotFound] = ()
     late: Sequence[LateRow] = ()
+    gone: Sequence[Gone] = ()
     foreign_ok: bool = False
 
     @property

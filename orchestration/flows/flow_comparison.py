@@ -47,7 +47,8 @@ class FlowComparison:
         self._source = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
         target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
         self._here, there = self._source.topics(), target.topics()
-        selector = TopicSelector.for_flow(flow, config.clusters)
+        self._topics = topics
+        self._selector = selector = TopicSelector.for_flow(flow, config.clusters)
         named = {
             each: selector.remote_topic(each)
             for each in selector.selected(self._here)
@@ -110,6 +111,13 @@ class FlowComparison:
     def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
         """Compare one partition; see TopicComparer."""
         return self._comparer.compare(work, progress)
+
+    def gone(self) -> list[str]:
+        """Return the selected topics that were copied and that the source has no longer, sorted."""
+        self.positions.look()
+        copied = {each.topic for each in self.positions.reader.known.anchors}
+        chosen = filter(self._topics.fullmatch, copied - self._here.keys())
+        return list(self._selector.selected(chosen))
 
     def beside(self, pair: TopicPair) -> list[str]:
         """Return the flows that copy a topic of this name into the same target topic."""

@@ -22,7 +22,7 @@ from orchestration.cli.flows.compare_report import as_json, lines, sentence, tab
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import print_error
 from orchestration.flows.comparison import Options
-from orchestration.flows.comparison_verdict import LateRow, NotFound, Report, Row
+from orchestration.flows.comparison_verdict import Gone, LateRow, NotFound, Report, Row
 from orchestration.flows.flow_comparison import FlowComparison
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
@@ -129,16 +129,18 @@ def _report(file: Path, chosen: Chosen) -> Report:
     rows: list[Row] = []
     not_found: list[NotFound] = []
     late: list[LateRow] = []
+    gone: list[Gone] = []
     for flow in _flows(config, chosen.flows):
         options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
         with FlowComparison(flow, config, chosen.topics, options) as comparison:
+            gone += [Gone(flow.name, flow.source, each) for each in comparison.gone()]
             if not comparison.pairs:
                 not_found.append(_nothing_of(flow, file, chosen))
                 continue
             if chosen.wait_s is not None:
                 late += _wait(comparison, chosen.wait_s)
             rows += _compare(comparison)
-    return Report(rows, not_found, late, chosen.foreign_ok)
+    return Report(rows, not_found, late, gone, chosen.foreign_ok)
 
 
 def _nothing_of(flow: Flow, file: Path, chosen: Chosen) -> NotFound:

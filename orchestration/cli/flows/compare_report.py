@@ -43,6 +43,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "equal": report.verdict is Verdict.EQUAL,
         **totals(report.rows),
         "not_found": [each._asdict() for each in report.not_found],
+        "gone": [each._asdict() for each in report.gone],
         "not_copied_in_time": [
             {
                 "flow": flow,
@@ -75,6 +76,8 @@ def table(report: Report) -> TextTable:
 def lines(report: Report) -> Iterator[str]:
     """Yield what is to be said beside the table: what was not found, remarks, then differences."""
     yield from map(_not_found, report.not_found)
+    for gone in report.gone:
+        yield f"{gone.flow}: {gone.cluster} no longer has {gone.topic}, so its copy is not compared"
     for flow, each in report.late:
         copied = "nothing is known of its copy" if each.copied is None else f"copied: {each.copied}"
         yield f"{flow} {each.partition}: not copied up to {each.end} in time ({copied})"

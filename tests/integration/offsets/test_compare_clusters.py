@@ -480,6 +480,16 @@ def test_a_topic_that_was_created_again_is_compared_without_its_old_anchor(flow,
     assert "the source topic was created again since it was copied" in told["told"]
 
 
+def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
+    flow.write(10)
+    flow.copy_all()
+    admin = AdminClient({"bootstrap.servers": flow.here})
+    admin.delete_topics([flow.topic])[flow.topic].result(30)
+    told = flow.compare(tmp_path, status=1)
+    assert told["result"] == "nothing compared"
+    assert told["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]
+
+
 def delete_records(bootstrap: str, topic: str, before: dict[int, int]) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     asked = [ClientPartition(topic, number, offset) for number, offset in before.items()]

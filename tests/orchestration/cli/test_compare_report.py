@@ -9,7 +9,7 @@ import pytest
 from orchestration.cli.flows.compare_remarks import remarks
 from orchestration.cli.flows.compare_report import as_json, lines, sentence
 from orchestration.flows.compared_partition import Result, Work
-from orchestration.flows.comparison_verdict import LateRow, NotFound, Report, Row
+from orchestration.flows.comparison_verdict import Gone, LateRow, NotFound, Report, Row
 from orchestration.flows.copy_positions import Copied
 from orchestration.flows.flow_comparison import Late
 from replication.model import TopicPartition
@@ -123,6 +123,9 @@ def test_the_last_line_is_the_whole_result():
     assert list(lines(Report([], late=waited))) == [
         "A->B t-0: not copied up to 9 in time (copied: 4)"
     ]
+    gone = Report([row(equal=5)], gone=[Gone("A->B", "A", "u")])
+    assert next(lines(gone)) == "A->B: A no longer has u, so its copy is not compared"
+    assert as_json(gone)["gone"] == [{"flow": "A->B", "cluster": "A", "topic": "u"}]
     named = NotFound("B->A", "B has no topic", named=True)
     assert sentence(Report([row(equal=5)], [named])) == (
         f"incomplete: 5 records, {CLEAN}; nothing found of B->A"

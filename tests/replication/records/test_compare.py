@@ -146,6 +146,12 @@ def test_what_retention_deleted_in_front_is_told_apart_from_loss(
     assert (apart(result), counts(result)) == (told, finding)
 
 
+def test_retention_excuses_no_more_than_it_deleted_however_long_the_gap_is():
+    few, known = Limits(window=16, memory=10), Known(target_deleted=20)
+    result = compare(stream(list(range(100))), stream([]), limits=few, known=known)
+    assert (apart(result), counts(result)) == ({Apart.DELETED_ON_TARGET: 20}, {Kind.LOST: 80})
+
+
 def test_retention_excuses_nothing_between_records_that_agree():
     result = compare(stream("abcd"), stream("abd"), known=Known(target_deleted=100))
     assert counts(result) == {Kind.LOST: 1}

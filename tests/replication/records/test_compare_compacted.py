@@ -75,6 +75,7 @@ def test_a_side_that_is_not_compacted_must_hold_every_record():
         (". b1 a2", "a1 b1", {Apart.IN_FLIGHT: 1, Apart.COMPACTED_ON_SOURCE: 1}, {}),
         ("a1 a2 a3", ". a2", {Apart.IN_FLIGHT: 1, Apart.COMPACTED_ON_TARGET: 1}, {}),
         ("a1 b1 a2", ". b1", {Apart.IN_FLIGHT: 1}, {Kind.LOST: 1}),
+        ("a1 a2 a3", "a1", {Apart.IN_FLIGHT: 1}, {Kind.LOST: 1}),
     ],
 )
 def test_a_record_in_flight_may_have_replaced_what_the_target_still_has(
@@ -90,6 +91,8 @@ def test_retention_deletes_from_compacted_topics_too():
     deleted = judged(". b1", "a1 b1", Known(source_deleted=1))
     assert (counts(deleted), apart(deleted)) == ({}, {Apart.DELETED_ON_SOURCE: 1})
     assert counts(judged("a1 b1 c1", "a1 . c1", Known(target_deleted=2))) == {Kind.LOST: 1}
+    partly = judged("a1 b1 c1", ". b1", Known(target_deleted=1))
+    assert (counts(partly), apart(partly)) == ({Kind.LOST: 1}, {Apart.DELETED_ON_TARGET: 1})
     assert apart(judged("a1 b1", "", Known(target_deleted=2))) == {Apart.DELETED_ON_TARGET: 2}
 
 
