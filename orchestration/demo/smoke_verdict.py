@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from orchestration.demo.event_producer import origin_of
-from orchestration.flows.comparison import Options, TopicPair, compare_topics
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.topic_comparison import Options, compare_topics
 from replication.records.comparison_result import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from orchestration.demo.scenarios import Scenario
-    from orchestration.flows.comparison import Result
+    from orchestration.flows.comparison.compared_partition import Result
     from replication.adapters.topics.record_reader import Record
 
 

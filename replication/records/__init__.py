@@ -3,6 +3,8 @@
 ``batch``: Record batches, format 2 (KIP-98), as bytes: iterate, validate, restamp
 ``codec``: Decodes, splits and encodes the records of a batch, where it cannot be copied as bytes
 ``compare``: Compares a source and a target partition: merges two streams of record fingerprints
+``compare_compacted``: Compares partitions of which either side is compacted: by key, not record by
+    record
 ``comparison_result``: Result of comparing a partition with its copy: kinds of differences, counts
     and examples
 ``compression``: Compresses and decompresses record batches, by the codec in a batch's attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.records.comparison_result import Comparison, Example, Kind, Limits
+from replication.records.comparison_result import Apart, Comparison, Example, Kind, Known, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,13 +19,18 @@ def compare(
     *,
     foreign_ok: bool = False,
     limits: Limits = Limits(),  # noqa: B008 - frozen
+    known: Known = Known(),  # noqa: B008 - frozen
 ) -> Comparison:
     """Compare two streams of one partition.
+
+    Records that ``known`` says may be in flight, or have been deleted, are no differences. Where
+    the target ends and the rest of the source may be in flight, no more than a window of it is
+    read; beyond it the offsets up to the source's end count.
 
     ``foreign_ok``: the target also holds records of other producers, which are only counted as
     extra; a record that was altered then shows as one lost and one extra.
     """
-    return _Comparing(source, target, limits, foreign_ok=foreign_ok).run()
+    return _Comparing(_Side(source), _Side(target), limits, known, foreign_ok=foreign_ok).run()
 
 
 class _Side:
@@ -101,31 +106,51 @@ class _Comparing:
 
     def __init__(
         self,
-        source: Iterable[Fingerprint],
-        target: Iterable[Fingerprint],
+        source: _Side,
+        target: _Side,
         limits: Limits,
+        known: Known,
         *,
         foreign_ok: bool,
     ) -> None:
-        self._source, self._target = _Side(source), _Side(target)
-        self._limits, self._foreign_ok = limits, foreign_ok
+        self._source, self._target = source, target
+        self._limits, self._known, self._foreign_ok = limits, known, foreign_ok
         self._lost, self._extra = _Unmatched(), _Unmatched()
         self._seen: dict[int, None] = {}  # digests that agreed, oldest first
         self._gap = 0
-        self._tail, self._equal_before_tail = 0, -1  # the first gap after the last agreement
+        self._leading = 0  # the last gap before the first agreement
+        # Offsets that retention deleted and whose records are not found yet, of either side.
+        self._deleted = {
+            Apart.DELETED_ON_TARGET: known.target_deleted,
+            Apart.DELETED_ON_SOURCE: known.source_deleted,
+        }
         self._result = Comparison()
 
     def run(self) -> Comparison:
         source, target = self._source, self._target
         while source.fill(1) | target.fill(1):
+            if not target.ahead and self._known.may_be_in_flight(source.ahead[0].offset):
+                self._leave_in_flight()
+                break
             if source.ahead and target.ahead and source.ahead[0].digest == target.ahead[0].digest:
                 self._agree(source.ahead.popleft().digest)
                 target.ahead.popleft()
             else:
                 self._skip(*self._next_agreement())
         self._classify()
-        self._result.source_records, self._result.target_records = source.read, target.read
+        self._result.source_records += source.read
+        self._result.target_records = target.read
         return self._result
+
+    def _leave_in_flight(self) -> None:
+        """Count the rest of the source as in flight."""
+        more = self._source.fill(self._limits.window)
+        rest = self._source.take(len(self._source.ahead))
+        self._result.source_records -= len(rest)
+        self._result.apart[Apart.IN_FLIGHT] += len(rest)
+        if more:
+            unread = self._known.source_end - rest[-1].offset - 1
+            self._result.apart[Apart.IN_FLIGHT] += max(0, unread)
 
     def _agree(self, digest: int) -> None:
         self._result.equal += 1
@@ -156,9 +181,8 @@ class _Comparing:
 
     def _skip(self, from_source: int, from_target: int) -> None:
         self._gap += 1
-        if self._result.equal != self._equal_before_tail:
-            self._tail, self._equal_before_tail = self._gap, self._result.equal
-            self._result.not_yet = 0
+        if not self._result.equal:
+            self._leading = self._gap
         for record in self._source.take(from_source):
             elsewhere = self._extra.claim(record.digest)
             if elsewhere is None:
@@ -180,23 +204,36 @@ class _Comparing:
         """Assign a kind to all unmatched records."""
         lost, extra = self._lost.drain(), self._extra.drain()
         for gap in sorted(lost.keys() | extra.keys()):
-            sources, targets = lost.get(gap, []), extra.get(gap, [])
-            pairs = 0 if self._foreign_ok else min(len(sources), len(targets))
-            for source, target in zip(sources[:pairs], targets[:pairs], strict=True):
-                self._note(Kind.DIFFERENT, source, target)
-            for source in sources[pairs:]:
-                self._note(Kind.LOST, source, None)
-            for target in targets[pairs:]:
-                self._note(Kind.EXTRA, None, target)
-            self._result.not_yet += len(sources[pairs:]) if gap >= self._tail else 0
-        if self._result.equal != self._equal_before_tail:
-            self._result.not_yet = 0
+            self._classify_gap(gap, self._due(lost.get(gap, [])), extra.get(gap, []))
+
+    def _due(self, sources: list[int]) -> list[int]:
+        """Return the offsets of records that must be on the target; count those in flight."""
+        due = [each for each in sources if not self._known.may_be_in_flight(each)]
+        self._result.apart[Apart.IN_FLIGHT] += len(sources) - len(due)
+        self._result.source_records -= len(sources) - len(due)
+        return due
+
+    def _classify_gap(self, gap: int, sources: list[int], targets: list[int]) -> None:
+        pairs = 0 if self._foreign_ok else min(len(sources), len(targets))
+        if gap <= self._leading:
+            sources = sources[self._excuse(Apart.DELETED_ON_TARGET, len(sources) - pairs) :]
+            targets = targets[self._excuse(Apart.DELETED_ON_SOURCE, len(targets) - pairs) :]
+        for source, target in zip(sources[:pairs], targets[:pairs], strict=True):
+            self._note(Kind.DIFFERENT, source, target)
+        for source in sources[pairs:]:
+            self._note(Kind.LOST, source, None)
+        for target in targets[pairs:]:
+            self._note(Kind.EXTRA, None, target)
+
+    def _excuse(self, why: Apart, most: int) -> int:
+        """Return how many of ``most`` records retention can account for, and count them."""
+        excused = min(self._deleted[why], most)
+        self._deleted[why] -= excused
+        self._result.apart[why] += excused
+        return excused
 
     def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
-        finding = self._result.found[kind]
-        finding.count += 1
-        if len(finding.examples) < self._limits.examples:
-            finding.examples.append(Example(source, target))
+        self._result.note(kind, Example(source, target), self._limits)
 
 
 def _nearest(source: deque[Fingerprint], target: deque[Fingerprint]) -> _Skip | None:

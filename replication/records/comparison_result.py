@@ -11,6 +11,8 @@ it on either side are a *gap*, and each gets a kind by where else it occurs::
 
 Memory is bounded by ``Limits``. Beyond them a finding may get a coarser kind, but the answer
 whether the streams are equal is always exact.
+
+Records that need no counterpart are no findings; they are counted by their reason, see ``Apart``.
 """
 
 from __future__ import annotations
@@ -38,6 +40,18 @@ class Kind(StrEnum):
     EXTRA = "extra"  # on the target only: of another producer, or below the source's log start
 
 
+class Apart(StrEnum):
+    """Why a record needs no counterpart on the other side."""
+
+    IN_FLIGHT = "in flight"  # on the source, behind what the anchor says is copied
+    BEFORE_START = "before the copy's start"  # on the source; copying started behind it
+    DELETED_ON_TARGET = "deleted on the target"  # before its first offset: retention
+    DELETED_ON_SOURCE = "deleted on the source"  # before its first offset: retention
+    COMPACTED_ON_TARGET = "compacted on the target"  # a later record of its key replaced it there
+    COMPACTED_ON_SOURCE = "compacted on the source"  # the same
+    OF_OTHERS = "of other producers"  # on the target, which several flows or producers write to
+
+
 class Fingerprint(NamedTuple):
     """A record's offset and the fingerprint of its content."""
 
@@ -61,6 +75,27 @@ class Limits:
     examples: int = 3  # of each kind
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a partition beside its records. Default: each record has a counterpart.
+
+    ``source_deleted``, ``target_deleted``: how many offsets retention deleted in front of a stream
+    whose first record has no known place on the other side. So many records may stand in front of
+    the first agreement on the other side, no more.
+    """
+
+    copied: int | None = None  # source offset; records from it on may be in flight
+    source_end: int = (
+        0  # the source's records that are not read, as nothing follows, count up to it
+    )
+    source_deleted: int = 0
+    target_deleted: int = 0
+
+    def may_be_in_flight(self, offset: int) -> bool:
+        """Say whether the source's record at ``offset`` need not be on the target yet."""
+        return self.copied is not None and offset >= self.copied
+
+
 @dataclass(slots=True)
 class Finding:
     """How often a kind was found, with its first examples."""
@@ -73,15 +108,22 @@ class Finding:
 class Comparison:
     """The result for one partition."""
 
-    source_records: int = 0
+    source_records: int = 0  # compared; those in flight are not among them
     target_records: int = 0
     equal: int = 0
     found: dict[Kind, Finding] = field(default_factory=lambda: {each: Finding() for each in Kind})
-    not_yet: int = 0  # of the lost ones, those after the last equal record
+    apart: dict[Apart, int] = field(default_factory=lambda: dict.fromkeys(Apart, 0))
 
     def count(self, kind: Kind) -> int:
         """Return how many records have this kind of difference."""
         return self.found[kind].count
+
+    def note(self, kind: Kind, example: Example, limits: Limits) -> None:
+        """Count one record of a kind, and keep its offsets if it is among the first."""
+        finding = self.found[kind]
+        finding.count += 1
+        if len(finding.examples) < limits.examples:
+            finding.examples.append(example)
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
         """Say whether the target holds the source's records, each once and in order."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chaos.topics import Promise
-from chaos.verdict import Seen, Verdict
-from orchestration.flows.comparison import Result, Work
+from chaos.verdict import Verdict
+from orchestration.flows.comparison.compared_partition import Result, Work
 from replication.model import TopicPartition
 from replication.records.compare import compare
 from replication.records.comparison_result import Fingerprint
@@ -19,14 +19,6 @@ def judged(source: str, target: str, promise: Promise = Promise.EXACTLY_ONCE) ->
     verdict = Verdict()
     work = Work(TopicPartition("t", 0), AT, len(source), len(target), len(source))
     verdict.add(Result(work, compare(*streams)), promise)
-    return verdict
-
-
-def compacted(source: str, target: str) -> Verdict:
-    """Judge texts like "a1 b2": a key and its value each."""
-    verdict = Verdict()
-    sides = [[Seen(w[:1].encode(), hash(w)) for w in text.split()] for text in (source, target)]
-    verdict.add_compacted(AT, *sides)
     return verdict
 
 
@@ -49,16 +41,6 @@ def test_repeats_are_excused_only_at_least_once_and_losses_never():
     assert not judged("abcd", "abd", Promise.AT_LEAST_ONCE).right
 
 
-def test_either_side_of_a_compacted_topic_may_have_dropped_what_was_replaced():
-    assert compacted("a1 b1 a2", "b1 a2").right
-    assert compacted("b1 a2", "a1 b1 a2").right
-
-
-def test_the_last_value_of_each_key_must_be_the_same():
-    assert compacted("a1 b1 a2", "a1 b1").different == 1
-    assert compacted("a1 b1", "a1").lost == 1
-
-
-def test_what_remains_of_a_compacted_topic_must_be_in_order_and_there_once():
-    assert compacted("a1 b1 c1", "b1 a1 c1").different == 1
-    assert compacted("a1 b1", "a1 a1 b1").repeated == 1
+def test_a_run_in_which_nothing_was_compared_is_not_right():
+    assert not Verdict().right
+    assert not judged("", "").right

@@ -10,8 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from orchestration.flows.comparison import Options, TopicComparer, TopicPair
-from orchestration.flows.own_records import OwnRecords
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.own_records import OwnRecords
+from orchestration.flows.comparison.topic_comparison import Options, TopicComparer
 from replication.adapters.topics.state_store import StateStore
 from replication.model import Mode
 from replication.provenance.routes import Routes
@@ -166,7 +167,7 @@ class Mesh:
         )
         flow = configured(*(self.names[each] for each in way), clients=clients, **self.settings)
         telling = OwnRecords.for_flow(flow, a_config(*self.configured)) if own else None
-        comparer = TopicComparer(*properties, Options(), telling)
+        comparer = TopicComparer((properties[0], properties[1]), Options(), telling)
         try:
             work = comparer.plan([TopicPair(self.topic, self.topic)])
             return [comparer.compare(each, lambda _: None).comparison for each in work]

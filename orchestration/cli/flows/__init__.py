@@ -1,6 +1,8 @@
 """Verbs about running flows.
 
 ``compare``: ``isthmus compare``: compares every record of the source with its copy on the target
+``compare_remarks``: What ``isthmus compare`` says of a topic beside its differences: what is
+    missing, or told apart
 ``compare_report``: Formats the result of ``isthmus compare`` as a table, a verdict and JSON
 ``heartbeats``: ``isthmus heartbeats``: shows the age of each flow's newest heartbeat, on every
     target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - Typer reads the annotation at run time
 from typing import TYPE_CHECKING, Annotated
@@ -17,25 +18,23 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from orchestration.cli.flows.compare_report import Row, as_json, examples, is_equal, table, verdict
+from orchestration.cli.flows.compare_report import as_json, lines, sentence, table
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.flows.answers import answering_flows
-from orchestration.flows.comparison import Options, TopicComparer, TopicPair
-from orchestration.flows.own_records import OwnRecords
-from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.auth.client_config import to_librdkafka
+from orchestration.flows.comparison.comparison_verdict import Gone, LateRow, NotFound, Report, Row
+from orchestration.flows.comparison.flow_comparison import FlowComparison
+from orchestration.flows.comparison.topic_comparison import Options
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
-from replication.naming.policy import policy_for
-from replication.naming.selection import TopicSelector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from replication.settings.sections import Config, Flow
+    from replication.settings.sections import Flow
 
 _FAILED = 2  # neither equal nor different
+_ALL = ".*"
 
 
 class Output(StrEnum):
@@ -64,7 +63,7 @@ def compare(  # noqa: PLR0913 - the options of the command
         typer.Option(
             help="Compare only source topics that this regular expression matches in full."
         ),
-    ] = ".*",
+    ] = _ALL,
     isolation: Annotated[
         Isolation | None,
         typer.Option(help="Isolation level for reading the source. Default: the flow's."),
@@ -75,74 +74,121 @@ def compare(  # noqa: PLR0913 - the options of the command
             "--foreign-ok", help="Accept records of other producers in the target topics."
         ),
     ] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Before comparing, wait at most so long until all records that the source holds "
+            "now are copied.",
+        ),
+    ] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TABLE,
 ) -> None:
     """Compare every record of source and target: key, value, headers, timestamp and order.
 
-    The target is read with isolation level read_uncommitted. Where several flows write to one
-    target topic, each flow is compared with the records that it copied. Exit code 0: equal; 1:
-    different; 2: the comparison failed.
+    What the anchors say is copied must be on the target. Source records behind
+    it that the target does not have yet are in flight: counted, no difference.
+    Where several flows write to one target topic, each flow is compared with
+    the records that it copied. Records that retention deleted on one side, and
+    those that compaction replaced, are counted apart.
+
+    Exit code 0: what is copied is equal, or the topics are empty on both sides.
+    1: there is a difference, a topic or partition that the target does not
+    have, a partition whose copying has halted, records that are not copied
+    within --wait, or nothing that could be compared.
+    2: the comparison failed, because of the file, an option or a cluster.
     """
     try:
-        rows = _rows(file, flow or [], _pattern(topics), isolation, foreign_ok=foreign_ok)
+        chosen = Chosen(
+            tuple(flow or ()), _pattern(topics), isolation, foreign_ok=foreign_ok, wait_s=wait
+        )
+        report = _report(file, chosen)
     except ReplicationError as error:
         end(_FAILED, f"error: {error}")
     if output is Output.JSON:
-        typer.echo(json.dumps(as_json(rows, foreign_ok=foreign_ok)))
+        typer.echo(json.dumps(as_json(report)))
     else:
-        _print(rows)
-    code = 0 if is_equal(rows, foreign_ok=foreign_ok) else 1
-    end(code, verdict(rows, foreign_ok=foreign_ok), is_output=output is not Output.JSON)
+        _print(report)
+    code = 0 if report.verdict.good else 1
+    end(code, sentence(report), is_output=output is not Output.JSON)
 
 
-def _rows(
-    file: Path,
-    names: Sequence[str],
-    topics: re.Pattern[str],
-    isolation: Isolation | None,
-    *,
-    foreign_ok: bool,
-) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The options of the command."""
+
+    flows: tuple[str, ...]
+    topics: re.Pattern[str]
+    isolation: Isolation | None
+    foreign_ok: bool
+    wait_s: float | None
+
+
+def _report(file: Path, chosen: Chosen) -> Report:
     config = load_config(file).config
-    rows = []
-    for flow in answering_flows(config, names):
-        options = Options(isolation or flow.copying.isolation, foreign_ok=foreign_ok)
-        pairs = [pair for pair in _pairs(config, flow) if topics.fullmatch(pair.source)]
-        rows += list(_compare_flow(flow, pairs, options, config))
-    if not rows:
-        raise ConfigError(
-            f"{file}: no topic matches; list the selected topics with: isthmus plan {file}"
-        )
-    return rows
+    rows: list[Row] = []
+    not_found: list[NotFound] = []
+    late: list[LateRow] = []
+    gone: list[Gone] = []
+    for flow in answering_flows(config, chosen.flows):
+        options = Options(chosen.isolation or flow.copying.isolation, foreign_ok=chosen.foreign_ok)
+        with FlowComparison(flow, config, chosen.topics, options) as comparison:
+            gone += [Gone(flow.name, flow.source, each) for each in comparison.gone()]
+            if not comparison.pairs:
+                not_found.append(_nothing_of(flow, file, chosen))
+                continue
+            if chosen.wait_s is not None:
+                late += _wait(comparison, chosen.wait_s)
+            rows += _compare(comparison)
+    return Report(rows, not_found, late, gone, chosen.foreign_ok)
 
 
-def _pairs(config: Config, flow: Flow) -> list[TopicPair]:
-    """Return the flow's topics that exist now, with their names on the target."""
-    present = KafkaAdmin(to_librdkafka(flow.clients.source_admin)).topics()
-    policy = policy_for(flow, config.clusters)
-    selected = TopicSelector.for_flow(flow, config.clusters).selected(sorted(present))
-    return [TopicPair(topic, policy.remote_topic(flow.source, topic)) for topic in selected]
-
-
-def _compare_flow(
-    flow: Flow, pairs: Sequence[TopicPair], options: Options, config: Config
-) -> Iterator[Row]:
-    comparer = TopicComparer(
-        to_librdkafka(flow.clients.source_consumer),
-        to_librdkafka(flow.clients.target_admin),
-        options,
-        OwnRecords.for_flow(flow, config),
+def _nothing_of(flow: Flow, file: Path, chosen: Chosen) -> NotFound:
+    limit = "" if chosen.topics.pattern == _ALL else f" and --topics {chosen.topics.pattern}"
+    why = (
+        f"{flow.source} has no topic that matches the flow's patterns{limit}; list the selected "
+        f"topics with: isthmus plan {file}"
     )
+    return NotFound(flow.name, why, flow.name in chosen.flows)
+
+
+def _wait(comparison: FlowComparison, limit_s: float) -> list[LateRow]:
+    """Wait until what the source holds now is copied; show how much is still to be."""
+    name = comparison.flow.name
+    with _progress() as progress:
+        bar = progress.add_task(f"{name} waiting for records in flight")
+        most = 0
+
+        def show(left: int) -> None:
+            nonlocal most
+            most = max(most, left)
+            progress.update(bar, total=most, completed=most - left)
+
+        return [LateRow(name, each) for each in comparison.wait(limit_s, show)]
+
+
+def _compare(comparison: FlowComparison) -> Iterator[Row]:
+    flow = comparison.flow
+    beside = {pair.source: tuple(comparison.beside(pair)) for pair in comparison.pairs}
+    with _progress() as progress:
+        work = comparison.plan()
+        bar = progress.add_task(flow.name, total=sum(each.records for each in work))
+        for each in work:
+            progress.update(bar, description=f"{flow.name} {each.source}")
+            result = comparison.compare(each, lambda n: progress.advance(bar, n))
+            yield Row(
+                flow.name,
+                result,
+                (flow.source, flow.target),
+                beside[each.source.topic],
+                comparison.positions.skipped(each.source),
+            )
+
+
+def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    try:
-        with Progress(*columns, TimeElapsedColumn(), console=console(stderr=True)) as progress:
-            work = comparer.plan(pairs)
-            bar = progress.add_task(flow.name, total=sum(each.records for each in work))
-            for each in work:
-                progress.update(bar, description=f"{flow.name} {each.source}")
-                yield Row(flow.name, comparer.compare(each, lambda n: progress.advance(bar, n)))
-    finally:
-        comparer.close()
+    return Progress(*columns, TimeElapsedColumn(), console=console(stderr=True))
 
 
 def _pattern(topics: str) -> re.Pattern[str]:
@@ -152,8 +198,9 @@ def _pattern(topics: str) -> re.Pattern[str]:
         raise ConfigError(f"--topics {topics!r} is not a regular expression: {error}") from error
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(report: Report) -> None:
     screen = console()
-    screen.print(table(rows))
-    for line in examples(rows):
+    if report.rows:
+        screen.print(table(report))
+    for line in lines(report):
         screen.print(f"  {line}", markup=False)

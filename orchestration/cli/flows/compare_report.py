@@ -3,76 +3,137 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from orchestration.cli.flows.compare_remarks import remarks, topic_of
 from orchestration.cli.screen.text_table import Column, TextTable
-from replication.records.comparison_result import Kind
+from orchestration.flows.comparison.comparison_verdict import Verdict, verdict
+from replication.records.comparison_result import Apart, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from orchestration.flows.comparison import Result
+    from orchestration.flows.comparison.comparison_verdict import NotFound, Report, Row
     from replication.records.comparison_result import Example
 
 
-_OWN_TIME = "the target topic has message.timestamp.type=LogAppendTime"
-
-
-class Row(NamedTuple):
-    """A partition's result and the flow that it belongs to."""
-
-    flow: str
-    result: Result
-
-
 def totals(rows: Iterable[Row]) -> dict[str, int]:
-    """Return sums over all partitions, by name; a kind's name has underscores."""
-    sums = dict.fromkeys(("records", "target_records", "same", *map(_name, Kind), "not_yet"), 0)
+    """Return sums over all partitions, by name; a name has underscores for spaces."""
+    names = ("records", "target_records", "same", *map(_name, Kind), *map(_name, Apart))
+    sums = dict.fromkeys(names, 0)
     for each in rows:
         comparison = each.result.comparison
         sums["records"] += comparison.source_records
         sums["target_records"] += comparison.target_records
         sums["same"] += comparison.equal
-        sums["not_yet"] += comparison.not_yet
         for kind in Kind:
             sums[_name(kind)] += comparison.count(kind)
+        for why, count in comparison.apart.items():
+            sums[_name(why)] += count
     return sums
 
 
-def as_json(rows: Sequence[Row], *, foreign_ok: bool) -> dict[str, Any]:
+def as_json(report: Report) -> dict[str, Any]:
     """Return the whole result for ``-o json``."""
+    told = ({**each._asdict(), "about": _name(each.about)} for each in remarks(report.rows))
     return {
-        "equal": is_equal(rows, foreign_ok=foreign_ok),
-        **totals(rows),
-        "partitions": [_partition(row) for row in rows],
+        "result": report.verdict.value,
+        "equal": report.verdict is Verdict.EQUAL,
+        **totals(report.rows),
+        "not_found": [each._asdict() for each in report.not_found],
+        "gone": [each._asdict() for each in report.gone],
+        "not_copied_in_time": [
+            {
+                "flow": flow,
+                "partition": str(each.partition),
+                "end": each.end,
+                "copied": each.copied,
+            }
+            for flow, each in report.late
+        ],
+        "remarks": list(told),
+        "partitions": [_partition(row, foreign_ok=report.foreign_ok) for row in report.rows],
     }
 
 
-def is_equal(rows: Iterable[Row], *, foreign_ok: bool) -> bool:
-    """Return whether every partition of the target is an exact copy."""
-    return all(row.result.comparison.is_clean(foreign_ok=foreign_ok) for row in rows)
-
-
-def table(rows: Sequence[Row]) -> TextTable:
+def table(report: Report) -> TextTable:
     """Return a table with a row per topic."""
-    numbers = [Column(each, right=True) for each in ("parts", "records", *Kind)]
-    shown = TextTable([*map(Column, ("flow", "topic", "target topic")), *numbers])
-    for (flow, source, target), group in groupby(rows, _topic):
+    headers = ("parts", "records", "in flight", *Kind)
+    numbers = [Column(each, right=True) for each in headers]
+    shown = TextTable([*map(Column, ("flow", "topic", "target topic", "result")), *numbers])
+    for named, group in groupby(report.rows, topic_of):
         members = list(group)
         sums = totals(members)
+        result = verdict(members, foreign_ok=report.foreign_ok)
         faults = (_number(sums[_name(kind)]) for kind in Kind)
-        records = f"{sums['records']:,}"
-        shown.add(flow, source, target, str(len(members)), records, *faults)
+        counts = (str(len(members)), f"{sums['records']:,}", f"{sums['in_flight']:,}")
+        shown.add(*named, Text(result, "" if result.good else "red"), *counts, *faults)
     return shown
 
 
-def examples(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield a line per partition and kind: the count and first offsets; timestamps left out."""
-    for _, (work, comparison, timed) in rows:
-        if not timed:
-            yield f"{work.source} -> {work.target}: timestamps were not compared: {_OWN_TIME}"
+def lines(report: Report) -> Iterator[str]:
+    """Yield what is to be said beside the table: what was not found, remarks, then differences."""
+    yield from map(_not_found, report.not_found)
+    for gone in report.gone:
+        yield f"{gone.flow}: {gone.cluster} no longer has {gone.topic}, so its copy is not compared"
+    for flow, each in report.late:
+        copied = "nothing is known of its copy" if each.copied is None else f"copied: {each.copied}"
+        yield f"{flow} {each.partition}: not copied up to {each.end} in time ({copied})"
+    yield from map(str, remarks(report.rows))
+    yield from _examples(report.rows)
+
+
+def sentence(report: Report) -> str:
+    """Return the last line: the whole result in a sentence."""
+    sums, topics = totals(report.rows), len({topic_of(each) for each in report.rows})
+    if report.verdict is Verdict.EMPTY:
+        return f"{report.verdict}: {_some(topics, 'topic')}, {_some(len(report.rows), 'partition')}"
+    if not report.rows:
+        return f"nothing compared: {'; '.join(map(_not_found, report.not_found))}"
+    counted = [
+        f"{sums[_name(kind)]:,} {kind.value}"
+        for kind in Kind
+        if kind is not Kind.EXTRA or sums[_name(kind)]
+    ]
+    more = [*_missing(report.rows), *_apart(sums)]
+    if report.late:
+        more.append(f"{_some(len(report.late), 'partition')} not copied in time")
+    if report.not_found:
+        more.append(f"nothing found of {', '.join(each.flow for each in report.not_found)}")
+    whole = f"{report.verdict}: {sums['records']:,} records, {', '.join(counted)}"
+    return f"{whole}; {', '.join(more)}" if more else whole
+
+
+def _missing(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield how many topics, and partitions of others, the target does not have."""
+    by_topic = [list(group) for _, group in groupby(rows, topic_of)]
+    whole = [each for each in by_topic if not any(row.result.work.on_target for row in each)]
+    parts = sum(row.result.missing for each in by_topic if each not in whole for row in each)
+    if whole:
+        clusters = ", ".join(dict.fromkeys(each[0].clusters[1] for each in whole))
+        yield f"{len(whole):,} of {_some(len(by_topic), 'topic')} not on {clusters}"
+    if parts:
+        yield f"{_some(parts, 'partition')} missing on the target"
+
+
+def _apart(sums: dict[str, int]) -> Iterator[str]:
+    return (f"{sums[_name(why)]:,} {why.value}" for why in Apart if sums[_name(why)])
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _not_found(each: NotFound) -> str:
+    return f"{each.flow}: {each.why}"
+
+
+def _examples(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line per partition and kind: the count and first offsets."""
+    for row in rows:
+        work, comparison = row.result.work, row.result.comparison
         for kind, finding in comparison.found.items():
             if finding.count:
                 where = "; ".join(map(_where, finding.examples))
@@ -82,35 +143,26 @@ def examples(rows: Iterable[Row]) -> Iterator[str]:
                 )
 
 
-def verdict(rows: Sequence[Row], *, foreign_ok: bool) -> str:
-    """Return the last line: the whole result in a sentence."""
-    sums = totals(rows)
-    counted = ", ".join(
-        f"{sums[_name(kind)]:,} {kind.value}"
-        for kind in Kind
-        if kind is not Kind.EXTRA or sums[_name(kind)]
-    )
-    word = "equal" if is_equal(rows, foreign_ok=foreign_ok) else "different"
-    late = f" ({sums['not_yet']:,} of the lost are at the end and may still be copied)"
-    return f"{word}: {sums['records']:,} records, {counted}{late if sums['not_yet'] else ''}"
-
-
-def _topic(row: Row) -> tuple[str, str, str]:
-    work = row.result.work
-    return row.flow, work.source.topic, work.target.topic
-
-
-def _partition(row: Row) -> dict[str, Any]:
-    work, comparison, timed = row.result
+def _partition(row: Row, *, foreign_ok: bool) -> dict[str, Any]:
+    result = row.result
+    work = result.work
     return {
         "flow": row.flow,
         "source": str(work.source),
         "target": str(work.target),
+        "result": verdict([row], foreign_ok=foreign_ok).value,
+        "on_source": work.on_source,
+        "on_target": work.on_target,
+        "source_end": work.source_end if work.on_source else None,
+        "target_end": work.target_end if work.on_target else None,
+        "copied": work.copied.source,
+        "halted": result.halted or None,
         **totals([row]),
-        "timestamps_count": timed,
+        "compacted": {"source": work.compacted.source, "target": work.compacted.target},
+        "timestamps_count": result.timed,
         "examples": {
             _name(kind): [each._asdict() for each in finding.examples]
-            for kind, finding in comparison.found.items()
+            for kind, finding in result.comparison.found.items()
             if finding.count
         },
     }
@@ -125,5 +177,5 @@ def _number(count: int) -> Text:
     return Text(f"{count:,}", "red") if count else Text("0")
 
 
-def _name(kind: Kind) -> str:
-    return kind.value.replace(" ", "_")
+def _name(name: str) -> str:
+    return name.replace(" ", "_").replace("'s", "")

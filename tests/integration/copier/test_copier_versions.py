@@ -8,7 +8,8 @@ import pytest
 from support import kafka_records
 from support.copier_flows import Flow
 
-from orchestration.flows.comparison import Options, TopicPair, compare_topics
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.topic_comparison import Options, compare_topics
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 OLD_SEGMENTS = Path(__file__).parents[2] / "replication" / "old_segments"

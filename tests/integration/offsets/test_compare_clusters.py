@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import AdminClient
+from support.copier_flows import Flow, feeding
 from support.kafka_records import consume_all, create_topic, produce, some_records
 from typer.testing import CliRunner
 
-from orchestration.cli.flows.compare_report import Row, examples
+from orchestration.cli.flows.compare_remarks import remarks
 from orchestration.cli.main import app
-from orchestration.flows.comparison import Options, TopicPair, compare_topics
-from replication.records.comparison_result import Kind
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.comparison_verdict import Row
+from orchestration.flows.comparison.copy_positions import FlowPositions, TopicIds
+from orchestration.flows.comparison.topic_comparison import Options, TopicComparer, compare_topics
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.config.load import load_config
+from replication.model import Mode, PartitionState, TopicPartition
+from replication.records.comparison_result import Apart, Kind
+from replication.state import anchors_topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
 
 pytestmark = pytest.mark.integration
 
@@ -100,6 +118,7 @@ def test_a_topic_that_is_not_on_the_target_is_lost(copies, topic_name):
     clients = [{"bootstrap.servers": each} for each in (copies.source, copies.target)]
     results = compare_topics(*clients, [TopicPair(copies.topic, topic_name("none"))])
     assert sum(each.comparison.count(Kind.LOST) for each in results) == 4
+    assert all(each.missing for each in results)
 
 
 @pytest.fixture
@@ -144,7 +163,12 @@ def test_the_command_answers_programs_in_json(copies, command):
     done = command("-o", "json")
     assert done.exit_code == 1
     told = json.loads(done.stdout)
-    assert (told["equal"], told["records"], told["lost"], told["not_yet"]) == (False, 3, 1, 1)
+    assert (told["result"], told["equal"], told["records"], told["lost"]) == (
+        "different",
+        False,
+        3,
+        1,
+    )
     assert len(told["partitions"]) == 2
 
 
@@ -155,10 +179,20 @@ def test_the_command_knows_its_flows(command):
     assert "there is a->b" in done.stderr
 
 
+def test_topics_without_a_record_are_empty_and_not_equal(command):
+    done = command()
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == "empty on both sides: 1 topic, 2 partitions"
+    assert json.loads(command("-o", "json").stdout)["equal"] is False
+
+
 def test_the_command_says_when_nothing_is_selected(command):
     done = command("--topics", "none")
-    assert done.exit_code == 2
-    assert "no topic matches; list the selected topics with: isthmus plan" in done.stderr
+    assert done.exit_code == 1
+    assert (
+        "nothing compared: a->b: a has no topic that matches the flow's patterns and --topics"
+        in (done.stdout)
+    )
 
 
 @pytest.mark.parametrize("stamping", ["source", "target"])
@@ -177,7 +211,287 @@ def test_where_brokers_put_their_own_time_on_records_a_copy_is_equal_and_it_is_r
     [result] = compare_topics(*clients, [TopicPair(topic, topic)])
     assert result.comparison.equal == 50
     assert result.timed == (stamping == "source")
-    told = list(examples([Row("A->B", result)]))
+    told = list(map(str, remarks([Row("A->B", result)])))
     assert ["timestamps were not compared" in each for each in told] == [True] * (
         stamping == "target"
     )
+
+
+@pytest.fixture
+def flow(source_cluster, target_cluster, topic_name):
+    """A flow with a unit that copies one topic of two partitions, and its comparison."""
+    copied = Copying(source_cluster, target_cluster, {topic_name(): 2})
+    for cluster in (copied.here, copied.to):
+        create_topic(cluster, copied.topic, 2)
+    return copied
+
+
+class Copying(Flow):
+    """A flow with one topic, as a file has it."""
+
+    @property
+    def topic(self) -> str:
+        return next(iter(self.topics))
+
+    def write(self, count: int, seed: int = 1, only: int | None = None) -> None:
+        records = some_records(count, 2, seed=seed)
+        produce(self.here, self.topic, [r for r in records if only is None or r[0] == only])
+
+    def compare(self, tmp_path, *options: str, status: int, more: str = "") -> dict:
+        """Run the command and return its JSON; ``told``: the texts of its remarks."""
+        run = self.run(tmp_path, "-o", "json", *options, more=more)
+        assert run.exit_code == status, run.output
+        found = json.loads(run.stdout)
+        return {**found, "told": " | ".join(each["text"] for each in found["remarks"])}
+
+    def run(self, tmp_path, *options: str, more: str = "") -> Result:
+        return CliRunner().invoke(app, ["compare", str(self.written(tmp_path, more)), *options])
+
+    def written(self, tmp_path, more: str = "") -> Path:
+        """Write the flow's file; ``more``: lines of it."""
+        file = tmp_path / "flow.properties"
+        file.write_text(
+            f"clusters = {self.alias}, B\n{self.alias}.bootstrap.servers = {self.here}\n"
+            f"B.bootstrap.servers = {self.to}\n{self.name}.enabled = true\n"
+            f"{self.name}.topics = {self.topic}\nreplication.policy.class = "
+            "org.apache.kafka.connect.mirror.IdentityReplicationPolicy\nreplication.factor = 1\n"
+            f"heartbeats.replication.enabled = false\n{more}"
+        )
+        return file
+
+
+def test_a_live_pair_is_equal_with_the_rest_in_flight(flow, tmp_path):
+    flow.write(200)
+    flow.copy_all()
+    flow.write(20, seed=2)  # no unit copies it
+    told = flow.compare(tmp_path, status=0)
+    assert (told["result"], told["records"], told["same"], told["lost"]) == ("equal", 200, 200, 0)
+    assert told["in_flight"] == 20
+    shown = flow.run(tmp_path)
+    assert (shown.exit_code, shown.stdout.splitlines()[-1]) == (
+        0,
+        "equal: 200 records, 0 lost, 0 repeated, 0 different, 0 out of order; 20 in flight",
+    )
+    assert "20 records in flight: behind what the anchors say is copied" in shown.stdout
+
+
+def test_while_records_are_written_and_copied_a_comparison_is_equal(flow, tmp_path):
+    flow.write(50)
+    with feeding(flow, 500), flow.copying(flow.spec()):
+        flow.wait_moved(200)
+        assert flow.compare(tmp_path, "--wait", "60", status=0)["result"] == "equal"
+
+
+def test_what_the_anchor_says_is_copied_and_the_target_does_not_have_is_lost(flow, tmp_path):
+    flow.write(100)
+    flow.copy_all()
+    flow.write(20, seed=2)
+    [first, *_] = flow.anchors().values()
+    flow.store.write(anchors_topic(flow.alias), replace(first, source=first.source + 3))
+    told = flow.compare(tmp_path, status=1)
+    assert (told["result"], told["lost"], told["in_flight"]) == ("different", 3, 17)
+
+
+def test_waiting_has_a_limit_and_names_what_is_not_copied(flow, tmp_path):
+    flow.write(100)
+    flow.copy_all()
+    flow.write(20, seed=2, only=1)
+    told = flow.compare(tmp_path, "--wait", "0.1", status=1)
+    [late] = told["not_copied_in_time"]
+    assert late["partition"] == f"{flow.topic}-1"
+    assert (told["result"], told["lost"]) == ("incomplete", 0)
+    with flow.copying(flow.spec(2)):
+        assert flow.compare(tmp_path, "--wait", "60", status=0)["in_flight"] == 0
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_what_retention_deleted_on_one_side_is_not_lost(flow, tmp_path, side):
+    flow.write(1_000)
+    flow.copy_all()
+    ends = {number: anchor.source for (_, number), anchor in flow.anchors().items()}
+    deleted = {number: 7 * end // 10 for number, end in ends.items()}
+    delete_records(flow.here if side == "source" else flow.to, flow.topic, deleted)
+    told = flow.compare(tmp_path, status=0)
+    assert told["result"] == "equal"
+    assert told[f"deleted_on_the_{side}"] == sum(deleted.values())
+    assert told["same"] == 1_000 - sum(deleted.values())
+    cluster = flow.alias if side == "source" else "B"
+    assert f"deleted on {cluster}, before its first offset (retention)" in told["told"]
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_what_retention_deletes_while_records_are_compared_is_not_lost(flow, side, tmp_path):
+    flow.write(400, only=0)
+    flow.copy_all()
+    partition = TopicPartition(flow.topic, 0)
+    end = flow.anchors()[partition].source
+
+    class Deleting(FlowPositions):
+        """Deletes records after it was asked where the logs begin, before they are read."""
+
+        asked = 0
+
+        def begins(self, source, starts):
+            found = super().begins(source, starts)
+            self.asked += 1
+            if self.asked == 1:
+                delete_records(flow.here if side == "source" else flow.to, flow.topic, {0: 50})
+            return found
+
+    clients = [{"bootstrap.servers": each} for each in (flow.here, flow.to)]
+    configured = load_config(flow.written(tmp_path)).config.flows[0]
+    positions = Deleting(configured, TopicIds())
+    comparer = TopicComparer((clients[0], clients[1]), Options(), positions=positions)
+    try:
+        [work, _] = comparer.plan([TopicPair(flow.topic, flow.topic)])
+        found = comparer.compare(work, lambda _: None).comparison
+    finally:
+        comparer.close()
+        positions.close()
+    assert positions.asked > 1
+    assert found.is_clean()
+    why = Apart.DELETED_ON_SOURCE if side == "source" else Apart.DELETED_ON_TARGET
+    assert (found.equal, found.apart[why]) == (end - 50, 50)
+
+
+def test_equal_records_on_both_sides_of_what_retention_deleted_are_told_apart(flow, tmp_path):
+    produce(flow.here, flow.topic, [(0, b"k", b"v", None, 1)] * 100)
+    flow.copy_all()
+    delete_records(flow.to, flow.topic, {0: 70})
+    told = flow.compare(tmp_path, status=0)
+    assert (told["same"], told["deleted_on_the_target"], told["lost"]) == (30, 70, 0)
+
+
+def test_retention_does_not_hide_a_loss(flow, tmp_path):
+    flow.write(200, only=0)
+    flow.copy_all()
+    flow.write(5, seed=2, only=0)
+    anchor = flow.anchors()[TopicPartition(flow.topic, 0)]
+    end = flow.admin.end_offsets([TopicPartition(flow.topic, 0)])
+    lost = end[TopicPartition(flow.topic, 0)] - anchor.source
+    flow.store.write(anchors_topic(flow.alias), replace(anchor, source=anchor.source + lost))
+    delete_records(flow.to, flow.topic, {0: 50})
+    told = flow.compare(tmp_path, status=1)
+    assert told["lost"] == lost
+
+
+def test_what_was_written_before_the_copy_started_is_told_apart(flow, tmp_path):
+    flow.write(100)
+    starts = flow.admin.end_offsets(flow.partitions)
+    spec = flow.spec()
+    plans = tuple(replace(each, start=starts[each.source]) for each in spec.partitions)
+    flow.write(50, seed=2)
+    with flow.copying(replace(spec, partitions=plans)):
+        flow.wait_copied()
+    told = flow.compare(tmp_path, status=0)
+    assert (told["same"], told["before_the_copy_start"], told["lost"]) == (50, 100, 0)
+
+
+def test_a_topic_that_the_target_does_not_have_is_named(flow, tmp_path):
+    flow.write(10)
+    with_map = f"{flow.name}.topics.rename.regex = (.+)\n"
+    with_map += f"{flow.name}.topics.rename.replacement = nowhere-$1\n"
+    told = flow.compare(tmp_path, status=1, more=with_map)
+    assert told["result"] == "different"
+    [missing] = [each for each in told["remarks"] if each["about"] == "missing_topic"]
+    assert missing["text"] == f"B has no topic nowhere-{flow.topic}"
+    assert told["lost"] == 10
+
+
+def test_a_missing_topic_without_records_is_a_difference_too(flow, tmp_path):
+    with_map = f"{flow.name}.topics.rename.regex = (.+)\n"
+    with_map += f"{flow.name}.topics.rename.replacement = nowhere-$1\n"
+    assert flow.compare(tmp_path, status=1, more=with_map)["result"] == "different"
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_topic_that_has_more_partitions_on_one_side_is_named(flow, tmp_path, side):
+    flow.write(20)
+    flow.copy_all()
+    grown = flow.here if side == "source" else flow.to
+    KafkaAdmin({"bootstrap.servers": grown}).grow_topic(flow.topic, 3)
+    told = flow.compare(tmp_path, status=1 if side == "source" else 0)
+    about = "missing_partitions" if side == "source" else "more_partitions"
+    [growth] = [each for each in told["remarks"] if each["about"] == about]
+    assert growth["partitions"] == [2]
+    assert told["same"] == 20
+
+
+def test_a_compacted_topic_is_compared_by_key(flow, tmp_path):
+    records = [(0, b"%d" % (n % 5), b"v%d" % n, None, n) for n in range(50)]
+    produce(flow.here, flow.topic, records)
+    produce(flow.to, flow.topic, records[-7:])  # as if the target's cleaner had been there
+    for each in (flow.here, flow.to):
+        KafkaAdmin({"bootstrap.servers": each}).alter_configs(
+            flow.topic, {"cleanup.policy": "compact"}
+        )
+    told = flow.compare(tmp_path, status=0)
+    assert (told["same"], told["compacted_on_the_target"]) == (7, 43)
+    assert f"compacted on {flow.alias} and B: compared by key" in told["told"]
+
+
+def test_a_halted_partition_is_a_difference_while_records_wait_for_it(flow, tmp_path):
+    flow.write(100)
+    flow.copy_all()
+    anchor = flow.anchors()[TopicPartition(flow.topic, 0)]
+    halted = replace(anchor, state=PartitionState.REFUSED, reason="too large")
+    flow.store.write(anchors_topic(flow.alias), halted)
+    assert flow.compare(tmp_path, status=0)["result"] == "equal"
+    flow.write(20, seed=2, only=0)
+    told = flow.compare(tmp_path, status=1)
+    assert (
+        "copying has halted, so what is in flight does not arrive: REFUSED: too large"
+        in (told["told"])
+    )
+    began = time.monotonic()
+    flow.compare(tmp_path, "--wait", "60", status=1)
+    assert time.monotonic() - began < 30
+
+
+def test_records_of_another_flow_into_the_same_topic_are_left_out_and_named(flow, tmp_path):
+    flow.write(30)
+    flow.copy_all()
+    produce(flow.to, flow.topic, some_records(7, 2, seed=9))
+    back = f"B->{flow.alias}.enabled = true\nB->{flow.alias}.topics = {flow.topic}\n"
+    told = flow.compare(tmp_path, "--flow", flow.name, status=0, more=back)
+    assert (told["same"], told["of_other_producers"]) == (30, 7)
+    assert "7 records of other producers in the target topic left out" in told["told"]
+    assert flow.compare(tmp_path, status=1)["extra"] == 7
+
+
+def test_copies_in_transactions_are_read_committed(flow, tmp_path):
+    flow.write(50)
+    spec = flow.spec()
+    plans = tuple(replace(each, mode=Mode.TRANSACTIONAL) for each in spec.partitions)
+    with flow.copying(replace(spec, partitions=plans)):
+        flow.wait_copied()
+    abort(flow.to, flow.topic, b"aborted copy")
+    told = flow.compare(tmp_path, status=0)
+    assert (told["result"], told["same"]) == ("equal", 50)
+
+
+def test_a_topic_that_was_created_again_is_compared_without_its_old_anchor(flow, tmp_path):
+    flow.write(30)
+    flow.copy_all()
+    old = flow.anchors()[TopicPartition(flow.topic, 0)]
+    again = replace(old, source_topic_id="00" * 16)
+    flow.store.write(anchors_topic(flow.alias), again)
+    told = flow.compare(tmp_path, status=0)
+    assert "the source topic was created again since it was copied" in told["told"]
+
+
+def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
+    flow.write(10)
+    flow.copy_all()
+    admin = AdminClient({"bootstrap.servers": flow.here})
+    admin.delete_topics([flow.topic])[flow.topic].result(30)
+    told = flow.compare(tmp_path, status=1)
+    assert told["result"] == "nothing compared"
+    assert told["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]
+
+
+def delete_records(bootstrap: str, topic: str, before: dict[int, int]) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    asked = [ClientPartition(topic, number, offset) for number, offset in before.items()]
+    for each in admin.delete_records(asked).values():
+        each.result(30)

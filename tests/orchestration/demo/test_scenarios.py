@@ -9,7 +9,7 @@ import pytest
 from orchestration.demo.event_producer import Load, origin_of
 from orchestration.demo.scenarios import SCENARIOS, Copy, scenario
 from orchestration.demo.smoke_verdict import verdict
-from orchestration.flows.comparison import Result, Work
+from orchestration.flows.comparison.compared_partition import Result, Work
 from replication.config.load import load_config
 from replication.errors import ConfigError
 from replication.model import TopicPartition

@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from replication.records.compare import compare
 from replication.records.comparison_result import (
+    Apart,
     Comparison,
     Example,
     Fingerprint,
     Kind,
+    Known,
     Limits,
     fingerprint,
 )
@@ -78,23 +80,81 @@ def test_other_writers_in_runs_longer_than_the_window_cost_nothing_their_place()
     assert counts(result) == {Kind.EXTRA: 300}
 
 
+def apart(comparison: Comparison) -> dict[Apart, int]:
+    return {why: count for why, count in comparison.apart.items() if count}
+
+
 @pytest.mark.parametrize(
-    ("source", "target", "not_yet"),
+    ("source", "target", "copied", "in_flight", "finding"),
     [
-        ("abcd", "ab", 2),
-        ("abcd", "acd", 0),
-        ("abcdef", "acd", 2),
-        ("abcd", "abX", 1),
-        ("ab", "", 2),
+        pytest.param("abcd", "ab", 2, 2, {}, id="the end is not copied yet"),
+        pytest.param("abcd", "abc", 2, 1, {}, id="more is there than the anchor says"),
+        pytest.param("abcd", "ab", 3, 1, {Kind.LOST: 1}, id="less is there than it says"),
+        pytest.param("abcd", "acd", 4, 0, {Kind.LOST: 1}, id="all is said to be copied"),
+        pytest.param("abcd", "abX", 2, 2, {Kind.EXTRA: 1}, id="another producer behind the copies"),
+        pytest.param("abcd", "abd", 2, 1, {}, id="in flight, yet the next one is there"),
+        pytest.param("ab", "", 0, 2, {}, id="nothing is copied yet"),
+        pytest.param("ab", "", None, 0, {Kind.LOST: 2}, id="nothing is known of the copy"),
     ],
 )
-def test_what_is_lost_at_the_end_may_only_be_late(source, target, not_yet):
-    assert compare(stream(source), stream(target)).not_yet == not_yet
+def test_records_behind_what_the_anchor_says_are_in_flight(
+    source, target, copied, in_flight, finding
+):
+    known = Known(copied, source_end=len(source))
+    result = compare(stream(source), stream(target), known=known)
+    assert (apart(result).get(Apart.IN_FLIGHT, 0), counts(result)) == (in_flight, finding)
+    assert result.source_records == len(source) - in_flight
 
 
-def test_a_late_end_is_counted_beyond_the_memory():
-    few = Limits(window=16, memory=10)
-    assert compare(stream(list(range(500))), stream([0, 1]), limits=few).not_yet == 498
+def test_a_long_backlog_in_flight_is_counted_and_not_read():
+    read = 0
+
+    def backlog():
+        nonlocal read
+        for each in stream(list(range(5_000))):
+            read += 1
+            yield each
+
+    known = Known(copied=10, source_end=6_000)  # the rest of the offsets counts too
+    few = Limits(window=100)
+    result = compare(backlog(), stream(list(range(10))), known=known, limits=few)
+    assert (result.is_clean(), result.apart[Apart.IN_FLIGHT]) == (True, 5_990)
+    assert read <= 200
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "known", "told", "finding"),
+    [
+        pytest.param("abcdef", "cdef", Known(target_deleted=2), {Apart.DELETED_ON_TARGET: 2}, {},
+                     id="on the target"),
+        pytest.param("cdef", "abcdef", Known(source_deleted=2), {Apart.DELETED_ON_SOURCE: 2}, {},
+                     id="on the source"),
+        pytest.param("abcdef", "def", Known(target_deleted=2), {Apart.DELETED_ON_TARGET: 2},
+                     {Kind.LOST: 1}, id="more is missing than was deleted"),
+        pytest.param("abcdef", "ceX", Known(target_deleted=2), {Apart.DELETED_ON_TARGET: 2},
+                     {Kind.LOST: 1, Kind.DIFFERENT: 1}, id="loss behind what was deleted"),
+        pytest.param("abcd", "", Known(target_deleted=9), {Apart.DELETED_ON_TARGET: 4}, {},
+                     id="all of the target"),
+        pytest.param("abcd", "Xcd", Known(target_deleted=1), {Apart.DELETED_ON_TARGET: 1},
+                     {Kind.DIFFERENT: 1}, id="an altered record behind what was deleted"),
+    ],
+)  # fmt: skip
+def test_what_retention_deleted_in_front_is_told_apart_from_loss(
+    source, target, known, told, finding
+):
+    result = compare(stream(source), stream(target), known=known)
+    assert (apart(result), counts(result)) == (told, finding)
+
+
+def test_retention_excuses_no_more_than_it_deleted_however_long_the_gap_is():
+    few, known = Limits(window=16, memory=10), Known(target_deleted=20)
+    result = compare(stream(list(range(100))), stream([]), limits=few, known=known)
+    assert (apart(result), counts(result)) == ({Apart.DELETED_ON_TARGET: 20}, {Kind.LOST: 80})
+
+
+def test_retention_excuses_nothing_between_records_that_agree():
+    result = compare(stream("abcd"), stream("abd"), known=Known(target_deleted=100))
+    assert counts(result) == {Kind.LOST: 1}
 
 
 @pytest.mark.parametrize(

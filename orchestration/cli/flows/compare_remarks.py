@@ -1,0 +1,189 @@
+"""What ``isthmus compare`` says of a topic beside its differences: what is missing, or told apart.
+
+Pure. One remark covers all partitions of a topic of which the same is true.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from replication.records.comparison_result import Apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from orchestration.flows.comparison.comparison_verdict import Row
+
+    Group = Sequence[Row]
+    # What it is about; rows with the same key, unless that is false, get one remark; its text.
+    _Rule = tuple[str, Callable[[Row], object], Callable[[Group], str]]
+
+_SHOWN = 10  # partitions in a sentence
+
+
+class Remark(NamedTuple):
+    """A sentence about partitions of a topic; ``about`` names it for programs."""
+
+    flow: str
+    source: str
+    target: str
+    about: str
+    partitions: tuple[int, ...]
+    text: str
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.partitions[:_SHOWN]))
+        more = ", …" if len(self.partitions) > _SHOWN else ""
+        word = "partition" if len(self.partitions) == 1 else "partitions"
+        return f"{self.source} -> {self.target}, {word} {shown}{more}: {self.text}"
+
+
+def topic_of(row: Row) -> tuple[str, str, str]:
+    """Return the flow, the topic and its name on the target."""
+    work = row.result.work
+    return row.flow, work.source.topic, work.target.topic
+
+
+def remarks(rows: Iterable[Row]) -> Iterator[Remark]:
+    """Yield the remarks of all topics, what is missing first."""
+    for named, group in groupby(rows, topic_of):
+        members = list(group)
+        for about, key, say in (_missing(members), *_RULES):
+            concerned = [each for each in members if key(each)]
+            for same in dict.fromkeys(map(key, concerned)):
+                of = [each for each in concerned if key(each) == same]
+                parts = tuple(each.result.work.source.partition for each in of)
+                yield Remark(*named, about, parts, say(of))
+
+
+def _missing(rows: Group) -> _Rule:
+    """Return what is missing on the target: the topic, or some of its partitions."""
+    if any(each.result.work.on_target for each in rows):
+        return "missing partitions", lambda row: row.result.missing, _say_no_partitions
+    return "missing topic", lambda row: row.result.missing, _say_no_topic
+
+
+def _say_no_topic(rows: Group) -> str:
+    return f"{rows[0].clusters[1]} has no topic {rows[0].result.work.target.topic}"
+
+
+def _say_no_partitions(rows: Group) -> str:
+    source, target = rows[0].clusters
+    return f"{target} does not have them; {source} has more partitions"
+
+
+def _say_more(rows: Group) -> str:
+    records = sum(each.result.comparison.target_records for each in rows)
+    return (
+        f"only {rows[0].clusters[1]} has them; it has more partitions, {records:,} records in them"
+    )
+
+
+def _say_halted(rows: Group) -> str:
+    return f"copying has halted, so what is in flight does not arrive: {rows[0].result.halted}"
+
+
+def _say_in_flight(rows: Group) -> str:
+    return f"{_sum(rows, Apart.IN_FLIGHT)} in flight: behind what the anchors say is copied"
+
+
+def _say_others(rows: Group) -> str:
+    beside = rows[0].beside
+    who = f"; {', '.join(beside)} may write to it, too" if beside else ""
+    return f"{_sum(rows, Apart.OF_OTHERS)} of other producers in the target topic left out{who}"
+
+
+def _say_compacted(rows: Group) -> str:
+    row = rows[0]
+    compacted = (row.result.work.compacted.source, row.result.work.compacted.target)
+    where = [name for name, each in zip(row.clusters, compacted, strict=True) if each]
+    return f"compacted on {' and '.join(where)}: compared by key, the last record of each"
+
+
+def _say_deleted(why: Apart, side: int) -> Callable[[Group], str]:
+    def say(rows: Group) -> str:
+        cluster = rows[0].clusters[side]
+        return f"{_sum(rows, why)} deleted on {cluster}, before its first offset (retention)"
+
+    return say
+
+
+def _say_replaced(why: Apart, side: int) -> Callable[[Group], str]:
+    def say(rows: Group) -> str:
+        return f"{_sum(rows, why)} replaced on {rows[0].clusters[side]} by a later one of their key"
+
+    return say
+
+
+def _sum(rows: Group, why: Apart) -> str:
+    count = sum(each.result.comparison.apart[why] for each in rows)
+    return f"{count:,} record{'' if count == 1 else 's'}"
+
+
+def _counts(why: Apart) -> Callable[[Row], object]:
+    return lambda row: row.result.comparison.apart[why] > 0
+
+
+_RULES: tuple[_Rule, ...] = (
+    ("more partitions", lambda row: not row.result.work.on_source, _say_more),
+    ("halted", lambda row: row.result.halted, _say_halted),
+    (
+        "position",
+        lambda row: row.result.work.on_source and row.result.work.copied.remark,
+        lambda rows: rows[0].result.work.copied.remark,
+    ),
+    (Apart.IN_FLIGHT, _counts(Apart.IN_FLIGHT), _say_in_flight),
+    (
+        Apart.BEFORE_START,
+        _counts(Apart.BEFORE_START),
+        lambda rows: f"{_sum(rows, Apart.BEFORE_START)} before the offset where copying started",
+    ),
+    (
+        Apart.DELETED_ON_SOURCE,
+        _counts(Apart.DELETED_ON_SOURCE),
+        _say_deleted(Apart.DELETED_ON_SOURCE, 0),
+    ),
+    (
+        Apart.DELETED_ON_TARGET,
+        _counts(Apart.DELETED_ON_TARGET),
+        _say_deleted(Apart.DELETED_ON_TARGET, 1),
+    ),
+    (
+        Apart.COMPACTED_ON_SOURCE,
+        _counts(Apart.COMPACTED_ON_SOURCE),
+        _say_replaced(Apart.COMPACTED_ON_SOURCE, 0),
+    ),
+    (
+        Apart.COMPACTED_ON_TARGET,
+        _counts(Apart.COMPACTED_ON_TARGET),
+        _say_replaced(Apart.COMPACTED_ON_TARGET, 1),
+    ),
+    ("merged", _counts(Apart.OF_OTHERS), _say_others),
+    (
+        "compacted",
+        lambda row: bool(row.result.work.compacted) and not row.result.missing,
+        _say_compacted,
+    ),
+    (
+        "timestamps",
+        lambda row: not row.result.timed,
+        lambda _: (
+            "timestamps were not compared: the target topic has "
+            "message.timestamp.type=LogAppendTime"
+        ),
+    ),
+    (
+        "headers",
+        lambda row: row.result.origins > 0,
+        lambda _: "the header isthmus.origin, which the flow adds, was not compared",
+    ),
+    (
+        "left out",
+        lambda row: row.skipped > 0,
+        lambda rows: (
+            f"a decision left out {sum(each.skipped for each in rows):,} records: "
+            "`isthmus losses` lists them"
+        ),
+    ),
+)

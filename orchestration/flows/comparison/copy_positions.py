@@ -1,0 +1,187 @@
+"""What a flow's state on the target says about partitions that are compared.
+
+An anchor says which source offsets are copied (invariant D: it may lag behind, it never leads). The
+offset points say which offsets of both logs belong together, so what retention deleted on one side
+is known on the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from replication.adapters.offset_reader import OffsetReader
+from replication.errors import ReplicationError
+from replication.model import Mode, PartitionState, TopicPartition
+from replication.offsets.offset_map import BEFORE_US, Answer, sync_points_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from replication.offsets.offset_map import SyncPoint
+    from replication.settings.sections import Flow
+    from replication.state import Anchor
+
+_COPYING = frozenset({PartitionState.RUNNING, PartitionState.WAITING, PartitionState.PAUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What an anchor says of a partition. Default: nothing, so every record must be there."""
+
+    source: int | None = None  # the next source offset to copy
+    transactional: bool = False  # aborted copies on the target do not count
+    halted: str = ""  # the state and its reason, where copying does not go on
+    remark: str = ""  # why nothing is known
+
+    def reaches(self, end: int) -> bool:
+        """Say whether all source offsets below ``end`` are copied."""
+        return self.source is not None and self.source >= end
+
+
+UNKNOWN_POSITION = Copied()
+
+
+class LogStarts(NamedTuple):
+    """The first offsets that two logs still have."""
+
+    source: int
+    target: int
+
+
+class Begins(NamedTuple):
+    """From where two logs are compared; None: unknown, as where both logs begin do not match."""
+
+    source: int | None  # the source's record that is the first on the target
+    target: int | None  # the target's record that is the first on the source
+    start: int = 0  # where copying started on the source
+
+
+UNKNOWN = Begins(None, None)
+
+
+class CopyPositions(Protocol):
+    """The positions of one flow."""
+
+    def look(self) -> None:
+        """Read the newest anchors. Raises ClusterUnavailable or ClusterRejected."""
+
+    def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
+        """Return what the anchor said at the last look."""
+
+    def begins(self, source: TopicPartition, starts: LogStarts) -> Begins:
+        """Return from where the logs of a partition can be compared, given their first offsets."""
+
+
+class TopicIds(NamedTuple):
+    """The ids of all topics, by name, on both clusters."""
+
+    source: Mapping[str, str] = {}
+    target: Mapping[str, str] = {}
+
+
+@dataclass(slots=True)
+class FlowPositions:
+    """Implements CopyPositions on a flow's clusters.
+
+    ``shared``: others' records may stand in front of the flow's on the target.
+    """
+
+    flow: Flow
+    ids: TopicIds
+    shared: bool = False
+    reader: OffsetReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reader = OffsetReader(self.flow)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.reader.close()
+
+    def look(self) -> None:
+        """Read the newest anchors."""
+        self.reader.look()
+
+    def skipped(self, source: TopicPartition) -> int:
+        """Return how many records were left out by a decision, see ``isthmus losses``."""
+        losses = self.reader.known.losses.get(source, [])
+        return sum(
+            each.next - each.first
+            for each in losses
+            if each.topic_id in {"", self.ids.source.get(source.topic, "")}
+        )
+
+    def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
+        """Return what the anchor said at the last look."""
+        anchor = self.reader.known.anchors.get(source)
+        ids = (self.ids.source.get(source.topic, ""), self.ids.target.get(target.topic, ""))
+        return copied_of(anchor, target, ids)
+
+    def begins(self, source: TopicPartition, starts: LogStarts) -> Begins:
+        """Return from where the logs can be compared."""
+        anchor = self.reader.known.anchors.get(source)
+        if anchor is None:
+            return UNKNOWN
+        sync_points = sync_points_of(self.reader.known.points[source].values(), anchor)
+        back = self._translated(source, starts.target, back=True) if starts.target else None
+        forth = self._translated(source, starts.source, back=False) if starts.source else None
+        start = start_of(sync_points, anchor, starts.target, shared=self.shared)
+        return begins_of(starts, (back, forth), anchor, start)
+
+    def _translated(self, source: TopicPartition, offset: int, *, back: bool) -> Answer:
+        try:
+            answers = self.reader.translate({source: [offset]}, back=back)
+        except ReplicationError:  # the records themselves are compared all the same
+            return BEFORE_US
+        return answers.get(source, {}).get(offset, BEFORE_US)
+
+
+def copied_of(anchor: Anchor | None, target: TopicPartition, ids: tuple[str, str]) -> Copied:
+    """Return what an anchor says of a partition; ``ids``: of its topics now, empty if unknown."""
+    if anchor is None:
+        return Copied(remark="the flow has no anchor of it, so every record must be there")
+    if anchor.target_topic != target.topic:
+        return Copied(remark=f"its anchor is of the target topic {anchor.target_topic}")
+    for side, now, then in zip(
+        ("source", "target"), ids, (anchor.source_topic_id, anchor.target_topic_id), strict=True
+    ):
+        if now and then and now != then:
+            return Copied(remark=f"the {side} topic was created again since it was copied")
+    halted = "" if anchor.state in _COPYING else f"{anchor.state}: {anchor.reason}"
+    remark = "" if anchor.source is not None else "the flow has not started to copy it"
+    return Copied(anchor.source, anchor.mode == Mode.TRANSACTIONAL, halted, remark)
+
+
+def start_of(
+    sync_points: Collection[SyncPoint], anchor: Anchor, target_start: int, *, shared: bool
+) -> int:
+    """Return the source offset at which copying started; 0: unknown, or from the beginning.
+
+    Records on the target from before that start (of another copier, or of an earlier copy) are
+    compared as well, so then the start does not count.
+    """
+    first = next(iter(sync_points), None)
+    if first is None or first.records or anchor.since is not None:
+        return 0
+    return first.source if shared or target_start >= first.target else 0
+
+
+def begins_of(
+    starts: LogStarts, answers: tuple[Answer | None, Answer | None], anchor: Anchor, start: int
+) -> Begins:
+    """Return the begins from the translated log starts; None: retention deleted nothing there.
+
+    ``answers``: the target's start on the source, and the source's start on the target.
+    """
+    back, forth = answers
+    source = starts.source if back is None else _known(back, anchor.source)
+    target = starts.target if forth is None else _known(forth, anchor.target)
+    return Begins(source, target, start)
+
+
+def _known(answer: Answer, copied: int | None) -> int | None:
+    """Return an exact offset; where nothing at or behind it is copied, that of the next copy."""
+    if not answer.exact:
+        return None
+    return copied if answer.offset is None else answer.offset

@@ -1,0 +1,162 @@
+"""Compares what one flow copied: its topics, up to what its anchors say, the rest in flight."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.copy_positions import FlowPositions, TopicIds
+from orchestration.flows.comparison.own_records import OwnRecords
+from orchestration.flows.comparison.topic_comparison import TopicComparer
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.model import TopicPartition
+from replication.naming.selection import TopicSelector
+from replication.records.compare_compacted import Compacted
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+    from orchestration.flows.comparison.compared_partition import Result, Work
+    from orchestration.flows.comparison.copy_positions import Copied
+    from orchestration.flows.comparison.topic_comparison import Options
+    from replication.client.admin import TopicInfo
+    from replication.settings.sections import Config, Flow
+
+_LOOK_S = 0.5
+
+
+class Late(NamedTuple):
+    """A partition that is not copied up to the end that was waited for."""
+
+    partition: TopicPartition
+    end: int
+    copied: int | None  # None: nothing is known of it
+
+
+class FlowComparison:
+    """One flow to compare. Raises ClusterUnavailable or ClusterRejected, naming the cluster."""
+
+    def __init__(
+        self, flow: Flow, config: Config, topics: re.Pattern[str], options: Options
+    ) -> None:
+        self.flow, self._config = flow, config
+        self._source = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
+        target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
+        self._here, there = self._source.topics(), target.topics()
+        self._topics = topics
+        self._selector = selector = TopicSelector.for_flow(flow, config.clusters)
+        named = {
+            each: selector.remote_topic(each)
+            for each in selector.selected(self._here)
+            if topics.fullmatch(each)
+        }
+        compacted = (
+            _compacted(self._source, named),
+            _compacted(target, {*named.values()} & {*there}),
+        )
+        self.pairs = [
+            TopicPair(one, two, Compacted(one in compacted[0], two in compacted[1]))
+            for one, two in named.items()
+        ]
+        own = OwnRecords.for_flow(flow, config)
+        ids = TopicIds(_ids(self._here), _ids(there))
+        shared = own is not None or options.foreign_ok
+        self.positions = FlowPositions(flow, ids, shared=shared)
+        clients = flow.clients.source_consumer, flow.clients.target_admin
+        self._comparer = TopicComparer(
+            (to_librdkafka(clients[0]), to_librdkafka(clients[1])), options, own, self.positions
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._comparer.close()
+        self.positions.close()
+
+    def wait(self, limit_s: float, progress: Callable[[int], object]) -> list[Late]:
+        """Wait until all is copied that the source holds now; return what is not, in order.
+
+        ``progress`` gets the offsets that are still to be copied. Partitions that halted are not
+        waited for.
+        """
+        ends = self._source.end_offsets(
+            TopicPartition(pair.source, number)
+            for pair in self.pairs
+            for number in range(self._here[pair.source].partitions)
+        )
+        deadline = time.monotonic() + limit_s
+        while True:
+            self.positions.look()
+            copied = {
+                TopicPartition(pair.source, number): self._copied(pair, number)
+                for pair in self.pairs
+                for number in range(self._here[pair.source].partitions)
+            }
+            left = late(ends, copied)
+            progress(sum(each.end - (each.copied or 0) for each in left))
+            waiting = any(not copied[each.partition].halted for each in left)
+            if not waiting or time.monotonic() > deadline:
+                return left
+            time.sleep(_LOOK_S)
+
+    def plan(self) -> list[Work]:
+        """Return the partitions to compare; see TopicComparer."""
+        return self._comparer.plan(self.pairs)
+
+    def compare(self, work: Work, progress: Callable[[int], object]) -> Result:
+        """Compare one partition; see TopicComparer."""
+        return self._comparer.compare(work, progress)
+
+    def gone(self) -> list[str]:
+        """Return the selected topics that were copied and that the source has no longer, sorted."""
+        self.positions.look()
+        copied = {each.topic for each in self.positions.reader.known.anchors}
+        chosen = filter(self._topics.fullmatch, copied - self._here.keys())
+        return list(self._selector.selected(chosen))
+
+    def beside(self, pair: TopicPair) -> list[str]:
+        """Return the flows that copy a topic of this name into the same target topic."""
+        return [
+            each.name
+            for each in self._config.flows_into(self.flow.target)
+            if each.name != self.flow.name and _joins(each, self._config, pair)
+        ]
+
+    def _copied(self, pair: TopicPair, number: int) -> Copied:
+        source, target = (TopicPartition(each, number) for each in (pair.source, pair.target))
+        return self.positions.copied(source, target)
+
+
+def late(ends: Mapping[TopicPartition, int], copied: Mapping[TopicPartition, Copied]) -> list[Late]:
+    """Return the partitions that are not copied up to their ends, in order."""
+    return [
+        Late(each, end, copied[each].source)
+        for each, end in sorted(ends.items())
+        if end and not copied[each].reaches(end)
+    ]
+
+
+def _joins(flow: Flow, config: Config, pair: TopicPair) -> bool:
+    selector = TopicSelector.for_flow(flow, config.clusters)
+    return (
+        selector.judge(pair.source).selected and selector.remote_topic(pair.source) == pair.target
+    )
+
+
+def _compacted(cluster: KafkaAdmin, topics: Iterable[str]) -> set[str]:
+    """Return those of ``topics`` whose records a later one replaces, as far as configs are seen."""
+    configs = cluster.topic_settings(topics)
+    return {
+        name
+        for name, settings in configs.items()
+        if (policy := settings.get("cleanup.policy")) is not None and "compact" in policy.value
+    }
+
+
+def _ids(topics: Mapping[str, TopicInfo]) -> Mapping[str, str]:
+    return {name: info.topic_id for name, info in topics.items()}
