@@ -8,6 +8,7 @@
     clusters
 ``own_records``: Selects the records that a flow copied, where several flows write to one topic
 ``status_view``: Collects the data of ``isthmus status``: health, rates and lag of all flows
+``target_offsets``: Says which offsets of groups can be set on the target, and why others are left
 
 May import: ``orchestration.services``.
 """

@@ -17,9 +17,10 @@ from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
+from orchestration.flows.target_offsets import existing, left_of
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, explain_group
+from replication.offsets.consumer_groups import CommitGroup, Committed, explain_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.group_rows import Difference
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import GroupAction
+    from replication.offsets.consumer_groups import GroupAction, LeaveOffset
     from replication.offsets.group_sync import GroupSync
     from replication.settings.sections import Config, Flow
 
@@ -35,6 +36,9 @@ One = Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such a
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
 ]
+
+
+_NONE = "no selected group has committed offsets in a topic that is copied"
 
 
 class Form(StrEnum):
@@ -63,7 +67,7 @@ def diff(
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
-        console().print(_table(found) if found else "no selected group has committed offsets")
+        console().print(_table(found) if found else _NONE)
     if any(each.action == "set" for each in found):
         raise typer.Exit(2)
 
@@ -91,11 +95,13 @@ def _differences(flow: Flow, config: Config) -> list[Difference]:
         found = sync.plan()
         _require_all(sync, flow)
         listed = sync.target.listed()
-        there = {each.group for each in found.translated} & listed.keys()
-        now = sync.target.positions(listed[each] for each in there)
+        groups = {each.group for each in found.translated} & listed.keys()
+        now = sync.target.positions(listed[each] for each in groups)
+        copied = [each for each in found.translated if each.source in reader.known.anchors]
+        there = [each for each in copied if not each.problem]  # topics that exist
         ends = (
-            reader.ends({each.source for each in found.translated}, target=False),
-            reader.ends({each.target for each in found.translated}, target=True),
+            reader.ends({each.source for each in there}, target=False),
+            reader.ends({each.target for each in there}, target=True),
         )
         return differences(found, dict(now), ends)
 
@@ -153,33 +159,36 @@ def set_(  # noqa: PLR0913 - one parameter per option
 
     Without --offset they become the translations of the group's offsets on the source.
     """
+    if offset is not None and (topic is None or partition is None):
+        raise ConfigError("--offset applies to one partition: give --topic and --partition too")
     config = read_config(file)
     with _opened(find_flow(config, flow), config) as (work, reader):
-        if offset is None:
-            desired = work.translated_of(group)
-        elif topic is None or partition is None:
-            raise ConfigError("--offset applies to one partition: give --topic and --partition too")
-        else:
-            at = TopicPartition(topic, partition)
+        if offset is not None:
+            at = TopicPartition(str(topic), int(partition or 0))
             desired = {at: Committed(_within(reader, at, offset))}
-        chosen = {
-            where: each
-            for where, each in desired.items()
-            if topic in {None, where.topic} and partition in {None, where.partition}
-        }
-        if not chosen:
+            _carry_out(work, {group: desired}, [], yes=yes, rewind=True)
+            return
+        found = [
+            each
+            for each in work.translated_of(group)
+            if topic in {None, each.target.topic} and partition in {None, each.target.partition}
+        ]
+        if not found:
             raise ConfigError(f"{flow}: group {group} has no committed offset for these partitions")
-        _carry_out(work, {group: chosen}, yes=yes, rewind=True)
+        desired = work.desired(found).get(group, {})
+        _carry_out(work, {group: desired}, left_of(found, desired), yes=yes, rewind=True)
 
 
 def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
+    """Return ``offset``. Raises ConfigError if it cannot be set there."""
     reader.look()
-    if reader.known.source_of(at) is None:
-        raise ConfigError(f"{reader.flow.name} does not copy to {at} on {reader.flow.target}")
-    start, end = reader.ends([at], target=True)[at]
-    if not start <= offset <= end:
+    log = reader.target_logs([at])[at]
+    if isinstance(log, str):
+        raise ConfigError(f"{at} on {reader.flow.target}: offset {offset} {log}")
+    if not log.start <= offset <= log.end:
         raise ConfigError(
-            f"offset {offset} is out of range: {at} on {reader.flow.target} has {start} to {end}"
+            f"offset {offset} is out of range: {at} on {reader.flow.target} has {log.start} to "
+            f"{log.end}"
         )
     return offset
 
@@ -187,12 +196,16 @@ def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
 def _carry_out(
     work: GroupSync,
     desired: Mapping[str, Mapping[TopicPartition, Committed]],
+    left: Sequence[LeaveOffset],
     *,
     yes: bool,
     rewind: bool,
 ) -> None:
-    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for refused commits."""
-    actions = work.towards(desired, rewind=rewind)
+    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for refused commits.
+
+    ``left``: offsets that cannot be set. Exit code 1 if something is left that was to be set.
+    """
+    actions = (*work.towards(desired, rewind=rewind), *left)
     for line in _explained(actions):
         typer.echo(line)
     if not actions:
@@ -205,7 +218,7 @@ def _carry_out(
         typer.echo("done")
     elif commits:
         typer.echo("nothing was changed: run it again with --yes")
-    if yes and any(isinstance(each, LeaveGroup) for each in actions):
+    if (yes or not commits) and len(commits) < len(actions):
         raise typer.Exit(1)
 
 
@@ -242,15 +255,21 @@ def import_(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Set the target offsets of an exported file. Without --yes it shows the plan."""
+    """Set the target offsets of an exported file. Without --yes it shows the plan.
+
+    Leaves offsets that do not exist on the target, and names them. Exit code 1: some were left.
+    """
     config = read_config(file)
     try:
         text = data.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"reading {data}: {error}") from error
     desired = desired_by(text, flow, str(data))
-    with _opened(find_flow(config, flow), config) as (work, _):
-        _carry_out(work, desired, yes=yes, rewind=rewind)
+    with _opened(find_flow(config, flow), config) as (work, reader):
+        reader.look()
+        logs = reader.target_logs({where for each in desired.values() for where in each})
+        there, left = existing(desired, logs)
+        _carry_out(work, there, left, yes=yes, rewind=rewind)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -18,6 +18,7 @@ from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from replication.offsets.flow_offsets import KnownPoints
+    from replication.offsets.offset_map import Answer
     from replication.settings.sections import Flow
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +46,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Print the target offset of a record on the source, or the reverse with --reverse.
 
-    Exit code 1: the record is not copied yet, or its offset is unknown.
+    Exit code 1: the record is not copied yet, there is no such offset, or its place is unknown.
     """
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
@@ -68,24 +69,24 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "partition": partition,
         "offset": offset,
         "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
+        "problem": answer.problem,
     }
-    typer.echo(json.dumps(data) if output is Output.json else _sentence(data, anchor.source))
+    late = (
+        "is behind the first record of an open transaction"
+        if reverse
+        else f"is not copied yet: the flow has copied offsets below {anchor.source}"
+    )
+    sentence = f"{here} offset {offset} {_predicate(answer, there, late)}"
+    typer.echo(json.dumps(data) if output is Output.json else sentence)
     if answer.offset is None:
         raise typer.Exit(1)
 
 
-def _sentence(data: dict[str, object], copied: int | None) -> str:
-    there = data["translated"]
-    assert isinstance(there, dict)  # noqa: S101 - for the type checker
-    position = f"{data['topic']}-{data['partition']} offset {data['offset']}"
-    if there["offset"] is None and not there["exact"]:
-        return (
-            f"{position} was copied before the takeover: its offset on the other cluster is unknown"
-        )
-    if there["offset"] is None:
-        return f"{position} is not copied yet: the flow has copied offsets below {copied}"
-    about = "" if there["exact"] else " or later (compaction removed records that count)"
-    return f"{position} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
+def _predicate(answer: Answer, there: TopicPartition, late: str) -> str:
+    if answer.offset is None:
+        return answer.problem or late
+    about = "" if answer.exact else " or later: not all records before it can be counted"
+    return f"is {there} offset {answer.offset}{about}"
 
 
 def _source(
@@ -106,7 +107,11 @@ def _source(
         names = ", ".join(topics[:10]) + (", …" if len(topics) > 10 else "")
         verb = "does not copy to" if reverse else "does not copy"
         raise ConfigError(f"{flow.name} {verb} topic {named.topic} on {where}; topics: {names}")
-    raise ConfigError(f"{flow.name} has not copied {named} on {where}")
+    copied = known.partitions_of(named.topic, target=reverse)
+    numbers = ", ".join(map(str, copied[:10])) + (", …" if len(copied) > 10 else "")
+    raise ConfigError(
+        f"{flow.name} has not copied {named} on {where}; partitions of {named.topic}: {numbers}"
+    )
 
 
 for name, command in group_offsets.COMMANDS.items():
