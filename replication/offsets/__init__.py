@@ -10,6 +10,8 @@
 ``group_sync``: Synchronizes the committed offsets of a flow's consumer groups from its source to
     its target
 ``log_bounds``: Says which offsets of a partition do not exist, and moves answers into the other log
+``lost_end``: Finds from which offset on the source lost records that were copied, and has others
+    now
 ``offset_map``: Sync points between source and target offsets, and the interval that an offset
     lies in
 ``offset_points``: Offset points: where target offset - source offset changes, stored for

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from replication.errors import ReplicationError
 from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.counted_log import CountedLog
+from replication.offsets.lost_end import lost_from
 from replication.offsets.offset_map import BEFORE_US, sync_points_of, without_answer
 from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
@@ -139,6 +140,7 @@ class FlowOffsets:
             theirs = [each for each in offsets[partition] if 0 <= each < since]
             ours = set(offsets[partition]).difference(theirs)
             none = dict.fromkeys(theirs, BEFORE_US)
+            translation.kept = await lost_from(self.source, self.known.anchors[partition])
             return {**await translation.translate(ours, back=back), **none}
 
         work = (one(*each) for each in ready.items())

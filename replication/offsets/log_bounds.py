@@ -42,4 +42,4 @@ def within(answer: Answer, log: OffsetRange, side: str) -> Answer:
         return answer
     if answer.offset > log.end:
         return without_answer(f"has its place beyond the end of the {side} ({log.end})")
-    return answer._replace(offset=max(answer.offset, log.start))
+    return answer if answer.offset >= log.start else answer._replace(offset=log.start)

@@ -36,7 +36,8 @@ class Translation:
     The deliverable source records may differ between sync points: ``source`` returns the log as it
     was copied up to one. ``ahead``: records copied since the last sync point are counted too;
     otherwise they are not copied yet. ``stored`` are earlier answers for source offsets that stay;
-    new ones are added. ``turn`` is held while the logs are read.
+    new ones are added. ``turn`` is held while the logs are read. ``kept``: up to where the source's
+    log is the one that was copied; None: all of it.
     """
 
     source: Callable[[SyncPoint], CountedLog]
@@ -45,24 +46,42 @@ class Translation:
     ahead: bool = True
     stored: dict[int, Answer] = field(default_factory=dict)
     turn: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
+    kept: int | None = None
 
     async def translate(self, offsets: Collection[int], *, back: bool = False) -> dict[int, Answer]:
         """Return the answer for each of ``offsets``; ``back``: they are the target's."""
         if not offsets:
             return {}
         here, there = (self.target, self._newest) if back else (self._newest, self.target)
-        (side, other), last = SIDES[::-1] if back else SIDES, self.sync_points[-1]
+        side, other = SIDES[::-1] if back else SIDES
+        last = self.sync_points[-1]
         end = await here.high_watermark(max(*offsets, last.target if back else last.source))
         answers = nonexistent(offsets, end, side)
-        if not back and end < last.source:  # what was copied from there is not what will come there
-            answers[end] = NOT_YET
+        if not back:
+            answers |= self._came_later(offsets, end)
         async with self.turn:
             found = await self._from_stored(set(offsets) - answers.keys(), back=back)
         start = await there.start()
         known = max((each.offset or 0 for each in found.values()), default=0)
         log = OffsetRange(start, await there.high_watermark(known) if found else start)
         answers |= {each: within(answer, log, other) for each, answer in found.items()}
-        return {each: answers[each] for each in offsets}
+        return {each: self._kept(answers[each]) if back else answers[each] for each in offsets}
+
+    def _came_later(self, offsets: Collection[int], end: int) -> dict[int, Answer]:
+        """Return the answers for source offsets from where the source lost what was copied.
+
+        The records there, and the one that comes at the end, are not those that were copied.
+        """
+        kept = end if self.kept is None else min(end, self.kept)
+        if kept >= self.sync_points[-1].source:
+            return {}
+        return dict.fromkeys((each for each in offsets if kept <= each <= end), NOT_YET)
+
+    def _kept(self, answer: Answer) -> Answer:
+        """Return the answer for a target offset if the source still has the record of its copy."""
+        if answer.offset is None or self.kept is None or answer.offset <= self.kept:
+            return answer
+        return LOST
 
     async def _from_stored(self, offsets: Collection[int], *, back: bool) -> dict[int, Answer]:
         """Return the answers, whether these offsets exist or not; store those that stay."""

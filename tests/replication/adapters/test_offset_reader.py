@@ -9,8 +9,9 @@ from support.memory_network import MemoryCluster
 from support.record_batches import a_batch
 
 from replication.adapters import offset_reader
-from replication.model import OffsetRange, TopicPartition
-from replication.offsets.offset_map import BEFORE_US, Answer, without_answer
+from replication.client.fetch_values import EpochEndOffset
+from replication.model import OffsetRange, PartitionState, TopicPartition
+from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, without_answer
 from replication.records.codec import encode, plain_record
 from replication.settings.sections import Flow, FlowClients
 from replication.state import (
@@ -164,6 +165,42 @@ def test_an_answer_that_stays_is_read_once_by_all_looks(clusters, reader):
         fetches = [each for some in clusters[1].asked[before:] for each in some]
         read.append(any(each.topic_id == topic_id for each in fetches))
     assert read == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("diverging", "answers"),
+    [
+        (EpochEndOffset(3, 6), {5: Answer(5), 6: NOT_YET, 8: NOT_YET, 12: NOT_YET}),
+        (None, {5: Answer(5), 6: Answer(6), 8: Answer(8), 12: NOT_YET}),
+    ],
+    ids=["other records", "complete again"],
+)
+def test_a_source_that_lost_its_end_and_has_grown_again(clusters, reader, diverging, answers):
+    source = clusters[0]
+    copied(clusters, state=PartitionState.SOURCE_TRUNCATED, source_epoch=4)
+    source.logs[ORDERS].append(a_batch(0, [b"new"] * 5, (OURS, 0, 10)))
+    fetch = source.fetch
+
+    async def fetch_diverging(node, entries, options, into):
+        found = await fetch(node, entries, options, into)
+        knows = entries[0].last_epoch == 4
+        return [each._replace(diverging=diverging if knows else None) for each in found]
+
+    source.fetch = fetch_diverging
+    reader.look()
+    assert reader.translate({ORDERS: [5, 6, 8, 12]}, ahead=False)[ORDERS] == answers
+
+
+@pytest.mark.parametrize("state", [PartitionState.RUNNING, PartitionState.SOURCE_TRUNCATED])
+def test_a_source_that_ends_before_the_copy_moves_no_group_beyond_its_end(clusters, reader, state):
+    copied(clusters, state=state, source_epoch=4)
+    source = clusters[0].logs[ORDERS]
+    source.batches, source.end = [], 0
+    source.append(a_batch(0, [b"v"] * 6))
+    reader.look()
+    found = reader.translate({ORDERS: [5, 6, 8]}, ahead=False)[ORDERS]
+    assert (found[5], found[6]) == (Answer(5), NOT_YET)
+    assert found[8].problem == "is beyond the end of the source (6)"
 
 
 def test_where_offsets_can_be_set_on_the_target_and_why_not(clusters, reader):

@@ -91,6 +91,22 @@ def test_what_the_source_lost_at_its_end_is_not_translated():
     assert back[10].problem == "has its place beyond the end of the source (6)"
 
 
+def test_what_the_source_has_now_where_it_lost_what_was_copied_is_not_taken_for_it():
+    copy = copied()
+    copy.source.truncate(6)
+    copy.write(9)  # the source ends at 15 now, and 6 to 9 are other records than were copied
+
+    def ask(*offsets, back=False):
+        return asyncio.run(copy.translation(kept=6).translate(offsets, back=back))
+
+    assert ask(5, 6, 8, 10, 15) == {5: Answer(5), **dict.fromkeys((6, 8, 10, 15), NOT_YET)}
+    assert ask(16)[16].problem == "is beyond the end of the source (15)"
+    found = ask(5, 6, 8, 10, back=True)
+    assert (found[5], found[6]) == (Answer(5), Answer(6))
+    lost = "is behind the copy of a record that the source has lost"
+    assert {found[8].problem, found[10].problem} == {lost}
+
+
 def test_what_the_target_lost_at_its_end_has_no_place_there():
     copy = copied()
     copy.target.truncate(6)
