@@ -308,33 +308,36 @@ def test_the_commands_show_set_export_and_import(world):
 
 def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywhere(world):
     partition = TopicPartition(world.orders, 5)
-    (log,) = world.sync.offsets.ends([partition], target=False).values()
-    for group, offset in (("typed", log.end + 1), ("largest", LARGEST), ("at-the-end", log.end)):
+    here, there = ends_of(world, partition)
+    for group, offset in (("typed", here + 1), ("largest", LARGEST), ("at-the-end", here)):
         world.commit(group, *partition, offset)
     world.commit("typed", world.orders, 6, 3)
     told = []
     world.sync.warn = told.append
     assert " 2 not moved, largest because " in world.sync.sync()
     world.sync.sync()
-    beyond = f"is beyond the end of the source ({log.end})"
-    typed = f"{partition} offset {log.end + 1} {beyond}"
+    beyond = f"is beyond the end of the source ({here})"
+    typed = f"{partition} offset {here + 1} {beyond}"
     largest = f"{partition} offset {LARGEST} {beyond}"
     assert told == [f"2 not moved: group largest: {largest}, group typed: {typed}"]
     assert world.on_target("typed") == {TopicPartition(world.orders, 6): Committed(3)}
     assert world.on_target("largest") == {}
-    assert world.on_target("at-the-end") == {partition: Committed(log.end)}
+    assert world.on_target("at-the-end") == {partition: Committed(there)}
     checkpoints = written_by(world)
-    assert checkpoints["at-the-end", 5] == (log.end, log.end)
+    assert checkpoints["at-the-end", 5] == (here, there)
     assert checkpoints["typed", 6] == (3, 3)
     assert not checkpoints.keys() & {("typed", 5), ("largest", 5)}
 
     of = ("--flow", world.flow.name, "--topic", world.orders, "--partition", "5", "--offset")
-    for side, reverse in (("source", ()), ("target", ("--reverse",))):
-        for offset in (log.end + 1, LARGEST):
-            said = f"{partition} offset {offset} is beyond the end of the {side} ({log.end})\n"
-            assert world.command("translate", *of, str(offset), *reverse) == (1, said)
-        said = f"{partition} offset {log.end} is {partition} offset {log.end}\n"
-        assert world.command("translate", *of, str(log.end), *reverse) == (0, said)
+    for side, end, other, more in (
+        ("source", here, there, ()),
+        ("target", there, here, ("--reverse",)),
+    ):
+        for offset in (end + 1, LARGEST):
+            said = f"{partition} offset {offset} is beyond the end of the {side} ({end})\n"
+            assert world.command("translate", *of, str(offset), *more) == (1, said)
+        said = f"{partition} offset {end} is {partition} offset {other}\n"
+        assert world.command("translate", *of, str(end), *more) == (0, said)
     _, said = world.command("diff", "-o", "json")
     (line,) = [
         each
@@ -348,12 +351,12 @@ def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywher
 
 def test_an_import_leaves_and_names_offsets_that_the_target_does_not_have(world):
     partition = TopicPartition(world.orders, 7)
-    (log,) = world.sync.offsets.ends([partition], target=True).values()
+    here, there = ends_of(world, partition)
     for group, offset in (("away", LARGEST), ("here", 9)):
         world.commit(group, *partition, offset)
     code, exported = world.command("export")
     rows = [each for each in json.loads(exported) if each["group"] in {"away", "here"}]
-    problem = f"{partition} offset {LARGEST} is beyond the end of the source ({log.end})"
+    problem = f"{partition} offset {LARGEST} is beyond the end of the source ({here})"
     assert {e["group"]: (e["target_offset"], e["problem"]) for e in rows} == {
         "away": (None, problem),
         "here": (9, ""),
@@ -364,7 +367,7 @@ def test_an_import_leaves_and_names_offsets_that_the_target_does_not_have(world)
     file.write_text(json.dumps([*rows, *odd]))
     code, said = world.command("import", str(file), "--flow", world.flow.name, "--yes")
     assert code == 1
-    beyond = f"offset {LARGEST} is beyond the end of the target ({log.end})"
+    beyond = f"offset {LARGEST} is beyond the end of the target ({there})"
     assert f"leave group typed-in in {partition} unchanged: {beyond}" in said
     assert f"offset 1 is not in a partition that {world.flow.name} copies to" in said
     assert world.on_target("here") == {partition: Committed(9)}
@@ -400,6 +403,12 @@ def test_a_topic_that_was_recreated_is_named_and_holds_up_no_other(
     assert f"1 not moved, reader because {gone} offset 7 cannot be translated: {why}" in said
     assert world.on_target("reader") == {kept: Committed(7)}
     world.close()
+
+
+def ends_of(world, partition):
+    """Return the end of a partition on the source, and of its copy."""
+    reader = world.sync.offsets
+    return tuple(reader.ends([partition], target=each)[partition].end for each in (False, True))
 
 
 def written_by(world):
