@@ -126,11 +126,11 @@ class Translation:
             if len(further) == len(places):
                 return dict.fromkeys(places, NOT_YET)
             first = await seek(self.target, low.target, {0}, None)
-            answer = Answer(first.found.get(0, max(self.target.end, low.target)))
+            answer = Answer(first.found.get(0, self.target.end))
             return {each: answer if each <= low.source else NOT_YET for each in places}
         async with aclosing(self.target.spans(low.target)) as reading:
             ours = [offset for span in [each async for each in reading] for offset in span]
-        where, source = [*ours, max(self.target.end, low.target)], self._newest
+        where, source = [*ours, self.target.end], self._newest
         count = await count_to(source, low.source, places, places[-1], len(ours))
         whole = not ours or (await _begins(source, low.source, self.target, low.target))
         return {
@@ -156,8 +156,7 @@ class Translation:
                 each: Answer(low.source, exact=from_low and not rank)
                 for each, rank in count.found.items()
             }
-        ends = {found.total: max(source.end, low.source)}
-        offsets = ends | found.found
+        offsets = {found.total: source.end} | found.found
         return {
             each: Answer(offsets[rank], exact=from_low and each <= self.target.end)
             if rank in offsets
