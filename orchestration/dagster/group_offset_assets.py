@@ -61,6 +61,7 @@ def report(found: SyncRound, refused: dict[str, str]) -> Report:
             "groups": groups,
             "moved": len(found.commits) - len(refused),
             "offsets not copied yet": found.waiting,
+            "offsets without a translation": len(found.problems),
         },
     )
 

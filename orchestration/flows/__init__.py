@@ -12,6 +12,7 @@
 ``plans``: The plans of a file's targets, read from the clusters; those that do not answer are
     problems
 ``status_view``: Collects the data of ``isthmus status``: health, rates and lag of all flows
+``target_offsets``: Says which offsets of groups can be set on the target, and why others are left
 
 May import: ``orchestration.services``.
 """

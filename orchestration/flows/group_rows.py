@@ -31,7 +31,7 @@ class Difference:
     source_offset: int
     source_lag: int | None
     target_offset: int | None  # now; None: the group has none there
-    translated: int | None  # None: not copied yet
+    translated: int | None  # None: not copied yet, or the action says why not
     target_lag: int | None  # after a sync
     action: str
 
@@ -49,6 +49,7 @@ class Row:
     target_offset: int | None
     exact: bool
     metadata: str
+    problem: str = ""  # why there is no target offset; empty: there is, or it is not copied yet
 
 
 def differences(
@@ -70,10 +71,12 @@ def _difference(
     desired = sets[moved.group].positions.get(moved.target) if moved.group in sets else None
     there = now.get(moved.group, {}).get(moved.target)
     current = None if there is None or there.offset < 0 else there.offset
-    if moved.group in left:
+    if moved.problem:
+        action = f"skip: {moved.problem}"
+    elif moved.group in left:
         action = f"skip: {left[moved.group]}"
     elif moved.answer.offset is None:
-        action = "not copied yet" if moved.answer.exact else "unknown: before the takeover"
+        action = "not copied yet"
     else:
         action = "keep" if desired is None else "set"
     after = desired.offset if desired is not None else current
@@ -81,7 +84,7 @@ def _difference(
         moved.group,
         str(moved.target),
         moved.position.offset,
-        _lag(ends[0], moved.source, moved.position.offset),
+        None if moved.problem else _lag(ends[0], moved.source, moved.position.offset),
         current,
         moved.answer.offset if desired is None else desired.offset,
         _lag(ends[1], moved.target, after),
@@ -108,6 +111,7 @@ def rows_of(flow: str, moved: Iterable[TranslatedPosition]) -> list[Row]:
             each.answer.offset,
             each.answer.exact,
             each.position.metadata,
+            each.problem,
         )
         for each in moved
     ]
@@ -126,7 +130,7 @@ def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartitio
     """Return the target positions that an export of ``flow`` sets, JSON or CSV.
 
     Raises ConfigError, naming ``where`` and the line, and where no line is of ``flow``. Lines of
-    other flows, and offsets that were not copied yet, are left out.
+    other flows, and those without an offset on the target, are left out.
     """
     desired: dict[str, dict[TopicPartition, Committed]] = {}
     flows: set[str] = set()
@@ -135,8 +139,9 @@ def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartitio
             flows.add(str(line["flow"]))
             if line["flow"] != flow or line["target_offset"] in {None, ""}:
                 continue
-            partition = TopicPartition(str(line["target_topic"]), int(line["partition"]))
-            position = Committed(int(line["target_offset"]), str(line.get("metadata") or ""))
+            partition = TopicPartition(str(line["target_topic"]), _natural(line, "partition"))
+            offset = _natural(line, "target_offset")
+            position = Committed(offset, str(line.get("metadata") or ""))
             desired.setdefault(str(line["group"]), {})[partition] = position
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(
@@ -145,6 +150,14 @@ def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartitio
     if flows:
         require_name("flow", flow, sorted(flows), where)
     return desired
+
+
+def _natural(line: Mapping[str, Any], name: str) -> int:
+    """Return a number of 0 or more. Raises ValueError."""
+    number = int(line[name])
+    if number < 0 or (isinstance(line[name], float) and number != line[name]):
+        raise ValueError(f"{name} is {line[name]}, but has to be a whole number from 0 on")
+    return number
 
 
 def _lines(text: str, where: str) -> list[dict[str, Any]]:

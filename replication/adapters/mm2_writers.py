@@ -42,13 +42,16 @@ def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     """Return the writer of the flow's checkpoints; its groups are read by ``syncs``."""
     name = policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source)
     factor, client = flow.mm2.checkpoints.replication_factor, flow.clients.target_admin
-    return Recorder(_topic(name, factor, client), lambda: map(_stand, syncs.of(flow).translated()))
+    return Recorder(
+        _topic(name, factor, client), lambda: map(position_of, syncs.of(flow).translated())
+    )
 
 
-def _stand(moved: TranslatedPosition) -> GroupPosition:
-    position = moved.position
+def position_of(moved: TranslatedPosition) -> GroupPosition:
+    """Return what a checkpoint says of a translated offset."""
+    offset, metadata = moved.position
     return GroupPosition(
-        moved.group, moved.target, position.offset, moved.answer.offset, position.metadata
+        moved.group, moved.target, offset, moved.answer.offset, metadata, moved.problem
     )
 
 

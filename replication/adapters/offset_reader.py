@@ -6,21 +6,31 @@ import asyncio
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
-from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
-from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange, TopicPartition
+from replication.naming.selection import TopicSelector
+from replication.offsets.flow_offsets import FlowOffsets, KnownPoints, other_topic
 from replication.offsets.group_sync import GroupSync
+from replication.offsets.stored_answers import StoredAnswers
 from replication.provenance.origins import Origins
 from replication.state import PRODUCERS_TOPIC, anchors_topic, offsets_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Coroutine,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from replication.adapters.wire.network import WireNetwork
-    from replication.model import TopicPartition
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
@@ -47,6 +57,7 @@ class OffsetReader:
         # costs counting.
         topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
         self._logs = [StateLog(self.target, each) for each in topics]
+        self._stored = StoredAnswers()
         self._origins = Origins()  # of producer ids at the source
         self._registry = StateLog(self.source, PRODUCERS_TOPIC)
 
@@ -74,7 +85,9 @@ class OffsetReader:
         The producers of all read records are in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
-        flow_offsets = FlowOffsets(self.known, self.source, self.target, self._origins, self.errors)
+        flow_offsets = FlowOffsets(
+            self.known, self.source, self.target, self._origins, self.errors, self._stored
+        )
         while True:
             known = len(self.known.producers)
             answers = self.run(flow_offsets.translate(offsets, back=back, ahead=ahead))
@@ -91,6 +104,32 @@ class OffsetReader:
         """Return the first offset and the end of partitions of one of the two clusters."""
         network = self.target if target else self.source
         return self.run(_bounds(network, sorted(partitions)))
+
+    def target_logs(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OffsetRange | str]:
+        """Return the bounds of target partitions; of those without the flow's copy, why not.
+
+        As of the last ``look``. The source is not asked: it may be gone.
+        """
+        return self.run(self._target_logs(partitions))
+
+    async def _target_logs(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, OffsetRange | str]:
+        ids = {
+            TopicPartition(each.target_topic, each.partition): each.target_topic_id
+            for each in self.known.anchors.values()
+        }
+        await self.target.refresh({each.topic for each in partitions})
+        reasons = {
+            each: other_topic("target", self.target, each.topic, ids[each])
+            if each in ids
+            else f"is not in a partition that {self.flow.name} copies to"
+            for each in partitions
+        }
+        there = sorted(each for each, reason in reasons.items() if not reason)
+        return {**reasons, **await _bounds(self.target, there)}
 
     def groups(self, *, target: bool) -> GroupClient:
         """Return the groups of one of the two clusters."""
@@ -163,11 +202,15 @@ class GroupSyncs:
     """The group syncs of a file's flows, created at their first use; each knows the others.
 
     Flows of one target that keep or change names may feed the same topics: each has to know what
-    the others say of a group, so they share their readers.
+    the others say of a group, so they share their readers. ``warn`` gets the name of a flow and a
+    sentence, once for each offset that its sync does not move; see GroupSync.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, warn: Callable[[str, str], None] = lambda _flow, _text: None
+    ) -> None:
         self.config = config
+        self._warn = warn
         self._made: dict[str, tuple[OffsetReader, GroupSync]] = {}
         self._lock = threading.RLock()
 
@@ -177,7 +220,10 @@ class GroupSyncs:
             if flow.name not in self._made:
                 reader = OffsetReader(flow)
                 ours, theirs = reader.groups(target=False), reader.groups(target=True)
-                self._made[flow.name] = reader, GroupSync(flow, reader, ours, theirs)
+                topics = TopicSelector.for_flow(flow, self.config.clusters)
+                sync = GroupSync(flow, topics, reader, ours, theirs)
+                sync.warn = partial(self._warn, flow.name)
+                self._made[flow.name] = reader, sync
                 self.of(flow).siblings = tuple(map(self.of, self._beside(flow)))
             return self._made[flow.name][1]
 

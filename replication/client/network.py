@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.client.fetch_values import FetchBuffer, FetchEntry
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,13 +168,19 @@ class Reading:
     line: str  # of its connections
     _buffer: FetchBuffer = field(default_factory=FetchBuffer)
 
-    async def fetch(self, at: int, options: FetchOptions) -> Fetched | None:
-        """Fetch once; None: it has no leader, or the topic does not exist."""
+    async def fetch(
+        self, at: int, options: FetchOptions, last_epoch: int = NO_LEADER_EPOCH
+    ) -> Fetched | None:
+        """Fetch once; None: it has no leader, or the topic does not exist.
+
+        ``last_epoch``: of the batch before ``at``; the result is ``diverging`` if the log has
+        another one.
+        """
         leader = self.network.leader(self.partition)
         topic_id = self.network.topic_id(self.partition.topic)
         if leader is None or topic_id is None:
             return None
-        entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch)
+        entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch, last_epoch)
         options = replace(options, line=self.line)
         (found,) = await self.network.fetch(leader.node, [entry], options, self._buffer)
         return found

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class GroupPosition(NamedTuple):
     """A group's committed offset in a source partition, and its place on the target.
 
-    ``downstream`` None: the group's next record is not copied yet, or its place is not known.
+    ``downstream`` None: the group's next record is not copied yet, or ``problem`` says in a
+    sentence why it has no place there.
     """
 
     group: str
@@ -34,6 +35,7 @@ class GroupPosition(NamedTuple):
     upstream: int
     downstream: int | None
     metadata: str = ""
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -81,6 +83,12 @@ def _checkpoint(position: GroupPosition) -> Checkpoint | None:
     )
 
 
+def _without(positions: Iterable[GroupPosition]) -> str:
+    """Return in a clause which offsets have no checkpoint, and no waiting helps; or empty."""
+    odd = [each for each in positions if each.problem]
+    return f"; {len(odd)} left out, {odd[0].group} because {odd[0].problem}" if odd else ""
+
+
 @dataclass(slots=True)
 class Recorder:
     """Writes the checkpoints of one flow."""
@@ -93,14 +101,15 @@ class Recorder:
         """Write what is new and wait for the acks. Raises ReplicationError."""
         memory = self._memory = self._memory or self._what_is_there()
         now = int(time.time() * 1000)
-        fresh = memory.news(self.positions())
+        positions = list(self.positions())
+        fresh = memory.news(positions)
         try:
             self.topic.write([Entry(each.key(), each.value(), now) for each in fresh])
         except ReplicationError:
             self._memory = None  # what was not written is news the next time as well
             raise
-        name = self.topic.name
-        return f"{len(fresh)} new in {name}" if fresh else f"nothing new in {name}"
+        written = f"{len(fresh)} new" if fresh else "nothing new"
+        return f"{written} in {self.topic.name}{_without(positions)}"
 
     def _what_is_there(self) -> Memory:
         """Read the topic. Without READ start empty: offsets are exact, repeats do no harm."""

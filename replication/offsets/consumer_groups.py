@@ -5,6 +5,7 @@ Rules, each a promise:
 * A group with live members on the target is never changed: it consumes there.
 * No position is moved back, except by an operator's explicit ``isthmus offsets set``.
 * A committed offset is exact, or too low; an offset that is not copied yet is not committed.
+* A group whose offsets on the target are unknown now is left alone: they may be further on.
 * Where several sources are merged into a partition the lowest of their positions counts, so
   that nothing is skipped; while one of them is unknown, none is committed.
 """
@@ -61,15 +62,28 @@ class LeaveGroup:
     reason: str
 
 
-GroupAction = CommitGroup | LeaveGroup
+@dataclass(frozen=True, slots=True)
+class LeaveOffset:
+    """Leave a group's offset in one partition of the target unchanged; it may move in others."""
+
+    group: str
+    where: TopicPartition
+    reason: str
+
+
+GroupAction = CommitGroup | LeaveGroup | LeaveOffset
 
 
 @dataclass(frozen=True, slots=True)
 class TargetGroups:
-    """The target's groups and their committed offsets."""
+    """The target's groups, and the committed offsets of those that are idle.
+
+    ``whole``: all coordinators answered, so that a group that is not listed does not exist.
+    """
 
     listed: Mapping[str, Group] = field(default_factory=dict)
     positions: Mapping[str, Mapping[TopicPartition, Committed]] = field(default_factory=dict)
+    whole: bool = True
 
 
 def plan_groups(
@@ -83,28 +97,36 @@ def plan_groups(
     ``rewind``: an operator set exactly these, also where a group is further on.
     """
     for name, positions in sorted(desired.items()):
-        there = target.listed.get(name)
-        if there is not None and there.kind == "share":
-            yield LeaveGroup(
-                name, "it is a share group on the target, which has no committed offsets"
-            )
-        elif there is not None and there.state not in IDLE:
-            yield LeaveGroup(name, f"it has active members on the target ({there.state})")
-        else:
-            former = target.positions.get(name, {})
-            moved = {
-                partition: new
-                for partition, new in positions.items()
-                if _moves(former.get(partition), new, rewind=rewind)
-            }
-            if moved:
-                old = {each: former[each] for each in moved if each in former}
-                yield CommitGroup(name, moved, old, -1 if there is None else there.node)
+        if reason := _reason_to_leave(name, positions, target):
+            yield LeaveGroup(name, reason)
+            continue
+        there, former = target.listed.get(name), target.positions.get(name, {})
+        moved = {
+            partition: new
+            for partition, new in positions.items()
+            if _moves(former.get(partition), new, rewind=rewind)
+        }
+        if moved:
+            old = {each: former[each] for each in moved if each in former}
+            yield CommitGroup(name, moved, old, -1 if there is None else there.node)
+
+
+def _reason_to_leave(name: str, wanted: Iterable[TopicPartition], target: TargetGroups) -> str:
+    there = target.listed.get(name)
+    if there is None:
+        return "" if target.whole else "a coordinator of the target that may have it is silent"
+    if there.kind == "share":
+        return "it is a share group on the target, which has no committed offsets"
+    if there.state not in IDLE:
+        return f"it has active members on the target ({there.state})"
+    if name not in target.positions:
+        return "its offsets on the target could not be read"
+    former = target.positions[name]
+    undecided = [each for each in wanted if former.get(each, Committed(-1)).offset == UNSTABLE]
+    return f"a transaction with its offset in {undecided[0]} is open" if undecided else ""
 
 
 def _moves(former: Committed | None, new: Committed, *, rewind: bool) -> bool:
-    if former is not None and former.offset == UNSTABLE:
-        return False
     if former is None or former.offset < 0:
         return True
     return new.offset > former.offset or (rewind and new != former)
@@ -136,6 +158,8 @@ def explain_group(action: GroupAction) -> Iterator[str]:
     match action:
         case LeaveGroup(group, reason):
             yield f"leave group {group} unchanged: {reason}"
+        case LeaveOffset(group, where, reason):
+            yield f"leave group {group} in {where} unchanged: {reason}"
         case CommitGroup(group, positions, former):
             for where, new in sorted(positions.items()):
                 old = former.get(where)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
+from replication.client.log_end import confirmed_end
 from replication.client.network import Reading
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
@@ -50,6 +51,10 @@ class CountedLog:
     async def start(self) -> int:
         """Return the log start offset."""
         return await self.network.offset_at(self.partition, EARLIEST_TIMESTAMP)
+
+    async def high_watermark(self, known: int) -> int:
+        """Return the end offset; one below ``known`` is confirmed by further requests."""
+        return await confirmed_end(self.network, self.partition, known)
 
     async def spans(
         self, begin: int, until: int | None = None

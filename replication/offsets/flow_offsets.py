@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from replication.errors import ReplicationError
 from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.offset_map import BEFORE_US, sync_points_of
+from replication.offsets.lost_end import lost_from
+from replication.offsets.offset_map import BEFORE_US, sync_points_of, without_answer
+from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of
 from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
@@ -42,6 +44,10 @@ class KnownPoints:
         default_factory=lambda: defaultdict(dict)
     )
     losses: dict[TopicPartition, list[Loss]] = field(default_factory=lambda: defaultdict(list))
+    # From which offset the source lost records that were copied, and when copying went on there.
+    truncations: dict[TopicPartition, set[tuple[int, int]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     producers: set[int] = field(default_factory=set)  # the flow's own
 
     def learn(self, records: Iterable[Stored]) -> None:
@@ -56,10 +62,20 @@ class KnownPoints:
                     self.points[TopicPartition(each.topic, each.partition)][each.slot] = each
                 case Loss(flow=self.flow, state=PartitionState.REFUSED):
                     self.losses[TopicPartition(each.topic, each.partition)].append(each)
+                case Loss(flow=self.flow, state=PartitionState.SOURCE_TRUNCATED):
+                    where = TopicPartition(each.topic, each.partition)
+                    self.truncations[where].add((each.first, each.at_ms))
                 case ProducerEntry(flow=self.flow):
                     self.producers.add(each.producer_id)
                 case _:
                     pass
+
+    def partitions_of(self, topic: str, *, target: bool) -> list[int]:
+        """Return the copied partitions of a topic of the source, or of the target, in order."""
+        anchors = self.anchors.values()
+        return sorted(
+            e.partition for e in anchors if topic == (e.target_topic if target else e.topic)
+        )
 
     def source_of(self, target: TopicPartition) -> TopicPartition | None:
         """Return the source partition that is copied to ``target``."""
@@ -88,6 +104,7 @@ class FlowOffsets:
     errors: dict[TopicPartition, str] = field(
         default_factory=dict
     )  # of partitions without an answer
+    stored: StoredAnswers = field(default_factory=StoredAnswers)
 
     async def translate(
         self,
@@ -98,31 +115,36 @@ class FlowOffsets:
     ) -> Answers:
         """Return the answers for offsets of source partitions; ``back``: of their copies.
 
-        A partition of which nothing was copied yet is left out, and so is one whose brokers do not
+        Each number has an answer, also one that is no offset of the log; see ``log_bounds``. A
+        partition of which nothing was copied yet is left out, and so is one whose brokers do not
         answer: it does not block others, and ``errors`` holds the reason. Offsets that another
-        copier copied before us cannot be translated.
+        copier copied before us cannot be translated, nor can those of a topic that was recreated.
         """
-        there = {each: self._translation(each, ahead=ahead) for each in offsets}
+        turn = asyncio.Semaphore(_CONCURRENT)
+        self.stored.trim()
+        there = {each: self._translation(each, turn, ahead=ahead) for each in offsets}
         ready = {each: found for each, found in there.items() if found is not None}
         await self._look_up(ready)
+        answers: dict[TopicPartition, Mapping[int, Answer]] = {}
         for each in list(ready):
-            if error := self._recreated(self.known.anchors[each]):
+            anchor = self.known.anchors[each]
+            if error := self._hidden(anchor):
                 self.errors[each] = error
                 del ready[each]
-        turn = asyncio.Semaphore(_CONCURRENT)
+            elif problem := self._recreated(anchor):
+                answers[each] = dict.fromkeys(offsets[each], without_answer(problem))
+                del ready[each]
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
-            if not offsets[partition]:
-                return {}
             since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
-            ours = [each for each in offsets[partition] if each >= since]
-            none = dict.fromkeys(set(offsets[partition]) - set(ours), BEFORE_US)
-            async with turn:
-                return {**await translation.translate(ours, back=back), **none}
+            theirs = [each for each in offsets[partition] if 0 <= each < since]
+            ours = set(offsets[partition]).difference(theirs)
+            none = dict.fromkeys(theirs, BEFORE_US)
+            translation.kept = await lost_from(self.source, self.known.anchors[partition])
+            return {**await translation.translate(ours, back=back), **none}
 
         work = (one(*each) for each in ready.items())
         found = await asyncio.gather(*work, return_exceptions=True)
-        answers: dict[TopicPartition, Mapping[int, Answer]] = {}
         for partition, answer in zip(ready, found, strict=True):
             if isinstance(answer, ReplicationError):
                 self.errors[partition] = str(answer)
@@ -139,18 +161,23 @@ class FlowOffsets:
             self.source.refresh({each.topic for each in translations}), self.target.refresh(there)
         )
 
-    def _recreated(self, anchor: Anchor) -> str:
-        """Return an error if the source or the target topic is not the anchor's; else empty."""
-        ends = (
-            (self.source, anchor.topic, anchor.source_topic_id),
-            (self.target, anchor.target_topic, anchor.target_topic_id),
-        )
-        for network, topic, known in ends:
-            if known and (network.topic_id(topic) or b"").hex() != known:
-                return f"{topic} does not exist, or was recreated since it was copied"
-        return ""
+    def _hidden(self, anchor: Anchor) -> str:
+        """Return an error if our user may not describe one of the topics; else empty."""
+        ends = (self.source, anchor.topic), (self.target, anchor.target_topic)
+        denied = [topic for network, topic in ends if network.denied(topic)]
+        return f"not authorized to describe topic {denied[0]}" if denied else ""
 
-    def _translation(self, source: TopicPartition, *, ahead: bool) -> Translation | None:
+    def _recreated(self, anchor: Anchor) -> str:
+        """Return why no offset is translated if a topic is not the anchor's; else empty."""
+        ends = (
+            ("source", self.source, anchor.topic, anchor.source_topic_id),
+            ("target", self.target, anchor.target_topic, anchor.target_topic_id),
+        )
+        return next((why for each in ends if (why := other_topic(*each))), "")
+
+    def _translation(
+        self, source: TopicPartition, turn: asyncio.Semaphore, *, ahead: bool
+    ) -> Translation | None:
         anchor = self.known.anchors.get(source)
         if anchor is None:
             return None
@@ -170,10 +197,27 @@ class FlowOffsets:
             return CountedLog(self.source, source, self._passes(sync_point), committed, left_out)
 
         own_log = CountedLog(self.target, target, lambda batch: batch.producer_id in own)
-        return Translation(read, own_log, sync_points, ahead)
+        stored = self.stored.of(source, anchor, len(self.known.truncations[source]))
+        return Translation(read, own_log, sync_points, ahead, stored, turn)
 
     def _passes(self, sync_point: SyncPoint) -> Callable[[Batch], bool]:
         rule = rule_of(sync_point.origins, self.target.cluster_id)
         if rule is None:
             return lambda _: True
         return lambda batch: self.origins.path_of(batch.producer_id, rule) is not None
+
+
+def other_topic(side: str, network: Network, topic: str, known: str) -> str:
+    """Return why offsets of ``topic`` are not translated: its id is not ``known``; else empty.
+
+    As of the network's last refresh. An empty id is unknown.
+    """
+    now = (network.topic_id(topic) or b"").hex()
+    if not known or now == known:
+        return ""
+    if not now:
+        return f"cannot be translated: topic {topic} is not on the {side} any more"
+    return (
+        f"cannot be translated: topic {topic} was deleted and recreated on the {side} since it was "
+        "copied"
+    )

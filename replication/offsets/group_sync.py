@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
-from replication.naming.selection import Verdict, group_filter
+from replication.naming.selection import Verdict, group_filter, listed
 from replication.offsets.consumer_groups import IDLE, Committed, TargetGroups, lowest, plan_groups
 from replication.offsets.offset_map import NOT_YET
 from replication.offsets.sync_round import (
@@ -22,21 +22,21 @@ from replication.offsets.sync_round import (
     TranslatedPosition,
     by_group,
     summary,
+    untranslated,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from replication.naming.selection import Judgement
-    from replication.offsets.consumer_groups import GroupAction, Positions
-    from replication.offsets.offset_map import Answer
+    from replication.naming.selection import Judgement, TopicSelector
+    from replication.offsets.consumer_groups import GroupAction, LeaveOffset, Positions
     from replication.offsets.sync_round import GroupsOf, OffsetsOf
     from replication.settings.sections import Flow
     from replication.state import Anchor
 
 _PAUSE_S = 0.2
 _FRESH_S = 1.5  # anchors come about once a second; the second next one covers a group's offsets
-_MAX_ANSWERS = 300_000  # answers
+_SHOWN = 5  # of the offsets that are not translated, in one warning
 
 
 class _Query(NamedTuple):
@@ -47,20 +47,25 @@ class _Query(NamedTuple):
 
 @dataclass(slots=True)
 class GroupSync:
-    """The groups of one flow. ``siblings`` are flows that may feed the same target topics."""
+    """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
+
+    ``warn`` gets a sentence about offsets that are not translated, once for each of them.
+    """
 
     flow: Flow
+    topics: TopicSelector
     offsets: OffsetsOf
     source: GroupsOf
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
+    warn: Callable[[str], None] = lambda _: None
     _idle: IdleGroups = field(default_factory=IdleGroups)
     _excluded: tuple[Judgement, ...] = ()
     _last: tuple[float, list[TranslatedPosition]] = field(
         default=(-1e9, [])
     )  # when, and what was found
-    _answers: dict[tuple[TopicPartition, object, int], Answer] = field(default_factory=dict)
+    _named: frozenset[LeaveOffset] = frozenset()  # offsets that ``warn`` was told of
 
     def sync(self, *, strict: bool = False) -> str:
         """Do one round; return a summary line. Raises ReplicationError.
@@ -75,12 +80,21 @@ class GroupSync:
         found = self._round(about)
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
+        self._warn_of(found)
         line = summary(found, refused, len(positions))
         if found.unread:
             raise ClusterUnavailable(f"{line}; some groups were not read: {found.unread}")
         if refused and strict:
             raise ClusterRejected(line)
         return line
+
+    def _warn_of(self, found: SyncRound) -> None:
+        """Warn of offsets that are not translated and that the last rounds did not name."""
+        fresh = [each for each in found.problems if each not in self._named]
+        self._named = frozenset(found.problems) | (self._named if found.unread else frozenset())
+        if fresh:
+            lines = [f"group {each.group}: {each.reason}" for each in fresh]
+            self.warn(f"{len(fresh)} not moved: {listed(lines, _SHOWN)}")
 
     def plan(self) -> SyncRound:
         """Return what a round for all groups would do; change nothing."""
@@ -90,9 +104,11 @@ class GroupSync:
         translated = self._translate_all(positions)
         if self.siblings:
             self._remember(translated)
-        actions = self.towards(self._desired(translated), rewind=False) if translated else ()
+        desired = self.desired(translated)
+        actions = self.towards(desired, rewind=False) if any(desired.values()) else ()
         failures = (self.source.unavailable, self.target.unavailable, self.offsets.errors)
         unread = next((why for each in failures for why in each.values()), "")
+        actions = (*actions, *untranslated(translated))
         return SyncRound(tuple(translated), actions, unread, self._excluded)
 
     def towards(
@@ -100,31 +116,22 @@ class GroupSync:
     ) -> tuple[GroupAction, ...]:
         """Return the actions that bring groups to the desired offsets on the target.
 
-        A group whose present offsets are unknown is left out. One that is not listed is new only if
-        every coordinator answered: otherwise a commit might move it back.
+        A group whose present offsets are unknown is left alone. One that is not listed is new only
+        if every coordinator answered: otherwise a commit might move it back.
         """
         listed = self.target.listed()
-        all_available = not self.target.unavailable
-        there = [listed[name] for name in desired if name in listed]
+        whole = not self.target.unavailable
+        wanted = {name: positions for name, positions in desired.items() if positions}
+        there = [listed[name] for name in wanted if name in listed]
         positions = self.target.positions(each for each in there if each.state in IDLE)
-        known = {
-            name: where
-            for name, where in desired.items()
-            if (
-                all_available
-                if name not in listed
-                else listed[name].state not in IDLE or name in positions
-            )
-        }
-        return tuple(plan_groups(known, TargetGroups(listed, positions), rewind=rewind))
+        return tuple(plan_groups(wanted, TargetGroups(listed, positions, whole), rewind=rewind))
 
-    def translated_of(self, group: str) -> Positions:
-        """Return the target offsets of one group of the source, selected or not."""
+    def translated_of(self, group: str) -> list[TranslatedPosition]:
+        """Return the translated offsets of one group of the source, selected or not."""
         listed = self.source.listed()
         if group not in listed:
-            return {}
-        positions = self.source.positions([listed[group]])
-        return self._desired(self._translate_all(positions)).get(group, {})
+            return []
+        return self._translate_all(self.source.positions([listed[group]]))
 
     def recently(self) -> list[TranslatedPosition]:
         """Return the last result of ``translated`` if it is no older than a round.
@@ -167,7 +174,8 @@ class GroupSync:
             found = self._translated(queries)
             translated += [each for each in found if each.answer != NOT_YET]
             late = [each for each in found if each.answer == NOT_YET]
-            if not late or time.monotonic() > deadline:
+            anchored = any(each.source in self.offsets.known.anchors for each in late)
+            if not anchored or time.monotonic() > deadline:
                 return [*translated, *late]
             known = {(each.group, each.source) for each in translated}
             queries = [each for each in queries if (each.group, each.where) not in known]
@@ -178,50 +186,40 @@ class GroupSync:
     def _patience_s(self) -> float:
         return _FRESH_S + self.flow.copying.anchor_every.total_seconds()
 
-    def _translated(self, queries: Iterable[_Query]) -> list[TranslatedPosition]:
-        """Translate the offsets of copied partitions."""
-        anchors = self.offsets.known.anchors
-        copied = [
-            (each, anchors[each.where])
-            for each in queries
-            if each.position.offset >= 0
-            and each.where in anchors
-            and anchors[each.where].source is not None
-        ]
-        copies = {each.where: _copy_of(anchor) for each, anchor in copied}
-        answers = self._answers_for({(each.where, each.position.offset) for each, _ in copied})
+    def _translated(self, queries: Sequence[_Query]) -> list[TranslatedPosition]:
+        """Translate the offsets in partitions that are copied, or that are about to be.
+
+        Where brokers do not answer there is no answer; ``errors`` of the offsets says why.
+        """
+        asked = [each for each in queries if each.position.offset >= 0]
+        copies = self._copies({each.where for each in asked})
+        desired: dict[TopicPartition, set[int]] = {each: set() for each in copies}
+        for each in asked:
+            if each.where in copies:
+                desired[each.where].add(each.position.offset)
+        answers = self.offsets.translate(desired, ahead=False) if desired else {}
         return [
             TranslatedPosition(each.group, each.where, each.position, copies[each.where], answer)
-            for each, _ in copied
-            if (answer := answers.get((each.where, each.position.offset))) is not None
+            for each in asked
+            if each.where in copies and each.where not in self.offsets.errors
+            for answer in (answers.get(each.where, {}).get(each.position.offset, NOT_YET),)
         ]
 
-    def _answers_for(
-        self, queries: Collection[tuple[TopicPartition, int]]
-    ) -> dict[tuple[TopicPartition, int], Answer]:
-        """Translate, with a cache of exact answers."""
+    def _copies(
+        self, partitions: Collection[TopicPartition]
+    ) -> dict[TopicPartition, TopicPartition]:
+        """Return the target partitions of those that the flow copies, now or soon."""
         anchors = self.offsets.known.anchors
-        if len(self._answers) > _MAX_ANSWERS:
-            self._answers.clear()
-        incarnations = {where: _incarnation(anchors[where]) for where, _ in queries}
-        desired: dict[TopicPartition, set[int]] = {where: set() for where, _ in queries}
-        for where, offset in queries:
-            if (where, incarnations[where], offset) not in self._answers:
-                desired[where].add(offset)
-        # Partitions without a new offset too: this detects a recreated topic.
-        fresh = self.offsets.translate(desired, ahead=False) if desired else {}
-        found = {(w, o): answer for w, listed in fresh.items() for o, answer in listed.items()}
-        for (where, offset), answer in found.items():
-            stays = answer.offset is not None and answer.offset < (anchors[where].target or 0)
-            if stays and answer.exact:
-                self._answers[where, incarnations[where], offset] = answer
-        for where, offset in queries:
-            cached = self._answers.get((where, incarnations[where], offset))
-            if cached is not None and where not in self.offsets.errors:
-                found[where, offset] = cached
-        return found
+        copies = {each: _copy_of(anchors[each]) for each in partitions if each in anchors}
+        topics = {each.topic for each in partitions if each not in anchors}
+        names = {each: self.topics.remote_topic(each) for each in self.topics.selected(topics)}
+        return copies | {
+            each: TopicPartition(names[each.topic], each.partition)
+            for each in partitions
+            if each not in anchors and each.topic in names
+        }
 
-    def _desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
+    def desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
         """Return the groups' desired offsets on the target, over all sources of a partition."""
         mine = by_group(translated)
         shared = {where for positions in mine.values() for where in positions}
@@ -261,11 +259,6 @@ class GroupSync:
                 unknown |= common
             unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
         return found, unknown
-
-
-def _incarnation(anchor: Anchor) -> tuple[int, str, str]:
-    """Return what an answer depends on: the start of the copy, and both topic ids."""
-    return (anchor.run or (0,))[0], anchor.source_topic_id, anchor.target_topic_id
 
 
 def _copy_of(anchor: Anchor) -> TopicPartition:

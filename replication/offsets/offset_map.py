@@ -13,6 +13,8 @@ in a hole (compaction, markers, aborted, lost)  the next record that was copied
 before the first record that was ever copied    that record
 the end of what is copied                       the end of the target: a group there has no lag
 beyond what is copied                           None: not copied yet
+in an open transaction, or behind one           None: not copied yet
+beyond the end of the log, or negative          None, and why; see ``log_bounds``
 of a record that retention took at the target   the first record that is left there
 ==============================================  =================================================
 """
@@ -33,18 +35,27 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """A translated offset. None: not copied yet. Not ``exact``: it may be too low, never too high.
+    """A translated offset. None and no ``problem``: not copied yet.
 
-    That happens where compaction has taken records that would have to be counted. None and not
-    exact: another copier copied it before we took over, and its target offset is unknown.
+    Not ``exact``: the offset may be too low, never too high. That happens where compaction or
+    retention has taken records that would have to be counted. ``problem`` is why there is no offset
+    and waiting does not help: the predicate of a sentence about the offset.
     """
 
     offset: int | None
     exact: bool = True
+    problem: str = ""
+
+
+def without_answer(problem: str) -> Answer:
+    """Return the answer for an offset that is not translated, for this reason."""
+    return Answer(None, exact=False, problem=problem)
 
 
 NOT_YET = Answer(None)
-BEFORE_US = Answer(None, exact=False)
+BEFORE_US = without_answer(
+    "was copied before the takeover: its offset on the other cluster is unknown"
+)
 
 
 @dataclass(frozen=True, slots=True)

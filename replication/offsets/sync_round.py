@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from replication.offsets.consumer_groups import CommitGroup, Committed, GroupAction, LeaveGroup
+from replication.offsets.consumer_groups import (
+    CommitGroup,
+    Committed,
+    GroupAction,
+    LeaveGroup,
+    LeaveOffset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -48,13 +54,20 @@ class GroupsOf(Protocol):
 
 
 class TranslatedPosition(NamedTuple):
-    """A group's offset in one source partition, and the target offset; None: not copied yet."""
+    """A group's offset in one source partition, and the answer for the target."""
 
     group: str
     source: TopicPartition
     position: Committed
     target: TopicPartition
     answer: Answer
+
+    @property
+    def problem(self) -> str:
+        """Return in a sentence why it is not translated, and waiting does not help; or empty."""
+        if not self.answer.problem:
+            return ""
+        return f"{self.source} offset {self.position.offset} {self.answer.problem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +86,27 @@ class SyncRound:
     @property
     def waiting(self) -> int:
         """Number of offsets that are not copied yet."""
-        return sum(each.answer.offset is None for each in self.translated)
+        return sum(each.answer.offset is None and not each.problem for each in self.translated)
+
+    @property
+    def problems(self) -> tuple[LeaveOffset, ...]:
+        """The offsets that are not translated, and no waiting helps."""
+        return tuple(each for each in self.actions if isinstance(each, LeaveOffset))
+
+
+def untranslated(translated: Iterable[TranslatedPosition]) -> list[LeaveOffset]:
+    """Return an action for each offset that is not translated and no waiting helps, in order."""
+    odd = [each for each in translated if each.problem]
+    return sorted(
+        (LeaveOffset(each.group, each.target, each.problem) for each in odd),
+        key=lambda action: (action.group, action.where),
+    )
 
 
 def by_group(
     translated: Iterable[TranslatedPosition],
 ) -> dict[str, dict[TopicPartition, Committed | None]]:
-    """Return the target offsets by group; None where they are not copied yet."""
+    """Return the target offsets by group; None where an offset has no translation (yet)."""
     found: dict[str, dict[TopicPartition, Committed | None]] = {}
     for each in translated:
         offset = each.answer.offset
@@ -97,6 +124,9 @@ def summary(found: SyncRound, refused: Mapping[str, str], groups: int) -> str:
     if found.excluded:
         first = found.excluded[0]
         parts.append(f"{len(found.excluded)} excluded, {first.name}: {first.reason}")
+    if found.problems:
+        one = found.problems[0]
+        parts.append(f"{len(found.problems)} not moved, {one.group} because {one.reason}")
     if found.waiting:
         parts.append(f"{found.waiting} offsets not copied yet")
     if refused:
@@ -128,8 +158,9 @@ class IdleGroups:
     ) -> None:
         """Note the result of a round for the groups in it.
 
-        Groups that wait, were left unchanged or were rejected stay active; all groups do when a
-        broker did not answer.
+        A group of which every offset has a translation, which the target has, is idle. Groups that
+        wait, were left unchanged or were rejected stay active; all groups do when a broker did not
+        answer.
         """
         if found.unread:
             return

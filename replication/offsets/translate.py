@@ -9,65 +9,24 @@ the sync point's offset, the remaining records are counted back from the next sy
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import deque
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import aclosing, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from replication.model import Mode
-from replication.offsets.offset_map import NOT_YET, Answer, interval_of, intervals
+from replication.model import OffsetRange
+from replication.offsets.closed_interval import HERE, ClosedInterval
+from replication.offsets.log_bounds import SIDES, nonexistent, within
+from replication.offsets.offset_map import NOT_YET, Answer, interval_of, intervals, without_answer
+from replication.offsets.record_counts import count_to, seek
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.offset_map import OffsetInterval, SyncPoint
 
-_MAX_DECODED = 200_000  # offsets
-HERE, THERE = 0, 1  # the log to translate from, and the other one
-
-
-class Count(NamedTuple):
-    """The results by offset or rank, and the number of records read."""
-
-    found: dict[int, int]
-    total: int
-
-
-async def count_to(
-    log: CountedLog, begin: int, places: Iterable[int], until: int, most: int | None = None
-) -> Count:
-    """Return how many records stand in [begin, place) for each place, reading up to ``until``.
-
-    Stops after more than ``most`` records: later places are left out.
-    """
-    found, total, rest = {}, 0, deque(sorted(places))
-    async with aclosing(log.spans(begin, until)) as spans:
-        async for span in spans:
-            while rest and rest[0] <= span[-1]:
-                found[rest[0]] = total + bisect_left(span, rest[0])
-                rest.popleft()
-            total += len(span)
-            if most is not None and total > most:
-                return Count(found, total)
-    return Count({**found, **dict.fromkeys(rest, total)}, total)
-
-
-async def seek(
-    log: CountedLog, begin: int, ranks: Iterable[int], until: int | None, *, whole: bool = False
-) -> Count:
-    """Return the offsets of the records of these ranks, from ``begin``; ``whole``: read it all."""
-    found, total, rest = {}, 0, deque(sorted(ranks))
-    async with aclosing(log.spans(begin, until)) as spans:
-        async for span in spans:
-            while rest and rest[0] < total + len(span):
-                found[rest[0]] = span[rest[0] - total]
-                rest.popleft()
-            total += len(span)
-            if not rest and not whole:
-                break
-    return Count(found, total)
+LOST = without_answer("is behind the copy of a record that the source has lost")
 
 
 @dataclass(slots=True)
@@ -76,16 +35,67 @@ class Translation:
 
     The deliverable source records may differ between sync points: ``source`` returns the log as it
     was copied up to one. ``ahead``: records copied since the last sync point are counted too;
-    otherwise they are not copied yet.
+    otherwise they are not copied yet. ``stored`` are earlier answers for source offsets that stay;
+    new ones are added. ``turn`` is held while the logs are read. ``kept``: up to where the source's
+    log is the one that was copied; None: all of it.
     """
 
     source: Callable[[SyncPoint], CountedLog]
     target: CountedLog
     sync_points: Sequence[SyncPoint]
     ahead: bool = True
+    stored: dict[int, Answer] = field(default_factory=dict)
+    turn: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
+    kept: int | None = None
 
     async def translate(self, offsets: Collection[int], *, back: bool = False) -> dict[int, Answer]:
         """Return the answer for each of ``offsets``; ``back``: they are the target's."""
+        if not offsets:
+            return {}
+        here, there = (self.target, self._newest) if back else (self._newest, self.target)
+        side, other = SIDES[::-1] if back else SIDES
+        last = self.sync_points[-1]
+        end = await here.high_watermark(max(*offsets, last.target if back else last.source))
+        answers = nonexistent(offsets, end, side)
+        if not back:
+            answers |= self._came_later(offsets, end)
+        async with self.turn:
+            found = await self._from_stored(set(offsets) - answers.keys(), back=back)
+        start = await there.start()
+        known = max((each.offset or 0 for each in found.values()), default=0)
+        log = OffsetRange(start, await there.high_watermark(known) if found else start)
+        answers |= {each: within(answer, log, other) for each, answer in found.items()}
+        return {each: self._kept(answers[each]) if back else answers[each] for each in offsets}
+
+    def _came_later(self, offsets: Collection[int], end: int) -> dict[int, Answer]:
+        """Return the answers for source offsets from where the source lost what was copied.
+
+        The records there, and the one that comes at the end, are not those that were copied.
+        """
+        kept = end if self.kept is None else min(end, self.kept)
+        if kept >= self.sync_points[-1].source:
+            return {}
+        return dict.fromkeys((each for each in offsets if kept <= each <= end), NOT_YET)
+
+    def _kept(self, answer: Answer) -> Answer:
+        """Return the answer for a target offset if the source still has the record of its copy."""
+        if answer.offset is None or self.kept is None or answer.offset <= self.kept:
+            return answer
+        return LOST
+
+    async def _from_stored(self, offsets: Collection[int], *, back: bool) -> dict[int, Answer]:
+        """Return the answers, whether these offsets exist or not; store those that stay."""
+        stored = {} if back else self.stored
+        found = await self._counted([each for each in offsets if each not in stored], back=back)
+        copied = self.sync_points[-1].target
+        stored |= {
+            offset: answer
+            for offset, answer in found.items()
+            if answer.exact and answer.offset is not None and answer.offset < copied
+        }
+        return {each: found[each] if each in found else stored[each] for each in offsets}
+
+    async def _counted(self, offsets: Collection[int], *, back: bool) -> dict[int, Answer]:
         listed = intervals(self.sync_points, back=back)
         queries: list[dict[int, int]] = [{} for _ in listed]  # in each: an offset, and its place
         for each in offsets:
@@ -99,95 +109,15 @@ class Translation:
             for offset in places.keys() - answers.keys():  # nothing is copied between it and high
                 following = listed[number + 1]
                 queries[number + 1][offset] = following.at(following.low)[HERE]
-        start = await (self._newest if back else self.target).start()
-        return {each: _that_is_there(answer, start) for each, answer in answers.items()}
+        return answers
 
     async def _within(self, interval: OffsetInterval, places: Sequence[int]) -> dict[int, Answer]:
         """Return answers; a place behind the last record of a closed interval has none in it."""
         if interval.high is None:
             return await (self._open_back if interval.back else self._open)(interval.low, places)
-        if interval.straight:
-            (here, end), (there, _) = interval.span(HERE), interval.span(THERE)
-            return {each: Answer(there + each - here) for each in places if each < end}
-        ranks = await self._ranks(interval, places)
-        if ranks is None:
-            return await self._by_content(interval, places)
-        inside = {place: r for place, r in ranks.items() if r < interval.high.records}
-        found = await self._offsets(interval, set(inside.values()))
-        if found is None:
-            return await self._by_content(interval, sorted(inside))
-        return {place: Answer(found[rank]) for place, rank in inside.items()}
-
-    async def _ranks(
-        self, interval: OffsetInterval, places: Sequence[int]
-    ) -> dict[int, int] | None:
-        """Return how many records were copied before each place; None: compaction deleted some."""
-        (begin, end), low = interval.span(HERE), interval.low.records
-        if interval.is_dense(HERE):
-            return {each: low + each - begin for each in places}
-        if not interval.records:
-            return dict.fromkeys(places, low)
-        log = self._log(interval, HERE)
-        start = await log.start()
-        if start <= begin and not _compacts(interval):
-            count = await count_to(log, begin, places, places[-1])
-            return {each: low + rank for each, rank in count.found.items()}
-        count = await count_to(log, max(begin, start), places, end)
-        if start <= begin and count.total == interval.records:
-            return {each: low + rank for each, rank in count.found.items()}
-        if start <= begin or not _is_counted(interval):
-            return None
-        left = low + interval.records - count.total  # rank of the first record that is there
-        return {
-            each: max(low, left + rank - max(0, start - each)) for each, rank in count.found.items()
-        }
-
-    async def _offsets(self, interval: OffsetInterval, ranks: set[int]) -> dict[int, int] | None:
-        """Return the offsets of the records of these ranks; None: compaction deleted some."""
-        (begin, end), low = interval.span(THERE), interval.low.records
-        if interval.is_dense(THERE) or not ranks:
-            return {each: begin + each - low for each in ranks}
-        log = self._log(interval, THERE)
-        start = await log.start()
-        if start <= begin and not _compacts(interval):
-            count = await seek(log, begin, {each - low for each in ranks}, end)
-            found = {each + low: offset for each, offset in count.found.items()}
-            return found if found.keys() == ranks else None
-        relative = {each - low for each in ranks}
-        count = await seek(log, max(begin, start), relative | {0}, end, whole=True)
-        if start <= begin and count.total == interval.records:
-            return {each: count.found[each - low] for each in ranks}
-        if start <= begin or not _is_counted(interval):
-            return None
-        gone = (interval.records or 0) - count.total
-        first = count.found.get(0, end)
-        shifted = {max(0, each - low - gone) for each in ranks}
-        again = await seek(log, max(begin, start), shifted, end)
-        return {each: again.found.get(max(0, each - low - gone), first) for each in ranks}
-
-    async def _by_content(
-        self, interval: OffsetInterval, places: Sequence[int]
-    ) -> dict[int, Answer]:
-        """Find the first record at or behind each place that both logs still hold.
-
-        Used where compaction deleted records to be counted. A skipped record is missing in one of
-        the logs, because that log holds a later record of its key. Among equal records the first
-        possible one is used. An interval that is too long to be decoded has no exact answers.
-        """
-        (begin, end), (there, end_there) = interval.span(HERE), interval.span(THERE)
-        if max(end - begin, end_there - there) > _MAX_DECODED:
-            return {each: Answer(interval.lowest(each), exact=False) for each in places}
-        theirs: dict[int, list[int]] = {}
-        async for offset, digest in self._log(interval, THERE).records(there, end_there):
-            theirs.setdefault(digest, []).append(offset)
-        ours = [each async for each in self._log(interval, HERE).records(begin, end)]
-        found: dict[int, Answer] = {}
-        for place in places:
-            lowest, at = interval.lowest(place), bisect_left(ours, (place,))
-            both = (t for _, digest in ours[at:] for t in theirs.get(digest, ()) if t >= lowest)
-            if (first := next(both, None)) is not None:
-                found[place] = Answer(first)
-        return found
+        source = self.source(interval.high)
+        here, there = (self.target, source) if interval.back else (source, self.target)
+        return await ClosedInterval(interval, here, there).answers(places)
 
     async def _open(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
         """Answer behind the last sync point, for source offsets."""
@@ -199,32 +129,40 @@ class Translation:
             answer = Answer(first.found.get(0, self.target.end))
             return {each: answer if each <= low.source else NOT_YET for each in places}
         async with aclosing(self.target.spans(low.target)) as reading:
-            spans = [each async for each in reading]
-        ours = [offset for span in spans for offset in span]
-        end = self.target.end
-        count = await count_to(self._newest, low.source, places, places[-1], len(ours))
-        where = [*ours, end]
+            ours = [offset for span in [each async for each in reading] for offset in span]
+        where, source = [*ours, self.target.end], self._newest
+        count = await count_to(source, low.source, places, places[-1], len(ours))
+        whole = not ours or (await _begins(source, low.source, self.target, low.target))
         return {
-            each: Answer(where[rank] if rank is not None and rank <= len(ours) else None)
+            each: (Answer(where[rank]) if whole else Answer(low.target, exact=False))
+            if rank is not None and rank <= len(ours) and each <= source.end
+            else NOT_YET
             for each in places
             for rank in (count.found.get(each),)
         }
 
     async def _open_back(self, low: SyncPoint, places: Sequence[int]) -> dict[int, Answer]:
-        """Answer behind the last sync point, for target offsets."""
+        """Answer behind the last sync point, for target offsets.
+
+        Where an open transaction hides records, or retention took some, no more is known than which
+        record it is at least.
+        """
         count = await count_to(self.target, low.target, places, places[-1])
         source = self._newest
         found = await seek(source, low.source, set(count.found.values()), None)
-        end = source.end
+        from_low = await self.target.start() <= low.target
+        if await source.start() > low.source:
+            return {
+                each: Answer(low.source, exact=from_low and not rank)
+                for each, rank in count.found.items()
+            }
+        offsets = {found.total: source.end} | found.found
         return {
-            each: Answer(found.found.get(rank, end if rank == found.total else None))
+            each: Answer(offsets[rank], exact=from_low and each <= self.target.end)
+            if rank in offsets
+            else LOST
             for each, rank in count.found.items()
         }
-
-    def _log(self, interval: OffsetInterval, side: int) -> CountedLog:
-        if (side == HERE) == interval.back:
-            return self.target
-        return self.source(interval.high or interval.low)
 
     @property
     def _newest(self) -> CountedLog:
@@ -232,18 +170,6 @@ class Translation:
         return self.source(self.sync_points[-1])
 
 
-def _compacts(interval: OffsetInterval) -> bool:
-    """Say whether compaction may have deleted records to be counted."""
-    return (interval.high or interval.low).mode == Mode.TRANSACTIONAL
-
-
-def _is_counted(interval: OffsetInterval) -> bool:
-    """Say whether the sync points' record counts are exact, counted from either end."""
-    return (interval.high or interval.low).mode == Mode.APPEND
-
-
-def _that_is_there(answer: Answer, start: int) -> Answer:
-    """Move an offset below the log start to the log start."""
-    if answer.offset is None or answer.offset >= start:
-        return answer
-    return answer._replace(offset=start)
+async def _begins(source: CountedLog, at: int, target: CountedLog, there: int) -> bool:
+    """Say whether both logs still begin at or before these offsets."""
+    return await source.start() <= at and await target.start() <= there

@@ -85,7 +85,7 @@ class Driver:
         others = into_target - {each.name for each in flows}
         announcements = NameAnnouncements(store, others) if others else None
         self._guard = NamingGuard(store, announcements)
-        self._syncs = GroupSyncs(config)
+        self._syncs = GroupSyncs(config, _warn_of_offsets)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._exposition: Exposition | None = None
         self._spark: SparkSession | None = None
@@ -261,6 +261,10 @@ class Driver:
             grace_s=self._grace_s,
         )
         return start_query(self._spark, directory, unit_spec, flow.copying.units, checkpoint)
+
+
+def _warn_of_offsets(flow: str, reason: str) -> None:
+    log.warning("group offsets not translated", flow=flow, reason=reason)
 
 
 def _die(reason: str) -> NoReturn:

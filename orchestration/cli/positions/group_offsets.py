@@ -20,9 +20,10 @@ from orchestration.flows.clusters import read_config
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
 from orchestration.flows.names import require_name
+from orchestration.flows.target_offsets import existing, left_of
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, explain_group
+from replication.offsets.consumer_groups import CommitGroup, Committed, explain_group
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.group_rows import Difference
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import GroupAction
+    from replication.offsets.consumer_groups import GroupAction, LeaveOffset
     from replication.offsets.group_sync import GroupSync
     from replication.settings.sections import Config, Flow
 
@@ -39,6 +40,9 @@ One = Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such a
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out the plan; without --yes it is only shown.")
 ]
+
+
+_NONE = "no selected group has committed offsets in a topic that is copied"
 
 
 class Form(StrEnum):
@@ -68,7 +72,7 @@ def diff(
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
-        console().print(_table(found) if found else "no selected group has committed offsets")
+        console().print(_table(found) if found else _NONE)
     if changes := sum(each.action == "set" for each in found):
         remedy = f"set them with: isthmus offsets sync {file}"
         end(2, f"{counted(changes, 'offset')} would change; {remedy}")
@@ -97,11 +101,13 @@ def _differences(flow: Flow, config: Config) -> list[Difference]:
         found = sync.plan()
         _require_all(sync, flow)
         listed = sync.target.listed()
-        there = {each.group for each in found.translated} & listed.keys()
-        now = sync.target.positions(listed[each] for each in there)
+        groups = {each.group for each in found.translated} & listed.keys()
+        now = sync.target.positions(listed[each] for each in groups)
+        copied = [each for each in found.translated if each.source in reader.known.anchors]
+        there = [each for each in copied if not each.problem]  # topics that exist
         ends = (
-            reader.ends({each.source for each in found.translated}, target=False),
-            reader.ends({each.target for each in found.translated}, target=True),
+            reader.ends({each.source for each in there}, target=False),
+            reader.ends({each.target for each in there}, target=True),
         )
         return differences(found, dict(now), ends)
 
@@ -159,26 +165,29 @@ def set_(  # noqa: PLR0913 - one parameter per option
 
     Without --offset they become the translations of the group's offsets on the source.
     """
+    if offset is not None and (topic is None or partition is None):
+        raise ConfigError("--offset applies to one partition: give --topic and --partition too")
     config = read_config(file)
     (found,) = answering_flows(config, [flow])
     with _opened(found, config) as (work, reader):
-        if offset is None:
-            require_name("group", group, work.source.listed(), f"{flow}, cluster {found.source}")
-            desired = work.translated_of(group)
-        elif topic is None or partition is None:
-            raise ConfigError("--offset applies to one partition: give --topic and --partition too")
-        else:
-            at = TopicPartition(topic, partition)
+        if offset is not None:
+            at = TopicPartition(str(topic), int(partition or 0))
             desired = {at: Committed(_within(reader, at, offset))}
-        _require_partitions(desired, topic, partition, f"{flow}, offsets of group {group}")
-        chosen = {
-            where: each
-            for where, each in desired.items()
-            if topic in {None, where.topic} and partition in {None, where.partition}
-        }
+            _carry_out(work, {group: desired}, [], yes=yes, rewind=True)
+            return
+        require_name("group", group, work.source.listed(), f"{flow}, cluster {found.source}")
+        translated = work.translated_of(group)
+        places = [each.target for each in translated]
+        _require_partitions(places, topic, partition, f"{flow}, offsets of group {group}")
+        chosen = [
+            each
+            for each in translated
+            if topic in {None, each.target.topic} and partition in {None, each.target.partition}
+        ]
         if not chosen:
             raise ConfigError(f"{flow}: group {group} has no committed offset for these partitions")
-        _carry_out(work, {group: chosen}, yes=yes, rewind=True)
+        desired = work.desired(chosen).get(group, {})
+        _carry_out(work, {group: desired}, left_of(chosen, desired), yes=yes, rewind=True)
 
 
 def _require_partitions(
@@ -194,15 +203,17 @@ def _require_partitions(
 
 
 def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
+    """Return ``offset``. Raises ConfigError if it cannot be set there."""
     known = reader.look()
     copies = {TopicPartition(e.target_topic, e.partition) for e in known.anchors.values()}
     _require_partitions(copies, *at, f"{reader.flow.name}, copies on {reader.flow.target}")
-    if reader.known.source_of(at) is None:
-        raise ConfigError(f"{reader.flow.name} does not copy to {at} on {reader.flow.target}")
-    start, end = reader.ends([at], target=True)[at]
-    if not start <= offset <= end:
+    log = reader.target_logs([at])[at]
+    if isinstance(log, str):
+        raise ConfigError(f"{at} on {reader.flow.target}: offset {offset} {log}")
+    if not log.start <= offset <= log.end:
         raise ConfigError(
-            f"offset {offset} is out of range: {at} on {reader.flow.target} has {start} to {end}"
+            f"offset {offset} is out of range: {at} on {reader.flow.target} has {log.start} to "
+            f"{log.end}"
         )
     return offset
 
@@ -210,12 +221,16 @@ def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
 def _carry_out(
     work: GroupSync,
     desired: Mapping[str, Mapping[TopicPartition, Committed]],
+    left: Sequence[LeaveOffset],
     *,
     yes: bool,
     rewind: bool,
 ) -> None:
-    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for refused commits."""
-    actions = work.towards(desired, rewind=rewind)
+    """Show the plan, and carry it out if ``yes``. Raises ClusterRejected for refused commits.
+
+    ``left``: offsets that cannot be set. Exit code 1 if something is left that was to be set.
+    """
+    actions = (*work.towards(desired, rewind=rewind), *left)
     for line in _explained(actions):
         typer.echo(line)
     if not actions:
@@ -228,10 +243,9 @@ def _carry_out(
         typer.echo("done")
     elif commits:
         typer.echo("nothing was changed: run it again with --yes")
-    left = [each for each in actions if isinstance(each, LeaveGroup)]
-    if yes and left:
-        reasons = "; ".join(f"{each.group}: {each.reason}" for each in left)
-        end(1, f"{counted(len(left), 'group')} left as before: {reasons}")
+    if (yes or not commits) and len(commits) < len(actions):
+        reasons = _explained([each for each in actions if not isinstance(each, CommitGroup)])
+        end(1, "left as before: " + "; ".join(reasons))
 
 
 def _explained(actions: Sequence[GroupAction]) -> Iterator[str]:
@@ -267,7 +281,10 @@ def import_(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Set the target offsets of an exported file. Without --yes it shows the plan."""
+    """Set the target offsets of an exported file. Without --yes it shows the plan.
+
+    Leaves offsets that do not exist on the target, and names them. Exit code 1: some were left.
+    """
     config = read_config(file)
     try:
         text = data.read_text()
@@ -276,8 +293,11 @@ def import_(
     find_flow(config, flow)
     desired = desired_by(text, flow, str(data))
     (found,) = answering_flows(config, [flow])
-    with _opened(found, config) as (work, _):
-        _carry_out(work, desired, yes=yes, rewind=rewind)
+    with _opened(found, config) as (work, reader):
+        reader.look()
+        logs = reader.target_logs({where for each in desired.values() for where in each})
+        there, left = existing(desired, logs)
+        _carry_out(work, there, left, yes=yes, rewind=rewind)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -20,6 +20,7 @@ from replication.model import TopicPartition
 
 if TYPE_CHECKING:
     from replication.offsets.flow_offsets import KnownPoints
+    from replication.offsets.offset_map import Answer
     from replication.settings.sections import Flow
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -47,7 +48,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Print the target offset of a record on the source, or the reverse with --reverse.
 
-    Exit code 1: the record is not copied yet, or its offset is unknown.
+    Exit code 1: the record is not copied yet, there is no such offset, or its place is unknown.
     """
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
@@ -70,25 +71,24 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "partition": partition,
         "offset": offset,
         "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
+        "problem": answer.problem,
     }
+    late = (
+        "is behind the first record of an open transaction"
+        if reverse
+        else f"is not copied yet: the flow has copied offsets below {anchor.source}"
+    )
+    sentence = f"{here} offset {offset} {_predicate(answer, there, late)}"
     if output is Output.json:
         typer.echo(json.dumps(data))
-    sentence = _sentence(data, anchor.source)
     end(1 if answer.offset is None else 0, sentence, is_output=output is not Output.json)
 
 
-def _sentence(data: dict[str, object], copied: int | None) -> str:
-    there = data["translated"]
-    assert isinstance(there, dict)  # noqa: S101 - for the type checker
-    position = f"{data['topic']}-{data['partition']} offset {data['offset']}"
-    if there["offset"] is None and not there["exact"]:
-        return (
-            f"{position} was copied before the takeover: its offset on the other cluster is unknown"
-        )
-    if there["offset"] is None:
-        return f"{position} is not copied yet: the flow has copied offsets below {copied}"
-    about = "" if there["exact"] else " or later (compaction removed records that count)"
-    return f"{position} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
+def _predicate(answer: Answer, there: TopicPartition, late: str) -> str:
+    if answer.offset is None:
+        return answer.problem or late
+    about = "" if answer.exact else " or later: not all records before it can be counted"
+    return f"is {there} offset {answer.offset}{about}"
 
 
 def _source(
@@ -107,12 +107,8 @@ def _source(
         )
     copied = f"{flow.name}, copies on {where}" if reverse else f"{flow.name}, copied from {where}"
     require_name("topic", named.topic, topics, copied)
-    known_numbers = sorted(
-        each.partition
-        for each in anchors
-        if named.topic == (each.target_topic if reverse else each.topic)
-    )
-    require_name("partition", named.partition, known_numbers, f"{copied}, topic {named.topic}")
+    numbers = known.partitions_of(named.topic, target=reverse)
+    require_name("partition", named.partition, numbers, f"{copied}, topic {named.topic}")
     raise ConfigError(f"{flow.name} has not copied {named} on {where}")
 
 

@@ -85,7 +85,9 @@ def test_epochs_follow_on_without_a_new_start(running):
 def becoming_compacted(running: Application) -> str:
     """Return a copied topic whose cleanup.policy has just become compact, or did before."""
     if not running.compacted:
-        topic = running.topic("stock")
+        lag = {"min.compaction.lag.ms": str(2**62)}  # nothing is removed from the source
+        topic, here = f"{running.alias}-stock", running.source.bootstrap_servers
+        kafka_records.create_topic(here, topic, 2, lag)
         running.produce(topic, 100)
         wait_for(lambda: running.is_copied(topic), 20)
         client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})

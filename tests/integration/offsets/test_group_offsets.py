@@ -13,17 +13,23 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
 from support import kafka_records
 from support.copier_flows import Flow, kill, start_unit
+from typer.testing import CliRunner
 
+from orchestration.cli.main import app
+from replication.adapters.mm2_writers import position_of
 from replication.adapters.offset_reader import GroupSyncs, opened_sync
 from replication.config.load import load_config
 from replication.errors import ClusterUnavailable
-from replication.model import TopicPartition
+from replication.mm2.checkpoints import Memory
+from replication.model import PartitionPlan, TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PARTITIONS, MANY = 12, 500
+LARGEST = (1 << 63) - 1
 
 
 class World:
@@ -83,6 +89,11 @@ class World:
         if group not in listed:
             return {}
         return self.sync.target.positions([listed[group]])[group]
+
+    def command(self, verb, *options):
+        """Run `isthmus offsets` in this process."""
+        done = CliRunner().invoke(app, ["offsets", verb, str(self.file), *options])
+        return done.exit_code, done.output
 
     def isthmus(self, *options, verb=("offsets",)):
         command = [sys.executable, "-m", "orchestration.cli.main", *verb, options[0]]
@@ -301,6 +312,117 @@ def test_the_commands_show_set_export_and_import(world):
         assert known in said.splitlines()[-1].rpartition("; ")[2], said
     code, said = world.isthmus("sync")
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
+
+
+def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywhere(world):
+    partition = TopicPartition(world.orders, 5)
+    here, there = ends_of(world, partition)
+    for group, offset in (("typed", here + 1), ("largest", LARGEST), ("at-the-end", here)):
+        world.commit(group, *partition, offset)
+    world.commit("typed", world.orders, 6, 3)
+    told = []
+    world.sync.warn = told.append
+    assert " 2 not moved, largest because " in world.sync.sync()
+    world.sync.sync()
+    beyond = f"is beyond the end of the source ({here})"
+    typed = f"{partition} offset {here + 1} {beyond}"
+    largest = f"{partition} offset {LARGEST} {beyond}"
+    assert told == [f"2 not moved: group largest: {largest}, group typed: {typed}"]
+    assert world.on_target("typed") == {TopicPartition(world.orders, 6): Committed(3)}
+    assert world.on_target("largest") == {}
+    assert world.on_target("at-the-end") == {partition: Committed(there)}
+    checkpoints = written_by(world)
+    assert checkpoints["at-the-end", 5] == (here, there)
+    assert checkpoints["typed", 6] == (3, 3)
+    assert not checkpoints.keys() & {("typed", 5), ("largest", 5)}
+
+    of = ("--flow", world.flow.name, "--topic", world.orders, "--partition", "5", "--offset")
+    for side, end, other, more in (
+        ("source", here, there, ()),
+        ("target", there, here, ("--reverse",)),
+    ):
+        for offset in (end + 1, LARGEST):
+            said = f"{partition} offset {offset} is beyond the end of the {side} ({end})\n"
+            assert world.command("translate", *of, str(offset), *more) == (1, said)
+        said = f"{partition} offset {end} is {partition} offset {other}\n"
+        assert world.command("translate", *of, str(end), *more) == (0, said)
+    _, said = world.command("diff", "-o", "json")
+    (line,) = [
+        each
+        for each in json.loads(said)
+        if (each["group"], each["partition"]) == ("typed", str(partition))
+    ]
+    assert (line["action"], line["translated"]) == (f"skip: {typed}", None)
+    code, said = world.command("set", "--flow", world.flow.name, "--group", "largest", "--yes")
+    assert (code, said) == (1, f"leave group largest in {partition} unchanged: {largest}\n")
+
+
+def test_an_import_leaves_and_names_offsets_that_the_target_does_not_have(world):
+    partition = TopicPartition(world.orders, 7)
+    here, there = ends_of(world, partition)
+    for group, offset in (("away", LARGEST), ("here", 9)):
+        world.commit(group, *partition, offset)
+    code, exported = world.command("export")
+    rows = [each for each in json.loads(exported) if each["group"] in {"away", "here"}]
+    problem = f"{partition} offset {LARGEST} is beyond the end of the source ({here})"
+    assert {e["group"]: (e["target_offset"], e["problem"]) for e in rows} == {
+        "away": (None, problem),
+        "here": (9, ""),
+    }
+    row = {**rows[0], "group": "typed-in"}
+    odd = [{**row, "target_offset": LARGEST}, {**row, "partition": 99, "target_offset": 1}]
+    file = Path(world.file).with_name("typed.json")
+    file.write_text(json.dumps([*rows, *odd]))
+    code, said = world.command("import", str(file), "--flow", world.flow.name, "--yes")
+    assert code == 1
+    beyond = f"offset {LARGEST} is beyond the end of the target ({there})"
+    assert f"leave group typed-in in {partition} unchanged: {beyond}" in said
+    assert f"offset 1 is not in a partition that {world.flow.name} copies to" in said
+    assert world.on_target("here") == {partition: Committed(9)}
+    assert world.on_target("typed-in") == world.on_target("away") == {}
+
+
+def test_a_topic_that_was_recreated_is_named_and_holds_up_no_other(
+    source_cluster, target_cluster, tmp_path
+):
+    topics = {"kept-groups": 1, "recreated-groups": 1}
+    for cluster in (source_cluster, target_cluster):
+        for name in topics:
+            kafka_records.create_topic(cluster.bootstrap_servers, name, 1)
+    world = World.over(Flow(source_cluster, target_cluster, topics), tmp_path)
+    world.sync.offsets.run(world.sync.offsets.source.refresh(topics))
+    kept, gone = (TopicPartition(name, 0) for name in topics)
+    for each in (kept, gone):
+        kafka_records.produce(world.flow.here, each.topic, [(0, b"k", b"v")] * 20)
+    ids = {each: world.sync.offsets.source.topic_id(each.topic).hex() for each in (kept, gone)}
+    plans = tuple(PartitionPlan(each, each, source_topic_id=ids[each]) for each in ids)
+    with world.flow.copying(world.flow.spec(1, partitions=plans)):
+        world.flow.wait_copied()
+    client = AdminClient({"bootstrap.servers": world.flow.here, **kafka_records.QUIET})
+    client.delete_topics([gone.topic])[gone.topic].result(20)
+    while gone.topic in client.list_topics(timeout=10).topics:
+        time.sleep(0.05)
+    kafka_records.create_topic(world.flow.here, gone.topic, 1)
+    kafka_records.produce(world.flow.here, gone.topic, [(0, b"k", b"new")] * 20)
+    world.commit("reader", *kept, 7)
+    world.commit("reader", *gone, 7)
+    said = world.sync.sync()
+    why = f"topic {gone.topic} was deleted and recreated on the source since it was copied"
+    assert f"1 not moved, reader because {gone} offset 7 cannot be translated: {why}" in said
+    assert world.on_target("reader") == {kept: Committed(7)}
+    world.close()
+
+
+def ends_of(world, partition):
+    """Return the end of a partition on the source, and of its copy."""
+    reader = world.sync.offsets
+    return tuple(reader.ends([partition], target=each)[partition].end for each in (False, True))
+
+
+def written_by(world):
+    """Return source and target offset of each checkpoint that would be written now, by group."""
+    news = Memory().news(map(position_of, world.sync.translated()))
+    return {(each.group, each.partition): (each.upstream, each.downstream) for each in news}
 
 
 def test_bl_079_group_sync_goes_on_by_itself_after_a_coordinator_was_away(

@@ -9,7 +9,7 @@ import pytest
 
 from orchestration.dagster.group_offset_assets import freshness, group_task, report
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, LeaveOffset
 from replication.offsets.offset_map import Answer
 from replication.offsets.sync_round import SyncRound, TranslatedPosition
 from replication.settings.sections import Flow, FlowClients, GroupSettings
@@ -20,7 +20,12 @@ FLOW = Flow(source="A", target="B", clients=CLIENTS, groups=GroupSettings(sync=T
 COPY = TopicPartition("A.t", 0)
 MOVED = TranslatedPosition("g", TopicPartition("t", 0), Committed(4), COPY, Answer(7))
 ROUND = SyncRound(
-    (MOVED,), (CommitGroup("g", {COPY: Committed(7)}), LeaveGroup("h", "it has live members"))
+    (MOVED,),
+    (
+        CommitGroup("g", {COPY: Committed(7)}),
+        LeaveGroup("h", "it has live members"),
+        LeaveOffset("i", COPY, "t-0 offset 99 is beyond the end of the source (9)"),
+    ),
 )
 
 
@@ -29,8 +34,18 @@ def test_a_round_shows_its_plan_and_what_came_of_it():
     assert found.rows == (
         {"what": "set group g to A.t-0 offset 7", "outcome": "done"},
         {"what": "leave group h unchanged: it has live members", "outcome": "skipped"},
+        {
+            "what": "leave group i in A.t-0 unchanged: "
+            "t-0 offset 99 is beyond the end of the source (9)",
+            "outcome": "skipped",
+        },
     )
-    assert found.facts == {"groups": 1, "moved": 1, "offsets not copied yet": 0}
+    assert found.facts == {
+        "groups": 1,
+        "moved": 1,
+        "offsets not copied yet": 0,
+        "offsets without a translation": 1,
+    }
     assert found.failures == ()
 
 

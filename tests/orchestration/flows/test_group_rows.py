@@ -7,19 +7,21 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from orchestration.flows.group_rows import as_csv, desired_by, rows_of
+from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from replication.errors import ConfigError
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import Committed
-from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import TranslatedPosition
+from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
+from replication.offsets.offset_map import NOT_YET, Answer, without_answer
+from replication.offsets.sync_round import SyncRound, TranslatedPosition
 
 T, COPY = TopicPartition("orders", 1), TopicPartition("A.orders", 1)
+BEYOND = without_answer("is beyond the end of the source (9)")
 ROWS = rows_of(
     "A->B",
     [
         TranslatedPosition("g", T, Committed(7, 'a "note", or two'), COPY, Answer(5)),
         TranslatedPosition("h", T, Committed(99), COPY, Answer(None)),
+        TranslatedPosition("i", T, Committed(99), COPY, BEYOND),
     ],
 )
 DESIRED = {"g": {COPY: Committed(5, 'a "note", or two')}}
@@ -44,3 +46,55 @@ def test_lines_of_other_flows_are_left_out():
 def test_what_is_no_export_is_reported_with_its_place(text):
     with pytest.raises(ConfigError, match="file"):
         desired_by(text, "A->B", "file")
+
+
+def test_an_export_says_why_an_offset_has_no_translation():
+    assert [each.problem for each in ROWS] == [
+        "",
+        "",
+        "orders-1 offset 99 is beyond the end of the source (9)",
+    ]
+    old = [{k: v for k, v in asdict(each).items() if k != "problem"} for each in ROWS]
+    assert desired_by(json.dumps(old), "A->B", "file") == DESIRED, "of an older release"
+
+
+@pytest.mark.parametrize("key", ["partition", "target_offset"])
+@pytest.mark.parametrize("number", ["-1", "-9223372036854775808", "1.5", "x"])
+def test_what_is_no_offset_is_reported_with_its_row(key, number):
+    row = {**asdict(ROWS[0]), key: number}
+    with pytest.raises(ConfigError, match=r"file: row 1 is not in the format .*"):
+        desired_by(json.dumps([row]), "A->B", "file")
+
+
+def test_a_fraction_is_no_offset_and_the_largest_number_is_one():
+    row = {**asdict(ROWS[0]), "target_offset": 1.5}
+    with pytest.raises(ConfigError, match="whole number"):
+        desired_by(json.dumps([row]), "A->B", "file")
+    largest = {**row, "target_offset": (1 << 63) - 1}
+    assert desired_by(json.dumps([largest]), "A->B", "file")["g"][COPY].offset == (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "action", "lag"),
+    [
+        (Answer(5), "set", 2),
+        (NOT_YET, "not copied yet", 2),
+        (BEYOND, "skip: orders-1 offset 7 is beyond the end of the source (9)", None),
+    ],
+)
+def test_a_difference_says_what_a_sync_would_do(answer, action, lag):
+    moved = TranslatedPosition("g", T, Committed(7), COPY, answer)
+    sets = [CommitGroup("g", {COPY: Committed(5)})] if answer.offset else []
+    ends = {T: (0, 9)}, {COPY: (0, 9)}
+    (found,) = differences(SyncRound((moved,), tuple(sets)), {}, ends)
+    assert (found.action, found.source_lag, found.translated) == (action, lag, answer.offset)
+
+
+def test_why_an_offset_has_no_translation_is_said_before_why_its_group_is_left():
+    moved = [TranslatedPosition("g", T, Committed(7), COPY, each) for each in (Answer(5), BEYOND)]
+    left = LeaveGroup("g", "it has active members on the target (Stable)")
+    found = differences(SyncRound(tuple(moved), (left,)), {}, ({}, {}))
+    assert [each.action for each in found] == [
+        "skip: it has active members on the target (Stable)",
+        "skip: orders-1 offset 7 is beyond the end of the source (9)",
+    ]

@@ -113,6 +113,14 @@ def test_cc_03_without_groups_the_topic_is_made_and_nothing_written():
     assert cluster.written == []
 
 
+def test_an_offset_beyond_the_end_of_the_source_has_no_checkpoint_and_is_named():
+    beyond = "orders-0 offset 99 is beyond the end of the source (9)"
+    cluster = Cluster()
+    found = recorder(cluster, [stand(5, 5), stand(99, None, "h")._replace(problem=beyond)]).record()
+    assert found == f"1 new in A.checkpoints.internal; 1 left out, h because {beyond}"
+    assert offsets(cluster.written) == [(5, 5)]
+
+
 def test_what_could_not_be_written_is_news_the_next_time():
     class Down(Cluster):
         def write(self, topic, entries):

@@ -9,12 +9,19 @@ import pytest
 
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
-from replication.offsets.consumer_groups import UNSTABLE, Committed, Group
+from replication.naming.selection import TopicSelector
+from replication.offsets.consumer_groups import (
+    UNSTABLE,
+    Committed,
+    Group,
+    LeaveOffset,
+    explain_group,
+)
 from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.group_sync import GroupSync
-from replication.offsets.offset_map import Answer
+from replication.offsets.offset_map import Answer, without_answer
 from replication.offsets.sync_round import ALL_EVERY_S
-from replication.settings.sections import Flow, FlowClients
+from replication.settings.sections import Flow, FlowClients, Selection
 from replication.state import Anchor
 
 ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("A.orders", 0)
@@ -23,26 +30,37 @@ FLOW = Flow(source="A", target="B", clients=CLIENTS)
 
 
 class Offsets:
-    """Source offset 10 stands at 1010 and so on; ``copied`` is where the copy stands."""
+    """Source offset 10 stands at 1010 and so on; ``copied`` is where the copy stands.
 
-    def __init__(self, *copied, shift=1000, copy=COPY):
-        self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
-        self.known, self.errors = KnownPoints("A->B"), {}
+    None: nothing is copied yet. The source ends at ``end``.
+    """
+
+    def __init__(self, *copied, shift=1000, copy=COPY, end=90):
+        self.copied, self.shift, self.copy, self.end = list(copied), shift, copy, end
+        self.known, self.errors, self.looks = KnownPoints("A->B"), {}, 0
 
     def look(self):
+        self.looks += 1
         at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
-        self.known.learn(
-            [Anchor("A->B", "orders", 0, self.copy.topic, at, at + self.shift, run=(1, 0, 0, 0, 0))]
-        )
+        if at is not None:
+            there = at + self.shift
+            self.known.learn([Anchor("A->B", *ORDERS, self.copy.topic, at, there)])
         return self.known
 
     def translate(self, wanted, *, back=False, ahead=True):
-        self.asked.append(wanted)
-        at = self.known.anchors[ORDERS].source
-        return {
-            where: {o: Answer(o + self.shift if o <= at else None) for o in offsets}
-            for where, offsets in wanted.items()
+        copied = {
+            where: offsets for where, offsets in wanted.items() if where in self.known.anchors
         }
+        return {
+            where: {each: self.answer(each) for each in offsets}
+            for where, offsets in copied.items()
+        }
+
+    def answer(self, offset):
+        if offset > self.end:
+            return without_answer(f"is beyond the end of the source ({self.end})")
+        at = self.known.anchors[ORDERS].source
+        return Answer(offset + self.shift if offset <= at else None)
 
 
 class Groups:
@@ -72,7 +90,8 @@ def at(offset, metadata="", where=ORDERS):
 
 def a_sync(offsets, source, target=None, **rest):
     flow = rest.pop("flow", FLOW)
-    return GroupSync(flow, offsets, source, target or Groups(), wait=lambda _: None, **rest)
+    topics = TopicSelector.for_flow(flow, ("A", "B", "C"))
+    return GroupSync(flow, topics, offsets, source, target or Groups(), wait=lambda _: None, **rest)
 
 
 def test_positions_are_committed_where_the_same_record_stands_with_their_metadata():
@@ -84,7 +103,8 @@ def test_positions_are_committed_where_the_same_record_stands_with_their_metadat
 
 def test_cc_08_ct_06_groups_topics_and_positions_that_do_not_count_are_left_out():
     elsewhere = {TopicPartition("other", 0): Committed(3), **at(-1)}
-    sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}))
+    flow = FLOW.model_copy(update={"selection": Selection(topics=("orders",))})
+    sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": elsewhere}), flow=flow)
     assert sync.sync() == (
         "1 groups, 0 updated; 1 excluded, "
         "connect-x: excluded by 'connect-.*' of groups.exclude, a default"
@@ -111,15 +131,6 @@ def impatient(flow):
     return flow.model_copy(update={"copying": quick})
 
 
-def test_where_a_record_stands_is_asked_only_once():
-    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(50)))
-    for _ in range(3):
-        sync.plan()
-    (first, *later) = sync.offsets.asked
-    assert first == {ORDERS: {10, 50}}
-    assert later == [{ORDERS: {50}}] * 2  # the end of the copy moves
-
-
 def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("replication.offsets.group_sync.time.monotonic", lambda: now[0])
@@ -143,6 +154,104 @@ def test_a_group_that_waits_or_was_left_is_looked_at_in_every_round():
     sync.offsets.copied = [70]
     sync.sync()
     assert target.held == {"g": at(1010, where=COPY), "h": at(1060, where=COPY)}
+
+
+def test_a_quiet_group_is_moved_in_the_first_round_after_its_partition_has_an_anchor():
+    sync = a_sync(Offsets(None, None, 50), Groups(g=at(10)))
+    for _ in range(2):
+        assert sync.sync() == "1 groups, 0 updated; 1 offsets not copied yet"
+        assert sync.target.held == {}
+    assert sync.offsets.looks == 2, "a round does not wait for a copy that has not begun"
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+def test_a_group_of_which_one_partition_is_not_copied_yet_stays_active():
+    late = TopicPartition("orders", 1)
+    both = {**at(10), late: Committed(7)}
+    sync = a_sync(Offsets(50), Groups(g=both))
+    assert sync.sync() == "1 groups, 1 updated; 1 offsets not copied yet"
+    sync.offsets.known.learn([Anchor("A->B", *late, COPY.topic, 50, 1050)])
+    assert sync.sync() == "1 groups, 1 updated"
+    assert sync.target.held["g"] == {
+        **at(1010, where=COPY),
+        TopicPartition(COPY.topic, 1): Committed(1007),
+    }
+
+
+def test_a_partition_without_a_known_position_does_not_settle_its_group():
+    sync = a_sync(Offsets(None, None, 50), Groups(g=at(10)))
+    sync.offsets.known.learn([Anchor("A->B", *ORDERS, COPY.topic, None, None)])
+    sync.offsets.answer = lambda _: Answer(None)
+    sync.flow = impatient(FLOW)
+    sync.sync()
+    del sync.offsets.answer
+    sync.sync()
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+@pytest.mark.parametrize("why", ["transaction", "unread"])
+def test_a_group_whose_offset_on_the_target_is_unknown_does_not_settle(why):
+    target = Groups(g={COPY: Committed(UNSTABLE)} if why == "transaction" else {})
+    target.positions = (lambda _: {}) if why == "unread" else target.positions
+    sync = a_sync(Offsets(50), Groups(g=at(10)), target)
+    assert "1 unchanged, g because " in sync.sync()
+    target.held["g"] = {}
+    target.positions = Groups.positions.__get__(target)
+    assert sync.sync() == "1 groups, 1 updated"
+    assert target.held == {"g": at(1010, where=COPY)}
+
+
+BEYOND = "orders-0 offset 999 is beyond the end of the source (90)"
+
+
+@pytest.mark.parametrize("copied", [50, 90], ids=["lag", "no lag"])
+def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(copied):
+    told = []
+    sync = a_sync(Offsets(copied), Groups(g=at(999), h=at(10)), Groups(g=at(7, where=COPY)))
+    sync.warn = told.append
+    assert sync.sync() == f"2 groups, 1 updated; 1 not moved, g because {BEYOND}"
+    assert sync.offsets.looks == 1, "no anchor that may come changes this"
+    assert sync.sync() == f"2 groups, 0 updated; 1 not moved, g because {BEYOND}"
+    assert sync.target.held == {"g": at(7, where=COPY), "h": at(1010, where=COPY)}
+    assert told == [f"1 not moved: group g: {BEYOND}"]
+    sync.source.held["g"] = at(1000)
+    sync.sync()
+    assert len(told) == 2, "another offset is another fault"
+    sync.source.held["g"] = at(20)
+    assert sync.sync() == "2 groups, 1 updated"
+    assert sync.target.held["g"] == at(1020, where=COPY)
+
+
+def test_what_was_named_is_not_named_again_after_a_broker_was_away():
+    told = []
+    sync = a_sync(Offsets(50), Groups(g=at(999)))
+    sync.warn = told.append
+    sync.sync()
+    held = sync.source.held.pop("g")
+    sync.source.unavailable = {2: "broker 2 gave no answer"}
+    with pytest.raises(ClusterUnavailable):
+        sync.sync()
+    sync.source.held["g"], sync.source.unavailable = held, {}
+    sync.sync()
+    assert len(told) == 1
+
+
+def test_an_offset_without_a_translation_is_in_the_plan():
+    sync = a_sync(Offsets(50), Groups(g=at(999), h=at(10)))
+    found = sync.plan()
+    assert found.problems == (LeaveOffset("g", COPY, BEYOND),)
+    assert (found.waiting, [each.group for each in found.commits]) == (0, ["h"])
+    assert list(explain_group(found.problems[0])) == [
+        f"leave group g in A.orders-0 unchanged: {BEYOND}"
+    ]
+
+
+def test_where_one_of_two_sources_has_no_translation_nothing_is_committed():
+    sync = merged(Offsets(50, shift=500), Groups(g=at(999)))
+    sync.sync()
+    assert sync.target.held == {}
 
 
 def test_a_group_with_live_members_is_reported():
