@@ -19,7 +19,7 @@ from replication.config.keys.judge import judge
 from replication.config.keys.scopes import Scoped, split_key
 from replication.config.keys.verify import ParsedFile, parse_values, placeholders
 from replication.config.normalise import from_entries, normalise, plain_text
-from replication.config.sections.flows import declared_targets, plan_flows
+from replication.config.sections.flows import declared_targets, plan_flows, refuse_self_flows
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,9 +74,11 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     unlisted = declared_targets(raw, listed)
     aliases = (*listed, *unlisted)
     props = normalise(raw, aliases, notes)
+    ignored = refuse_self_flows(props, aliases, notes)
+    props = {key: value for key, value in props.items() if key not in ignored}
     parsed = ParsedFile(path, props, aliases, placeholders(props, notes))
     for key, value in parsed.props.items():
-        judge(value, split_key(key, aliases), notes)
+        judge(value, split_key(key, aliases), parsed.props, notes)
     parsed = parse_values(parsed, notes)
     plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
     if plan is None or not plan.pairs:
