@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.config.build import build_config
 from replication.config.file import values
-from replication.config.file.findings import Finding, Notes, errors
+from replication.config.file.findings import Finding, Notes, Severity, errors
 from replication.config.file.properties import (
     Entry,
     MalformedEscape,
@@ -84,7 +84,11 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     if plan is None or not plan.pairs:
         return None
     config, origins = build_config(parsed, plan, notes)
-    return None if config is None else Loaded(config, notes.sorted(), origins)
+    if config is None:
+        return None
+    findings = notes.sorted()
+    told = tuple(str(each) for each in findings if each.severity is Severity.WARNING)
+    return Loaded(config.model_copy(update={"warnings": told}), findings, origins)
 
 
 def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:
