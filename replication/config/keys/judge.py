@@ -139,8 +139,9 @@ def _judge_flow_client(
     if kind in ("consumer.", "admin."):
         stronger = f"{source}.{kind}{name}"
         fix = f"{scoped.prefix}source.{kind}{name} overrides both"
-        if stronger in props:
-            notes.warn(value.at, f"is overridden by {stronger}, as in MirrorMaker 2", fix)
+        inherited = (f"{source}.{name}", name) if name in CONNECTION else ()
+        if winner := next((each for each in (stronger, *inherited) if each in props), None):
+            notes.warn(value.at, f"is overridden by {winner}, as in MirrorMaker 2", fix)
         else:
             message = f"{stronger} overrides it where both are set, as in MirrorMaker 2"
             notes.info(value.at, message, fix)

@@ -138,15 +138,19 @@ def _mention_idle(
         )
     for source, target in mm2_pairs(props, listed):
         if (source, target) not in enabled:
-            _mention_heartbeats(props, f"{source}->{target}", notes)
+            sent = (target, source) in enabled
+            _mention_heartbeats(props, f"{source}->{target}", notes, sent=sent)
 
 
-def _mention_heartbeats(props: Mapping[str, Value], flow: str, notes: Notes) -> None:
-    """Note a flow that is not enabled; a warning where the file asks for its heartbeats."""
+def _mention_heartbeats(props: Mapping[str, Value], flow: str, notes: Notes, *, sent: bool) -> None:
+    """Note a flow that is not enabled; a warning where the file asks for its heartbeats in vain.
+
+    ``sent``: the flow in the other direction sends them.
+    """
     asked = props.get(f"{flow}.emit.heartbeats.enabled")
     at = props.get(f"{flow}.enabled", Value("", flow)).at
     message = "is not enabled: MirrorMaker 2 would emit heartbeats only; Isthmus runs no flow"
-    if asked is None:
+    if asked is None or sent:
         notes.info(at, message)
     else:
         notes.warn(asked.at, f"{flow} {message}", f"{flow}.enabled = true")

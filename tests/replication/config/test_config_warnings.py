@@ -54,11 +54,25 @@ def test_a_flows_client_setting_that_a_clusters_overrides_is_a_warning(tmp_path)
     assert message.startswith("warning: is overridden by A.consumer.request.timeout.ms")
 
 
+@pytest.mark.parametrize("winner", ["A.ssl.key.password", "ssl.key.password"])
+def test_a_flows_connection_setting_that_is_inherited_from_elsewhere_is_a_warning(tmp_path, winner):
+    key = "A->B.consumer.ssl.key.password"
+    (message,) = about(found(tmp_path, TWO + f"{key} = x\n{winner} = y\n"), key)
+    assert message.startswith(f"warning: is overridden by {winner}, as in MirrorMaker 2")
+
+
 def test_heartbeats_that_a_file_asks_for_and_no_flow_sends_are_a_warning(tmp_path):
-    key = "B->A.emit.heartbeats.enabled"
-    (message,) = about(found(tmp_path, TWO + f"{key} = true\n"), key)
-    assert message.startswith("warning: B->A is not enabled")
-    assert about(found(tmp_path, TWO), "B->A")[0].startswith("info: is not enabled")
+    three = TWO.replace("A, B", "A, B, C") + "C.bootstrap.servers = c:9092\n"
+    key = "C->A.emit.heartbeats.enabled"
+    (message,) = about(found(tmp_path, three + f"{key} = true\n"), key)
+    assert message.startswith("warning: C->A is not enabled")
+    assert about(found(tmp_path, three), "C->A")[0].startswith("info: is not enabled")
+
+
+def test_heartbeats_that_the_flow_in_the_other_direction_sends_are_no_warning(tmp_path):
+    result = loaded(tmp_path, TWO + "B->A.emit.heartbeats.enabled = true\n")
+    assert result.config.flows[0].mm2.heartbeats.back
+    assert result.config.warnings == ()
 
 
 def test_a_workers_setting_at_the_top_level_is_a_warning(tmp_path):
