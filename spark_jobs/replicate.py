@@ -19,6 +19,7 @@ import structlog
 
 from replication.config.load import load_config
 from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
+from spark_jobs.process.announced import announce
 from spark_jobs.process.appdir import AppDir, Locked
 from spark_jobs.process.jvm import DIED, launch
 from spark_jobs.process.spark_session import spark_conf
@@ -71,6 +72,7 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
 def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
     try:
         with directory.locked() as lock:
+            announce(config, flows, directory)
             conf = {"spark.local.dir": str(_scratch(directory)), **_conf(config, flows)}
             jvm = launch(conf, directory.root / "log4j2.properties")
             try:

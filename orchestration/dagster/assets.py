@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from replication.config.announcement import effective_patterns
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from replication.settings.sections import Cluster, Config, Flow
 
@@ -60,15 +62,18 @@ def build_cluster_asset(cluster: Cluster) -> dg.AssetSpec:
     )
 
 
-def build_flow_definitions(flow: Flow) -> dg.Definitions:
-    """Return the assets of one flow: its stream, and the topics that it lists by name."""
+def build_flow_definitions(flow: Flow, warnings: Sequence[str] = ()) -> dg.Definitions:
+    """Return the assets of one flow: its stream, and the topics that it lists by name.
+
+    ``warnings`` about the file are among the stream's metadata, as are the effective patterns.
+    """
     stream = dg.AssetSpec(
         stream_key(flow.name),
         deps=[cluster_key(flow.source)],
         group_name=slug(flow.name),
         kinds={"kafka", "spark"},
         description=f"Copies topics from {flow.source} to {flow.target}.",
-        metadata=_facts(flow),
+        metadata={**_facts(flow), **configuration_metadata(flow, warnings)},
         tags={"replication/flow": slug(flow.name)},
     )
     return dg.Definitions(assets=[stream, *_topic_assets(flow)])
@@ -77,15 +82,18 @@ def build_flow_definitions(flow: Flow) -> dg.Definitions:
 def build_assets(config: Config) -> dg.Definitions:
     """Return the assets of a whole file."""
     clusters = [build_cluster_asset(each) for each in config.clusters.values()]
-    flows = [build_flow_definitions(each) for each in config.flows]
+    flows = [build_flow_definitions(each, config.warnings) for each in config.flows]
     return dg.Definitions.merge(dg.Definitions(assets=clusters), *flows)
+
+
+def configuration_metadata(flow: Flow, warnings: Sequence[str]) -> dict[str, str]:
+    """Return the effective patterns of a flow, and the warnings about its file, a line each."""
+    return {**effective_patterns(flow), "warnings": "\n".join(warnings) or "none"}
 
 
 def _facts(flow: Flow) -> dict[str, str | int | float]:
     return {
         "flow": flow.name,
-        "topics": ", ".join(flow.selection.topics),
-        "excluded": ", ".join(flow.selection.topics_exclude),
         "naming": flow.naming.kind,
         "units": flow.copying.units,
         "isolation": flow.copying.isolation,

@@ -8,12 +8,13 @@ from typing import Any
 
 import dagster as dg
 
-from orchestration.dagster.assets import slug
+from orchestration.dagster.assets import configuration_metadata, slug, stream_key
 from orchestration.dagster.jobs import launch_flow, stop_application
 from orchestration.dagster.reports import Event, LastReported, Report, build_report, events_of
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import FlowLook, Processes, now_ms
 from orchestration.services.launcher import Launcher
+from replication.settings.sections import Config
 from replication.supervision.driver_supervision import (
     Application,
     Decision,
@@ -112,12 +113,15 @@ def supervise(
         for name, look in looks.items()
     ]
     events, reported = _events(reports, reported)
+    announced = "\n".join(config.warnings)
+    if announced != _announced(cursor):
+        events = [*_announcements(config), *events]
     requests = [_request(each) for each in decisions if isinstance(each, Launch | Stop)]
     dumped = {name: each.dump() for name, each in reported.items()}
     return dg.SensorResult(
         run_requests=requests,
         skip_reason=None if requests else _status_line(reports, decisions),
-        cursor=json.dumps({"told": dumped, "memory": memory.dump()}),
+        cursor=json.dumps({"told": dumped, "memory": memory.dump(), "announced": announced}),
         asset_events=events,
     )
 
@@ -130,6 +134,26 @@ def _parse(cursor: str | None) -> tuple[dict[str, LastReported], Memory]:
         return reported, Memory.parse(stored.get("memory"), now_ms())
     except (ValueError, TypeError, KeyError, AttributeError):
         return {}, Memory.parse(None, now_ms())
+
+
+def _announced(cursor: str | None) -> str:
+    """Return the warnings that were reported last; an unreadable cursor counts as empty."""
+    try:
+        return str(json.loads(cursor or "{}").get("announced", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
+def _announcements(config: Config) -> list[Event]:
+    """Return the warnings about the file, with the effective patterns, on each flow's stream."""
+    return [
+        dg.AssetObservation(
+            stream_key(each.name),
+            description="\n".join(config.warnings) or "the file has no warnings any more",
+            metadata=configuration_metadata(each, config.warnings),
+        )
+        for each in config.flows
+    ]
 
 
 def _observe(

@@ -1,5 +1,7 @@
 """From a properties file to checked settings; every problem with its file and line.
 
+``announcement``: What an operator reads at a start: the file's warnings, and the patterns that are
+    in effect
 ``build``: Builds the configuration of a whole file from its checked values
 ``flow_graph``: Checks the flows together: one cluster under two aliases, and replication cycles
 ``load``: Loads a properties file as a checked configuration and reports all of its problems at

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from replication.config.file.properties import Value
 from replication.config.flow_graph import check_topology
-from replication.config.keys.client_keys import CONNECTION, HONOURED
+from replication.config.keys.client_keys import HONOURED
+from replication.config.keys.connection_keys import CONNECTION
 from replication.config.keys.mm2_keys import CONNECTOR, TOPIC_CREATION
 from replication.config.keys.own_keys import FLOW
 from replication.config.keys.precedence import (

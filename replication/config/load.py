@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replication.config.build import build_config
 from replication.config.file import values
-from replication.config.file.findings import Finding, Notes, errors
+from replication.config.file.findings import Finding, Notes, Severity, errors
 from replication.config.file.properties import (
     Entry,
     MalformedEscape,
@@ -19,7 +19,7 @@ from replication.config.keys.judge import judge
 from replication.config.keys.scopes import Scoped, split_key
 from replication.config.keys.verify import ParsedFile, parse_values, placeholders
 from replication.config.normalise import from_entries, normalise, plain_text
-from replication.config.sections.flows import declared_targets, plan_flows
+from replication.config.sections.flows import declared_targets, plan_flows, refuse_self_flows
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,15 +74,21 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
     unlisted = declared_targets(raw, listed)
     aliases = (*listed, *unlisted)
     props = normalise(raw, aliases, notes)
+    ignored = refuse_self_flows(props, aliases, notes)
+    props = {key: value for key, value in props.items() if key not in ignored}
     parsed = ParsedFile(path, props, aliases, placeholders(props, notes))
     for key, value in parsed.props.items():
-        judge(value, split_key(key, aliases), notes)
+        judge(value, split_key(key, aliases), parsed.props, notes)
     parsed = parse_values(parsed, notes)
     plan = plan_flows(parsed.props, listed, unlisted, notes) if listed else None
     if plan is None or not plan.pairs:
         return None
     config, origins = build_config(parsed, plan, notes)
-    return None if config is None else Loaded(config, notes.sorted(), origins)
+    if config is None:
+        return None
+    findings = notes.sorted()
+    told = tuple(str(each) for each in findings if each.severity is Severity.WARNING)
+    return Loaded(config.model_copy(update={"warnings": told}), findings, origins)
 
 
 def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:

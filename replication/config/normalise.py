@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from replication.config.file import dialect
 from replication.config.file.properties import Entry, Value
-from replication.config.keys import client_keys, mm2_keys, own_keys
+from replication.config.keys import mm2_keys, own_keys
+from replication.config.keys.connection_keys import is_secret
 from replication.config.keys.judge import client_name, lookup
 from replication.config.keys.scopes import Scoped, split_key
 from replication.durations import unit_of
@@ -92,7 +93,7 @@ def plain_text(scoped: Scoped, value: Value, notes: Notes) -> Value:
 
 
 def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.Remark, ...]]:
-    if client_keys.is_secret(name):
+    if is_secret(name):
         return dialect.secret_value(value.text, jaas=name == "sasl.jaas.config")
     known = lookup(scoped)
     kind = known.kind if known else "string"
@@ -125,7 +126,7 @@ def _mind_backslashes(entry: Entry, notes: Notes) -> None:
 
 
 def _displayed(value: Value) -> str:
-    return "…" if client_keys.is_secret(value.key) else value.text
+    return "…" if is_secret(value.key) else value.text
 
 
 _OLD = ("blacklist", "whitelist")

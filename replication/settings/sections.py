@@ -461,6 +461,7 @@ class Config(Section):
     spark: SparkSettings = SparkSettings()
     alerts: Alerts = Alerts()
     metrics: MetricsSettings = MetricsSettings()
+    warnings: tuple[str, ...] = ()  # about the file, each with file:line, key and what to do
 
     def flow(self, name: str) -> Flow:
         """Return the flow called ``A->B``. Raises KeyError."""

@@ -1,5 +1,7 @@
 """The process of a driver: JVM, Spark session, files, identity, the watchdog of its loop.
 
+``announced``: Logs a file's warnings and effective patterns once a start, and again when they
+    changed
 ``appdir``: Paths, lock and JSON files of one Spark application
 ``identity``: Identifies this driver process, and tells whether another on this machine is gone
 ``jvm``: Starts and stops the driver's JVM, fast by a class archive, and detects its exit

@@ -6,6 +6,7 @@
       driver.lock             held by the running driver (flock); its content is for operators
       driver.log              output of the driver and its JVM
       watch.json              the watcher's record of starts and exits
+      announced               hash of the warnings and patterns that were logged last
       flows/<flow>/plan.json  the plan: the driver writes, the query's planner reads
       flows/<flow>/epoch.json the running epoch: the query's planner writes, the driver reads
       flows/<flow>/checkpoint-<generation>/   Spark's own; a cache
@@ -77,6 +78,10 @@ class AppDir:
     @property
     def watch(self) -> Path:
         return self.root / "watch.json"
+
+    @property
+    def announced(self) -> Path:
+        return self.root / "announced"
 
     def flow(self, name: str) -> FlowDir:
         return FlowDir(self.root / "flows" / quote(name, safe=""))

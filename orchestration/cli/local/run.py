@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from orchestration.cli.flows.status import unwell
 from orchestration.cli.local.live import Show
@@ -19,9 +20,12 @@ from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_session import Ending, Session
 from replication.adapters.local.java import java
+from replication.config.announcement import pattern_line
 from replication.supervision.driver_supervision import Application, applications
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from replication.settings.sections import Config
 
 START_LIMIT_S = 180.0  # only with --seconds; else the command waits until it is interrupted
@@ -52,6 +56,7 @@ def run(
     Ctrl-C stops all of it.
     """
     config = read_config(file)
+    announce(config, console())
     java()
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
@@ -59,6 +64,14 @@ def run(
         view = StatusView(config, session.launcher)
         problem = operate(session, view, show, seconds, detach=detach)
     end(1 if problem else 0, problem)
+
+
+def announce(config: Config, screen: Console) -> None:
+    """Show the warnings about the file, and the patterns that are in effect."""
+    for warning in config.warnings:
+        screen.print(Text("warning ", style="yellow") + Text(warning), soft_wrap=False)
+    for flow in config.flows:
+        screen.print(Text(pattern_line(flow)), soft_wrap=False)
 
 
 def down() -> None:

@@ -8,6 +8,7 @@ to connect, and a few settings that mean the same, are passed on.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
 
 from replication.adapters.auth.key_stores import key_store, pem_file, trust_store
 from replication.adapters.auth.oauth import ClientCredentials
@@ -34,6 +35,15 @@ _SAME = {
 }
 _LIMIT_MS = {"socket.timeout.ms": 300_000, "reconnect.backoff.ms": 3_600_000,
              "reconnect.backoff.max.ms": 3_600_000, "metadata.max.age.ms": 86_400_000}  # fmt: skip
+
+# How OAuth's client credentials are set: the key, then Kafka's and Strimzi's option of a JAAS line.
+_CLIENT_ID = ("sasl.oauthbearer.client.credentials.client.id", "clientId", "oauth.client.id")
+_CLIENT_SECRET = (
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "clientSecret",
+    "oauth.client.secret",
+)
+_SCOPE = ("sasl.oauthbearer.scope", "scope", "oauth.scope")
 
 
 def to_librdkafka(java: Mapping[str, str]) -> dict[str, Any]:
@@ -204,21 +214,32 @@ def _credentials(props: Mapping[str, str], jaas: Jaas) -> ClientCredentials | No
         url = jaas.options.get("oauth.token.endpoint.uri", "")
     if not url:
         return None
-    options = jaas.options
-    client_id = options.get("clientId") or options.get("oauth.client.id")
-    secret = options.get("clientSecret") or options.get("oauth.client.secret")
+    client_id, secret, scope = (
+        _oauth_option(props, jaas, *each) for each in (_CLIENT_ID, _CLIENT_SECRET, _SCOPE)
+    )
     if not client_id or not secret:
-        raise ConfigError("sasl.jaas.config has no clientId and clientSecret for the end-point")
-    scope = options.get("scope") or options.get("oauth.scope") or ""
+        raise ConfigError(
+            f"the token end-point needs {_CLIENT_ID[0]} and {_CLIENT_SECRET[0]}, "
+            "or clientId and clientSecret in sasl.jaas.config"
+        )
+    if props.get("sasl.oauthbearer.header.urlencode", "").strip().lower() == "true":
+        client_id, secret = quote_plus(client_id), quote_plus(secret)
     return ClientCredentials(url, client_id, secret, scope)
+
+
+def _oauth_option(props: Mapping[str, str], jaas: Jaas, key: str, *options: str) -> str:
+    """Return a setting of its own, as for Java's clients before an option of the JAAS line."""
+    found = (props.get(key), *(jaas.options.get(each) for each in options))
+    return next((each for each in found if each), "")
 
 
 def _principal(jaas: Jaas) -> str:
     principal = jaas.options.get("unsecuredLoginStringClaim_sub")
     if principal is None:
         raise ConfigError(
-            "OAUTHBEARER needs sasl.oauthbearer.token.endpoint.url with clientId and clientSecret "
-            "in sasl.jaas.config, or unsecuredLoginStringClaim_sub for a test cluster"
+            "OAUTHBEARER needs sasl.oauthbearer.token.endpoint.url with "
+            f"{_CLIENT_ID[0]} and {_CLIENT_SECRET[0]}, or unsecuredLoginStringClaim_sub in "
+            "sasl.jaas.config for a test cluster"
         )
     return principal
 

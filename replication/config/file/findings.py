@@ -66,6 +66,13 @@ class Notes:
         """Note what an operator may want to know."""
         self._add(Severity.INFO, at, message, suggestion)
 
+    def without_effect(self, at: tuple[str, int], why: str, *, unkept: bool) -> None:
+        """Note a key that does nothing; ``unkept``: its value asks for what is not done."""
+        if unkept:
+            self.warn(at, f"is not obeyed: {why}", "remove it")
+        else:
+            self.info(at, f"has no effect: {why}")
+
     @property
     def has_errors(self) -> bool:
         """Whether there is an error already, of which others may only be consequences."""

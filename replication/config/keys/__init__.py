@@ -1,6 +1,9 @@
 """Which keys there are, whose they are, and which value wins where several are set.
 
-``client_keys``: Names of the settings of Kafka's Java clients, and which of them Isthmus uses
+``client_keys``: The settings of Kafka's Java clients besides the connection names, and which
+    Isthmus uses
+``connection_keys``: Kafka's client connection names: which are inherited, without effect,
+    refused, or secret
 ``docs_table``: Generates the tables of keys in docs/configuration.md from the sections of the
     settings
 ``judge``: Judges each key of a file: used, without effect and why, or unknown and the nearest
@@ -11,6 +14,8 @@
     included
 ``scopes``: The scope of a key: all flows, one cluster, or one flow
 ``section_keys``: The keys that the sections of the settings declare, as tables by level
+``unkept``: Which settings without effect promise something that Isthmus does not do: warnings,
+    not notes
 ``verify``: Parses each value of a file once and reports those that are invalid by themselves
 
 May import: ``replication.config.file`` and what is below it.

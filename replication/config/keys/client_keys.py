@@ -1,84 +1,31 @@
-"""Names of the settings of Kafka's Java clients, and which of them Isthmus uses."""
+"""The settings of Kafka's Java clients besides the connection names, and which Isthmus uses."""
 
 from __future__ import annotations
 
 from replication.config.file.values import SECURITY_PROTOCOLS
+from replication.config.keys.connection_keys import (
+    CONNECTION,
+    CONNECTION_WITHOUT_EFFECT,
+    names,
+)
 from replication.config.keys.section_keys import known
 from replication.settings.setting_key import Level
 
 KINDS = ("consumer", "producer", "admin")
 
 
-def _names(text: str, prefix: str = "") -> frozenset[str]:
-    return frozenset(prefix + name for name in text.split())
-
-
-# What MirrorMaker 2 calls client connection names: only these are inherited (see precedence).
-CONNECTION = (
-    frozenset({"bootstrap.servers", "security.protocol"})
-    | _names(
-        "protocol provider cipher.suites enabled.protocols keystore.type truststore.type "
-        "keystore.location truststore.location keystore.password truststore.password "
-        "key.password keystore.key keystore.certificate.chain truststore.certificates "
-        "keymanager.algorithm trustmanager.algorithm endpoint.identification.algorithm "
-        "secure.random.implementation engine.factory.class",
-        "ssl.",
-    )
-    | _names(
-        "mechanism jaas.config client.callback.handler.class login.callback.handler.class "
-        "login.class kerberos.service.name kerberos.kinit.cmd "
-        "kerberos.ticket.renew.window.factor kerberos.ticket.renew.jitter "
-        "kerberos.min.time.before.relogin login.refresh.window.factor "
-        "login.refresh.window.jitter login.refresh.min.period.seconds "
-        "login.refresh.buffer.seconds login.connect.timeout.ms login.read.timeout.ms "
-        "login.retry.backoff.ms login.retry.backoff.max.ms oauthbearer.scope.claim.name "
-        "oauthbearer.sub.claim.name oauthbearer.token.endpoint.url oauthbearer.jwks.endpoint.url "
-        "oauthbearer.jwks.endpoint.refresh.ms oauthbearer.jwks.endpoint.retry.backoff.ms "
-        "oauthbearer.jwks.endpoint.retry.backoff.max.ms oauthbearer.clock.skew.seconds "
-        "oauthbearer.expected.audience oauthbearer.expected.issuer oauthbearer.header.urlencode",
-        "sasl.",
-    )
-)
-
-# Connection names that our clients cannot use, and why.
-CONNECTION_WITHOUT_EFFECT = {
-    "ssl.protocol": "the newest TLS that both sides know is used, 1.2 at least",
-    "ssl.enabled.protocols": "the newest TLS that both sides know is used, 1.2 at least",
-    "ssl.cipher.suites": "OpenSSL's own choice of ciphers is used",
-    **dict.fromkeys(
-        (
-            "ssl.provider",
-            "ssl.keymanager.algorithm",
-            "ssl.trustmanager.algorithm",
-            "ssl.secure.random.implementation",
-        ),
-        "a detail of Java's TLS; OpenSSL is used here",
-    ),
-    **dict.fromkeys(
-        (
-            "sasl.kerberos.service.name",
-            "sasl.kerberos.kinit.cmd",
-            "sasl.kerberos.ticket.renew.window.factor",
-            "sasl.kerberos.ticket.renew.jitter",
-            "sasl.kerberos.min.time.before.relogin",
-        ),
-        "Kerberos is not supported",
-    ),
-}
-
-# A class named here would change how a client authenticates; passing it over would hide that.
-CONNECTION_REFUSED = ("ssl.engine.factory.class", "sasl.login.class")
-
 # Settings that reach our clients or the copier besides the connection names.
-HONOURED = known(Level.CONSUMER).keys() | _names(
-    "client.id client.dns.lookup request.timeout.ms connections.max.idle.ms "
-    "reconnect.backoff.ms reconnect.backoff.max.ms retry.backoff.ms metadata.max.age.ms"
+HONOURED = known(Level.CONSUMER).keys() | names(
+    "client.id request.timeout.ms connections.max.idle.ms reconnect.backoff.ms "
+    "reconnect.backoff.max.ms metadata.max.age.ms"
 )
 CONSUMER_ONLY = frozenset(known(Level.CONSUMER))
 
 # The kinds of values that are checked, as ``values.parse`` knows them.
 KINDS_OF_VALUES: dict[str, str] = {
     "bootstrap.servers": "addresses",
+    "retry.backoff.ms": "int",
+    "sasl.oauthbearer.header.urlencode": "boolean",
     "sasl.mechanism": "sasl-mechanism",
     "security.protocol": f"choice {'|'.join(SECURITY_PROTOCOLS)}",
     "client.dns.lookup": "choice use_all_dns_ips|resolve_canonical_bootstrap_servers_only",
@@ -94,8 +41,10 @@ _NO_JAVA = "no Java client takes part in the copying"
 _RETRIES = "an append is retried with the same bytes until the broker answers"
 
 WITHOUT_EFFECT: dict[str, str] = {
+    **CONNECTION_WITHOUT_EFFECT,
+    "client.dns.lookup": "every address of a host name is tried",
     **dict.fromkeys(
-        _names(
+        names(
             "batch.size linger.ms compression.type compression.gzip.level compression.lz4.level "
             "compression.zstd.level partitioner.class partitioner.ignore.keys key.serializer "
             "partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms "
@@ -104,33 +53,35 @@ WITHOUT_EFFECT: dict[str, str] = {
         _BATCHES,
     ),
     **dict.fromkeys(
-        _names(
+        names(
             "buffer.memory max.poll.records fetch.max.bytes fetch.min.bytes fetch.max.wait.ms "
             "max.partition.fetch.bytes receive.buffer.bytes send.buffer.bytes"
         ),
         _SIZES,
     ),
     **dict.fromkeys(
-        _names(
+        names(
             "acks enable.idempotence transactional.id transaction.timeout.ms "
             "max.in.flight.requests.per.connection transaction.two.phase.commit.enable"
         ),
         _ACKED,
     ),
     **dict.fromkeys(
-        _names("retries delivery.timeout.ms max.block.ms retry.backoff.max.ms"), _RETRIES
+        names("retries delivery.timeout.ms max.block.ms retry.backoff.ms retry.backoff.max.ms"),
+        _RETRIES,
     ),
     **dict.fromkeys(
-        _names(
+        names(
             "group.id group.instance.id group.protocol group.remote.assignor session.timeout.ms "
             "heartbeat.interval.ms partition.assignment.strategy enable.auto.commit "
             "auto.commit.interval.ms max.poll.interval.ms exclude.internal.topics "
-            "allow.auto.create.topics internal.leave.group.on.close share.acquire.mode"
+            "allow.auto.create.topics internal.leave.group.on.close share.acquire.mode "
+            "share.acknowledgement.mode internal.throw.on.fetch.stable.offset.unsupported"
         ),
         _NO_GROUP,
     ),
     **dict.fromkeys(
-        _names(
+        names(
             "metric.reporters metrics.num.samples metrics.recording.level "
             "metrics.sample.window.ms interceptor.classes security.providers "
             "enable.metrics.push config.providers auto.include.jmx.reporter "
@@ -144,28 +95,10 @@ WITHOUT_EFFECT: dict[str, str] = {
     ),
 }
 
-PRODUCER_ONLY = _names(
+PRODUCER_ONLY = names(
     "acks batch.size linger.ms buffer.memory compression.type delivery.timeout.ms max.block.ms "
     "max.request.size max.in.flight.requests.per.connection retries enable.idempotence "
     "transactional.id transaction.timeout.ms partitioner.class"
 )
 
 KNOWN = CONNECTION | HONOURED | WITHOUT_EFFECT.keys()
-
-_SECRET_WORDS = (
-    "password",
-    "secret",
-    "jaas.config",
-    "keystore.key",
-    "certificate",
-    "token",
-    "credential",
-)
-
-
-def is_secret(key: str) -> bool:
-    """Whether the value of ``key`` must never be displayed."""
-    lowered = key.lower()
-    return any(word in lowered for word in _SECRET_WORDS) and not lowered.endswith(
-        ("token.endpoint.url", ".class")
-    )

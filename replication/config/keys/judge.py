@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from replication.config.file import values
 from replication.config.file.providers import PREFIX as PROVIDERS
 from replication.config.keys import client_keys, mm2_keys, own_keys
+from replication.config.keys.connection_keys import CONNECTION, refusal
 from replication.config.keys.mm2_keys import Fate, KnownKey
+from replication.config.keys.unkept import is_unkept
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from replication.config.file.findings import Notes
     from replication.config.file.properties import Value
@@ -48,8 +50,11 @@ _FLOW = (
 _CLUSTER = mm2_keys.WORKER | mm2_keys.TOPIC_CREATION
 
 
-def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
-    """Note what an operator should know of one key. Values are checked elsewhere."""
+def judge(value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes) -> None:
+    """Note what an operator should know of one key. Values are checked elsewhere.
+
+    ``props``: the whole file, of which another key may override this one.
+    """
     name = scoped.name
     if scoped.scope == "top" and name.startswith(_PASSED_ON):
         return
@@ -62,7 +67,7 @@ def judge(value: Value, scoped: Scoped, notes: Notes) -> None:
     elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":
         notes.doubt(value.at, "is not supported: records are copied unchanged", "remove it")
     elif (client := client_name(scoped)) is not None:
-        _judge_client(client, value, scoped, notes)
+        _judge_client(client, value, scoped, props, notes)
     elif (known := lookup(scoped)) is not None:
         _judge_known(known, value, scoped, notes)
     elif name.startswith(_REST):
@@ -92,7 +97,7 @@ def client_name(scoped: Scoped) -> str | None:
     for prefix in _CLIENT_PREFIXES.get(scoped.scope, ()):
         if name.startswith(prefix):
             return name[len(prefix) :]
-    bare = {"top": client_keys.KNOWN, "cluster": client_keys.CONNECTION}
+    bare = {"top": client_keys.KNOWN, "cluster": CONNECTION}
     return name if name in bare.get(scoped.scope, ()) else None
 
 
@@ -101,19 +106,22 @@ def _declared(scoped: Scoped) -> bool:
     return scoped.name in table
 
 
-def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
-    why = client_keys.CONNECTION_WITHOUT_EFFECT.get(name) or client_keys.WITHOUT_EFFECT.get(name)
-    if name in client_keys.CONNECTION_REFUSED:
-        notes.doubt(value.at, "is not supported: Java classes cannot be loaded", "remove it")
+def _judge_client(
+    name: str, value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes
+) -> None:
+    why = client_keys.WITHOUT_EFFECT.get(name)
+    unkept = is_unkept(name, value.text)
+    if (refused := refusal(name, value.text)) is not None:
+        notes.doubt(value.at, f"is not supported: {refused}", "remove it")
     elif why is not None:
-        notes.info(value.at, f"has no effect: {why}")
+        notes.without_effect(value.at, why, unkept=unkept)
     elif name not in client_keys.KNOWN:
         near = _near(name, client_keys.KNOWN)
         hint = f"was {near} meant?" if near else ""
         notes.warn(value.at, "is not a known setting of Kafka's clients", hint)
     elif scoped.scope == "flow":
-        _judge_flow_client(name, value, scoped, notes)
-    elif scoped.scope == "top" and name not in client_keys.CONNECTION:
+        _judge_flow_client(name, value, scoped, props, notes)
+    elif scoped.scope == "top" and name not in CONNECTION:
         kind = "consumer" if name in client_keys.CONSUMER_ONLY else "admin"
         notes.warn(
             value.at,
@@ -122,17 +130,21 @@ def _judge_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None
         )
 
 
-def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) -> None:
+def _judge_flow_client(
+    name: str, value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes
+) -> None:
     """Report a flow's client setting that a cluster's overrides, or that no client reads."""
     kind = scoped.name.removesuffix(name)
     source, target = scoped.clusters
     if kind in ("consumer.", "admin."):
-        weaker = f"{source}.{kind}{name}"
-        notes.info(
-            value.at,
-            f"{weaker} overrides it where both are set, as in MirrorMaker 2",
-            f"{scoped.prefix}source.{kind}{name} overrides both",
-        )
+        stronger = f"{source}.{kind}{name}"
+        fix = f"{scoped.prefix}source.{kind}{name} overrides both"
+        inherited = (f"{source}.{name}", name) if name in CONNECTION else ()
+        if winner := next((each for each in (stronger, *inherited) if each in props), None):
+            notes.warn(value.at, f"is overridden by {winner}, as in MirrorMaker 2", fix)
+        else:
+            message = f"{stronger} overrides it where both are set, as in MirrorMaker 2"
+            notes.info(value.at, message, fix)
     elif kind not in ("source.consumer.", "source.admin.", "target.admin.", "producer.override."):
         notes.warn(
             value.at,
@@ -142,10 +154,13 @@ def _judge_flow_client(name: str, value: Value, scoped: Scoped, notes: Notes) ->
 
 
 def _judge_known(known: KnownKey, value: Value, scoped: Scoped, notes: Notes) -> None:
+    unkept = is_unkept(scoped.name, value.text)
     if scoped.scope == "top" and scoped.name not in _TOP:
-        notes.info(value.at, f"has no effect: {known.why or 'not read at the top level'}")
+        why = known.why or "it is not read at the top level, as in MirrorMaker 2"
+        ignored = unkept or known.fate is Fate.HONOURED
+        notes.without_effect(value.at, why, unkept=ignored)
     elif known.fate is Fate.NO_EFFECT:
-        notes.info(value.at, f"has no effect: {known.why}")
+        notes.without_effect(value.at, known.why, unkept=unkept)
     elif known.fate is Fate.LATER:
         notes.warn(value.at, f"is accepted, but {known.why}")
     elif known.fate is Fate.REFUSED and not _is_default_class(value.text):
@@ -179,7 +194,7 @@ def _judge_unknown(value: Value, scoped: Scoped, notes: Notes) -> None:
 
 def _unknown_cluster(scoped: Scoped) -> str | None:
     head, _, rest = scoped.name.partition(".")
-    is_clusters = rest in client_keys.CONNECTION or rest in _CLUSTER
+    is_clusters = rest in CONNECTION or rest in _CLUSTER
     return head if scoped.scope == "top" and is_clusters else None
 
 
@@ -193,7 +208,7 @@ def _elsewhere(scoped: Scoped) -> str | None:
     if scoped.scope != "flow":
         return None
     source, target = scoped.clusters
-    if name in client_keys.CONNECTION:
+    if name in CONNECTION:
         return f"{source}.{name} or {target}.{name}"
     if name in mm2_keys.WORKER:
         return f"{target}.{name}"
@@ -211,7 +226,7 @@ def _names(scoped: Scoped) -> Collection[str]:
         case "flow":
             return _FLOW.keys() | clients | spelled
         case "cluster":
-            return _CLUSTER.keys() | clients | client_keys.CONNECTION
+            return _CLUSTER.keys() | clients | CONNECTION
     return _TOP.keys() | clients | client_keys.KNOWN | spelled
 
 

@@ -59,6 +59,11 @@ CONNECTOR: dict[str, KnownKey] = {
     "key.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
     "value.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
     "header.converter": KnownKey(fate=_N, why="bytes are copied unconverted"),
+    **{
+        f"{name}.plugin.version": KnownKey(fate=_N, why=_CONNECT)
+        for name in ("connector", "key.converter", "value.converter", "header.converter")
+    },
+    "metric.names.formats": KnownKey("list", _N, "metrics have names of Isthmus' own"),
     "transforms": KnownKey("list", _R, "records are copied unchanged"),
     "predicates": KnownKey("list", _R, "records are copied unchanged"),
     "config.action.reload": KnownKey(fate=_N, why="a changed file takes effect when it is loaded"),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from replication.config.file.properties import Value
-from replication.config.keys.client_keys import CONNECTION, KINDS
+from replication.config.keys.client_keys import KINDS
+from replication.config.keys.connection_keys import CONNECTION
 from replication.config.keys.mm2_keys import CONNECTOR, WORKER_FROM_TOP
 from replication.config.keys.own_keys import TOPIC_CONFIG
 

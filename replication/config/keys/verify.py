@@ -18,6 +18,7 @@ from replication.config.file.providers import (
     resolve,
 )
 from replication.config.keys import client_keys
+from replication.config.keys.connection_keys import is_secret
 from replication.config.keys.judge import client_name, lookup
 from replication.config.keys.mm2_keys import KnownKey
 from replication.config.keys.own_keys import TOPIC_CONFIG
@@ -109,7 +110,7 @@ def _known_client(name: str) -> KnownKey | None:
 
 
 def _check_blanks(name: str, value: Value, text: str, notes: Notes) -> None:
-    if client_keys.is_secret(name) and text != text.strip() and text.strip():
+    if is_secret(name) and text != text.strip() and text.strip():
         notes.warn(value.at, "begins or ends with a blank, which is part of the secret",
                    "remove the blank, unless the secret has it")  # fmt: skip
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from replication.config.file.providers import PREFIX as PROVIDERS
-from replication.config.keys.client_keys import CONNECTION, CONSUMER_ONLY, KNOWN, PRODUCER_ONLY
+from replication.config.keys.client_keys import CONSUMER_ONLY, KNOWN, PRODUCER_ONLY
+from replication.config.keys.connection_keys import CONNECTION
 from replication.config.keys.mm2_keys import CONNECTOR, DRIVER
 from replication.config.keys.own_keys import FLOW, TOP
 from replication.config.keys.precedence import (

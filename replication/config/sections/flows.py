@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.config.file.properties import Value
+from replication.config.keys.scopes import split_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -94,7 +95,7 @@ def plan_flows(
         )
         return Plan(())
     if not notes.has_errors:
-        example = f"write {_example(listed)}"
+        example = _example(listed)
         notes.error(("", 0), "no flow is enabled: nothing would be copied", example)
     return Plan(())
 
@@ -137,10 +138,45 @@ def _mention_idle(
         )
     for source, target in mm2_pairs(props, listed):
         if (source, target) not in enabled:
-            at = props.get(f"{source}->{target}.enabled", Value("", f"{source}->{target}")).at
-            notes.info(
-                at, "is not enabled: MirrorMaker 2 would emit heartbeats only; Isthmus runs no flow"
+            sent = (target, source) in enabled
+            _mention_heartbeats(props, f"{source}->{target}", notes, sent=sent)
+
+
+def _mention_heartbeats(props: Mapping[str, Value], flow: str, notes: Notes, *, sent: bool) -> None:
+    """Note a flow that is not enabled; a warning where the file asks for its heartbeats in vain.
+
+    ``sent``: the flow in the other direction sends them.
+    """
+    asked = props.get(f"{flow}.emit.heartbeats.enabled")
+    at = props.get(f"{flow}.enabled", Value("", flow)).at
+    message = "is not enabled: MirrorMaker 2 would emit heartbeats only; Isthmus runs no flow"
+    if asked is None or sent:
+        notes.info(at, message)
+    else:
+        notes.warn(asked.at, f"{flow} {message}", f"{flow}.enabled = true")
+
+
+def refuse_self_flows(
+    props: Mapping[str, Value], aliases: Collection[str], notes: Notes
+) -> tuple[str, ...]:
+    """Report each flow from a cluster to itself once; return their keys, which mean nothing else.
+
+    ``A->A.enabled = false`` alone forbids what does not exist; it is passed over.
+    """
+    found: dict[str, list[str]] = {}
+    for key in props:
+        ends = split_key(key, aliases).clusters
+        if len(ends) == 2 and ends[0] == ends[1]:
+            found.setdefault(ends[0], []).append(key)
+    for alias, keys in found.items():
+        flow = f"{alias}->{alias}"
+        if keys != [f"{flow}.enabled"] or _is_true(props[keys[0]]):
+            notes.error(
+                min((props[key].at for key in keys), key=lambda at: at[1]),
+                f"{flow} is a flow from cluster {alias} to itself",
+                f"remove the keys {flow}.*, or name two clusters",
             )
+    return tuple(key for keys in found.values() for key in keys)
 
 
 def _enabled_to(
@@ -167,8 +203,11 @@ def _refuse_enabled(
 
 
 def _example(listed: Sequence[str]) -> str:
-    first, second = (*listed, "A", "B")[:2] if len(listed) != 1 else (listed[0], "B")
-    return f"{first}->{second}.enabled = true"
+    if len(listed) == 1:
+        other = "B" if listed[0] != "B" else "A"
+        return f"name a second cluster: clusters = {listed[0]}, {other}"
+    first, second = (*listed, "A", "B")[:2]
+    return f"write {first}->{second}.enabled = true"
 
 
 def _is_true(value: Value) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.config.file import values
-from replication.config.keys.client_keys import is_secret
+from replication.config.keys.connection_keys import is_secret
 from replication.config.keys.section_keys import field_of, fields_of
 
 if TYPE_CHECKING:

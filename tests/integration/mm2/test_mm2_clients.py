@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from support import kafka_records
+from support import kafka_records, kafka_settings
 from support.mirrormaker import ask_mirror_client, start_checkpoint_connector, stop_mirrormaker
 from support.spark_driver import Application, wait_for
 
@@ -112,3 +112,7 @@ def known_topics(servers: str) -> set[str]:
 
 def listed(text: str) -> set[str]:
     return set(text.strip("[]").split(", "))
+
+
+def test_the_list_of_kafkas_settings_is_what_its_jars_declare():
+    assert kafka_settings.LIST.read_text("utf-8") == kafka_settings.list_from_jars()

@@ -44,7 +44,7 @@ def test_a_reader_that_takes_all_gets_all():
         [*ISTHMUS, "check", str(FILE)], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == f"{FILE} is valid: 3 flows, 21 warnings"
+    assert done.stdout.splitlines()[-1] == f"{FILE} is valid: 3 flows, 22 warnings"
 
 
 def test_without_a_terminal_no_line_is_wrapped():

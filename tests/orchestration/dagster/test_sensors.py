@@ -17,7 +17,7 @@ from support.builders import a_config, a_flow
 from support.fake_flows import FakeIsthmus, World
 
 from orchestration.dagster import sensors
-from orchestration.dagster.assets import stream_key
+from orchestration.dagster.assets import build_assets, stream_key
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
@@ -258,3 +258,42 @@ def test_definitions_load(monkeypatch):
         "kafka/B/from/A/orders",
         *(f"replication/{flow}/{task}" for flow in ("A_to_B", "B_to_A") for task in tasks),
     }
+
+
+WARNING = "f.properties:5: topics: the properties format removes the backslash"
+
+
+def announcements(result: dg.SensorResult) -> list[dg.AssetObservation]:
+    return [
+        each
+        for each in result.asset_events
+        if isinstance(each, dg.AssetObservation) and "warnings" in each.metadata
+    ]
+
+
+def test_warnings_about_the_file_are_reported_once_and_again_when_it_changed(world, instance):
+    def with_warnings(*lines: str) -> None:
+        world.config = world.config.model_copy(update={"warnings": lines})
+
+    with_warnings(WARNING)
+    first = tick(world, instance)
+    (told,) = announcements(first)
+    assert told.asset_key == stream_key("A->B")
+    assert told.metadata["warnings"].value == WARNING
+    assert told.metadata["topics"].value == ".*"
+    second = tick(world, instance, first.cursor)
+    assert announcements(second) == []
+    with_warnings(WARNING, "f.properties:6: acks: is not obeyed")
+    third = tick(world, instance, second.cursor)
+    assert announcements(third)[0].description.endswith("acks: is not obeyed")
+    with_warnings()
+    (last,) = announcements(tick(world, instance, third.cursor))
+    assert last.metadata["warnings"].value == "none"
+
+
+def test_the_streams_definition_has_the_warnings_and_the_effective_patterns():
+    config = a_config().model_copy(update={"warnings": (WARNING,)})
+    specs = {each.key: each for each in build_assets(config).resolve_all_asset_specs()}
+    metadata = specs[stream_key("A->B")].metadata
+    assert metadata["warnings"] == WARNING
+    assert metadata["topics"] == ".*"

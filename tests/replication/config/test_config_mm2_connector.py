@@ -102,10 +102,12 @@ def test_con_10_a_security_protocol_may_be_in_lower_case(tmp_path):
         pytest.param("Mock, org.apache.kafka.common.metrics.JmxReporter", id="CON-12"),
     ],
 )
-def test_con_11_con_12_metric_reporters_are_known_and_have_no_effect(tmp_path, reporters):
+def test_con_11_con_12_metric_reporters_are_known_and_not_obeyed(tmp_path, reporters):
     (message,) = about(found(tmp_path, TWO + f"metric.reporters = {reporters}\n"),
                        "metric.reporters")  # fmt: skip
-    assert message.startswith("info: has no effect: Isthmus serves its own metrics at metrics.port")
+    assert message.startswith(
+        "warning: is not obeyed: Isthmus serves its own metrics at metrics.port"
+    )
 
 
 def test_con_13_a_flow_has_one_policy(tmp_path):

@@ -180,6 +180,27 @@ def test_bl_103_tokens_are_renewed_by_each_library_itself():
     assert isinstance(py["sasl_oauth_token_provider"], TokenProvider)
 
 
+def test_client_credentials_of_their_own_go_before_those_of_the_jaas_line():
+    own = {
+        "sasl.oauthbearer.token.endpoint.url": "http://127.0.0.1:1/token",
+        "sasl.oauthbearer.client.credentials.client.id": "you",
+        "sasl.oauthbearer.client.credentials.client.secret": "hu+sh",
+        "sasl.oauthbearer.scope": "other",
+    }
+    bare = "x.OAuthBearerLoginModule required;"
+    for line in (OIDC, bare):
+        rd = to_librdkafka(sasl("OAUTHBEARER", line, **own))
+        assert rd["sasl.oauthbearer.client.id"] == "you"
+        assert rd["sasl.oauthbearer.client.secret"] == "hu+sh"
+        assert rd["sasl.oauthbearer.scope"] == "other"
+        py = to_kafka_python(sasl("OAUTHBEARER", line, **own))["sasl_oauth_token_provider"]
+        url = own["sasl.oauthbearer.token.endpoint.url"]
+        assert py._credentials == ClientCredentials(url, "you", "hu+sh", "other")
+    encoded = {"sasl.oauthbearer.header.urlencode": "true"}
+    rd = to_librdkafka(sasl("OAUTHBEARER", bare, **own, **encoded))
+    assert rd["sasl.oauthbearer.client.secret"] == "hu%2Bsh"
+
+
 def test_an_unsecured_token_serves_test_clusters():
     line = 'x.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="me";'
     AdminClient(to_librdkafka(sasl("OAUTHBEARER", line)))
