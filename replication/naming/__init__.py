@@ -10,6 +10,8 @@
     none
 ``java_replacement``: Java's replacement text, with the variables that Isthmus adds: parsed, then
     filled in
+``name_changes``: Topics that were copied under another name than the file gives now, and how each
+    goes on
 ``policy``: Naming policies: the target name of a topic, its hops, and whether it is a cycle
 ``selection``: Which topics and groups belong to a flow, and which rule excludes the others
 ``topic_map``: Parses a map file: one line ``source-topic = target-topic`` for each topic

@@ -13,6 +13,7 @@ from replication.state import (
     Anchor,
     AppliedAcls,
     AppliedConfigs,
+    NameDecision,
     ProducerEntry,
     anchors_topic,
     status_topic,
@@ -84,6 +85,21 @@ def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
 def _copied_before(ours: Iterable[str], store: TargetReads) -> set[str]:
     registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
+
+
+def read_copied(flow: Flow, store: TargetReads) -> tuple[Anchor, ...]:
+    """Return a flow's own anchors: under which names its topics were copied.
+
+    Raises ClusterUnavailable.
+    """
+    found = store.read(anchors_topic(flow.source)).values()
+    return tuple(e for e in found if isinstance(e, Anchor) and e.flow == flow.name)
+
+
+def read_name_decisions(flow: Flow, store: TargetReads) -> dict[str, NameDecision]:
+    """Return an operator's decisions on names of a flow's topics, by topic of the source."""
+    found = store.read(status_topic(flow.source)).values()
+    return {e.topic: e for e in found if isinstance(e, NameDecision) and e.flow == flow.name}
 
 
 @dataclass(frozen=True)

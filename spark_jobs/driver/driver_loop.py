@@ -30,6 +30,7 @@ from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
+from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.planning.unit_template import template
@@ -241,7 +242,9 @@ class Driver:
     def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
         modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes)
+        store = self._clients.store(flow)
+        names = NamesInUse(flow, namer.selector, store, lambda: lease.name_decisions)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes, names)
         return functools.partial(
             self._pool.submit,
             planner.plan,

@@ -1,0 +1,47 @@
+"""A partition whose topic has another name on the target: ends the old copy, begins the new. Pure.
+
+A position holds for one target topic. Behind an unclean end it lags, so the copy under the old name
+is taken over and ended there first: otherwise the new topic would repeat what the old one has (D).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from replication.model import PartitionPlan
+    from replication.state import Anchor
+
+
+def renamed(ended: Anchor, target_topic: str, end: int, now_ms: int) -> Anchor:
+    """Return the position from which ``target_topic`` continues a copy that ended cleanly.
+
+    ``end`` is the log end of the new target partition. Offsets before it are not in this topic, so
+    they cannot be translated: the old topic, ``former``, has them.
+    """
+    return replace(
+        ended,
+        target_topic=target_topic,
+        target_topic_id="",
+        target=end,
+        former=ended.target_topic,
+        since=(ended.source or 0, end),
+        run=None,  # offset points of two target topics have nothing in common
+        appenders=(),
+        state=PartitionState.WAITING,
+        reason="",
+        at_ms=now_ms,
+    )
+
+
+def under_old_name(plan: PartitionPlan, known: Anchor | None) -> PartitionPlan | None:
+    """Return the plan that ends an unclean copy under its old name; None: there is none to end."""
+    if plan.name_change is None or known is None or known.source is None or known.clean:
+        return None
+    if known.target_topic == plan.name_change.new:
+        return None
+    target = plan.target._replace(topic=known.target_topic)
+    return replace(plan, target=target, name_change=None)

@@ -1,0 +1,73 @@
+"""Finds the topics of a flow that were copied under another name, and whether each may go on.
+
+Anchors are read when a topic is new to this process, and while a topic is on its way to its new
+name: until then its anchors are partly under the old one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from replication.naming.name_changes import name_changes, spent
+from replication.planning.target_snapshot import read_copied
+from replication.state import NameDecision, status_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from replication.client.admin import TopicInfo
+    from replication.naming.name_changes import Changes
+    from replication.naming.selection import TopicSelector
+    from replication.settings.sections import Flow
+    from replication.state import Anchor, Stored
+
+    Decisions = Callable[[], Mapping[str, NameDecision]]
+
+
+class AnchorStore(Protocol):
+    """What is needed of the state store."""
+
+    def read(self, topic: str) -> Mapping[bytes, Stored]: ...
+    def write(self, topic: str, *records: Stored) -> None: ...
+
+
+class NamesInUse:
+    """The changed names of one flow. ``decisions`` returns the operator's, by topic."""
+
+    def __init__(
+        self, flow: Flow, selector: TopicSelector, store: AnchorStore, decisions: Decisions
+    ) -> None:
+        self._flow = flow
+        self._selector = selector
+        self._store = store
+        self._decisions = decisions
+        self._known: frozenset[str] = frozenset()  # topics whose anchors were read
+        self._former: tuple[Anchor, ...] = ()  # anchors of topics whose name changed
+        self._moving = False
+
+    def changes(self, selected: Collection[str], theirs: Mapping[str, TopicInfo]) -> Changes:
+        """Return the changed names of the ``selected`` topics; withdraw decisions that are done.
+
+        ``theirs`` are the source's topics. Raises ClusterUnavailable.
+        """
+        counts = {each: theirs[each].partitions for each in selected}
+        new = frozenset(selected) - self._known
+        if new or self._moving:
+            anchors = read_copied(self._flow, self._store)
+            found = self._of(anchors, counts)
+            self._former = tuple(each for each in anchors if each.topic in found)
+            self._known |= new
+        else:
+            found = self._of(self._former, counts) if self._former else {}
+        self._moving = any(each.in_use == each.new for each in found.values())
+        self._withdraw(found, counts)
+        return found
+
+    def _of(self, anchors: Iterable[Anchor], counts: Mapping[str, int]) -> Changes:
+        return name_changes(self._flow, self._selector, anchors, self._decisions(), counts)
+
+    def _withdraw(self, found: Changes, counts: Mapping[str, int]) -> None:
+        about = [each for each in self._decisions().values() if each.topic in counts]
+        done = [NameDecision(each.flow, each.topic) for each in spent(about, found)]
+        if done:
+            self._store.write(status_topic(self._flow.source), *done)
