@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from replication.client.network import Fenced
 from replication.copier.partition.position import Position
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
-from replication.copier.takeover.renamed_topic import under_old_name
+from replication.copier.takeover.renamed_topic import find_end, under_old_name
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
-from replication.model import BY_ID
+from replication.model import BY_ID, PartitionState
 from replication.provenance.origins import rule_of
 from replication.provenance.record_headers import OriginHeaders, RecordOrigin
 from replication.state import PRODUCERS_TOPIC, flow_topics
@@ -105,6 +105,9 @@ async def _end_old_names(spec: UnitSpec, connections: Connections, me: ProducerI
     if not old:
         return 0
     partitions, counted = await _take_placed(replace(spec, partitions=old), connections, me)
+    for partition in partitions:
+        if partition.skip and partition.state is PartitionState.RUNNING:
+            await find_end(connections.source, partition)
     now = int(time.time() * 1000)
     ended = [each.anchor(now, clean=True) for each in partitions if each.topic_id and each.exact]
     await connections.takeover.anchors.append(ended)

@@ -6,13 +6,21 @@ is taken over and ended there first: otherwise the new topic would repeat what t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from replication.copier.partition.position import Position
+from replication.copier.takeover.source_scan import SourceScan
+from replication.errors import CorruptBatch
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.client.network import Network
+    from replication.copier.partition.partition_copy import PartitionCopy
     from replication.model import PartitionPlan
+    from replication.records.codec import Record
     from replication.state import Anchor
 
 
@@ -45,3 +53,34 @@ def under_old_name(plan: PartitionPlan, known: Anchor | None) -> PartitionPlan |
         return None
     target = plan.target._replace(topic=known.target_topic)
     return replace(plan, target=target, name_change=None)
+
+
+@dataclass(slots=True)
+class _Skipped:
+    """Counts the records that a copy has; ``after``: one past the last of them, when it is read."""
+
+    count: int
+    seen: int = 0
+    after: int | None = None
+
+    def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
+        if self.seen < self.count <= self.seen + len(offsets):
+            self.after = offsets[self.count - self.seen - 1] + 1
+        self.seen += len(offsets)
+
+
+async def find_end(source: Network, partition: PartitionCopy) -> None:
+    """Set a counted partition to the end of its copy: as many source records behind its anchor (C).
+
+    A copy that goes on finds it while it copies. If the source has not that many, or one cannot be
+    read, the partition keeps its position. Raises ClusterUnavailable.
+    """
+    skipped, start = _Skipped(partition.skip), partition.claimed.source or 0
+    try:
+        await SourceScan(source, partition, skipped, partition.skip, start).run()
+    except CorruptBatch:
+        return
+    if skipped.after is not None:
+        partition.resume_at(skipped.after)
+        partition.skip, partition.done = 0, partition.fetched_to
+        partition.set_position(Position(skipped.after, partition.counted))

@@ -148,7 +148,12 @@ def test_a_unit_that_was_killed_repeats_nothing_under_the_new_name(flow, tmp_pat
         flow.wait_for(lambda _: sum(map(len, contents(flow.to, old).values())) > 500, "copied")
         kill(process)
     assert not any(each.clean for each in flow.anchors().values())
-    flow.copy_all(2, partitions=plans(flow, "continue"))
+    before = contents(flow.to, old)
+    copy(flow.spec(2, partitions=plans(flow, ""), epoch_s=2.5))
+    waiting = flow.anchors().values()
+    assert all(each.clean and each.state == "NAME_CHANGED" for each in waiting)
+    assert contents(flow.to, old) == before
+    flow.copy_all(3, partitions=plans(flow, "continue"))
     ended = {number: len(each) for number, each in contents(flow.to, old).items()}
     wanted = contents(flow.here, old)
     assert sum(ended.values()) > 500
