@@ -49,6 +49,8 @@ class Options:
     foreign_ok: bool = False  # records of other producers on the target are no difference
     limits: Limits = field(default_factory=Limits)
     concerns: Callable[[Record], bool] = _any  # of either side: other records are skipped
+    # By source partition, where copies begin whose topic had another name on the target before.
+    begins: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Work:
     source_end: int  # 0 where exists is no such partition
     target_end: int
     records: int  # on the source, roughly: control records and compacted ones count too
+    begin: tuple[int, int] = (0, 0)  # offsets at which the copy in this target topic begins
 
 
 class Result(NamedTuple):
@@ -120,8 +123,12 @@ class TopicComparer:
         own = self._own
         copied = own.of_source(work.source, work.source_end) if own else _any
         appended = own.of_target(work.target, work.target_end) if own else _any
-        source = self._records(self._source, work.source, work.source_end, progress)
-        target = self._records(self._target, work.target, work.target_end, lambda _: None)
+        source = self._records(
+            self._source, work.source, (work.begin[0], work.source_end), progress
+        )
+        target = self._records(
+            self._target, work.target, (work.begin[1], work.target_end), lambda _: None
+        )
         first = next(target, None)
         timed = first is None or not first.retimed
         found = compare(
@@ -140,13 +147,14 @@ class TopicComparer:
         self,
         reader: RecordReader,
         partition: TopicPartition,
-        end: int,
+        offsets: tuple[int, int],
         progress: Callable[[int], object],
     ) -> Iterator[Record]:
-        if end == 0:
+        begin, end = offsets
+        if end <= begin:
             return
         unreported = 0
-        for record in reader.read(partition, end):
+        for record in reader.read(partition, end, begin):
             if self._options.concerns(record):
                 yield record
             unreported += 1
@@ -165,7 +173,9 @@ class TopicComparer:
         source = TopicPartition(pair.source, number)
         start, end = self._source.bounds(source) if exists else (0, 0)
         target = TopicPartition(pair.target, number)
-        return Work(source, target, end, target_end, end - start)
+        begin = self._options.begins.get(source, (0, 0))
+        records = max(0, end - max(start, begin[0]))
+        return Work(source, target, end, target_end, records, begin)
 
 
 def compare_topics(

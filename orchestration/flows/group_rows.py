@@ -72,7 +72,9 @@ def _difference(
     if moved.group in left:
         action = f"skip: {left[moved.group]}"
     elif moved.answer.offset is None:
-        action = "not copied yet" if moved.answer.exact else "unknown: before the takeover"
+        action = (
+            "not copied yet" if moved.answer.exact else "unknown: before a takeover or new name"
+        )
     else:
         action = "keep" if desired is None else "set"
     after = desired.offset if desired is not None else current

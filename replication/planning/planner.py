@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.naming.conflicts import find_conflicts, refusals
-from replication.naming.name_changes import describe, name_changes, with_names_in_use
+from replication.naming.name_changes import describe, with_names_in_use
 from replication.naming.selection import TopicSelector
 from replication.naming.topic_namer import Namer
 from replication.planning.acl_sync import plan_rights
@@ -24,8 +25,7 @@ from replication.planning.source_snapshot import (
 )
 from replication.planning.target_snapshot import (
     AppliedState,
-    read_copied,
-    read_name_decisions,
+    read_history,
     read_names,
 )
 from replication.planning.topics import (
@@ -76,6 +76,7 @@ class TargetPlan:
     ] = ()  # conflicting names, and what is not copied because of them
     made: tuple[AppliedAcls, ...] = ()  # ACLs that are ours
     name_changes: Mapping[str, Changes] = field(default_factory=dict)  # by flow
+    warnings: tuple[str, ...] = ()  # what an operator should know before a flow starts
 
     @property
     def applied(self) -> Mapping[str, AppliedConfigs]:
@@ -107,12 +108,16 @@ class Planner:
         if only is not None:
             return self._plan(target, names, only)
         flows = self._flows(target, names)
-        changes = {each.name: found for each in flows if (found := self._name_changes(each))}
+        histories = {each.name: read_history(each, self.config, self.clients) for each in flows}
+        changes = {flow: each.changes for flow, each in histories.items() if each.changes}
         holder = replace(self, config=with_names_in_use(self.config, changes))
         plan = holder._plan(target, names, None)  # noqa: SLF001 - of this class
-        about = {flow: found for flow, found in changes.items() if names is None or flow in names}
+        asked = [flow for flow in histories if names is None or flow in names]
+        about = {flow: changes[flow] for flow in asked if flow in changes}
         named = _changed_names(about) if Part.TOPICS in self.parts else ()
-        return replace(plan, actions=(*named, *plan.actions), name_changes=about)
+        actions = (*named, *plan.actions)
+        warnings = tuple(chain.from_iterable(histories[flow].warnings for flow in asked))
+        return replace(plan, actions=actions, name_changes=about, warnings=warnings)
 
     def _flows(self, target: str, names: Collection[str] | None) -> list[Flow]:
         return [
@@ -120,22 +125,6 @@ class Planner:
             for each in self.config.flows_into(target)
             if names is None or any(_may_meet(each, self.config.flow(name)) for name in names)
         ]
-
-    def _name_changes(self, flow: Flow) -> Changes:
-        """Return the names of a flow's topics that changed; none where its source is silent."""
-        store = self.clients.store(flow)
-        if not (anchors := read_copied(flow, store)):
-            return {}
-        try:
-            theirs = self.clients.source(flow).topics()
-        except ReplicationError:
-            return {}  # its plan has the problem
-        selector = TopicSelector.for_flow(flow, self.config.clusters)
-        counts = {name: each.partitions for name, each in theirs.items()}
-        if not name_changes(flow, selector, anchors, {}, counts):
-            return {}
-        decisions = read_name_decisions(flow, store)
-        return name_changes(flow, selector, anchors, decisions, counts)
 
     def _plan(
         self, target: str, names: Collection[str] | None, only: Collection[str] | None

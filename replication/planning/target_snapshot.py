@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from replication.errors import ReplicationError
 from replication.model import TopicPartition
 from replication.naming.conflicts import TargetNames
+from replication.naming.former_flows import former_flows
+from replication.naming.name_changes import name_changes
+from replication.naming.selection import TopicSelector
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
@@ -23,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from replication.client.admin import Clients, Cluster, TopicInfo
-    from replication.settings.sections import Flow
+    from replication.naming.name_changes import Changes
+    from replication.settings.sections import Config, Flow
     from replication.state import Stored
 
 
@@ -94,6 +99,40 @@ def read_copied(flow: Flow, store: TargetReads) -> tuple[Anchor, ...]:
     """
     found = store.read(anchors_topic(flow.source)).values()
     return tuple(e for e in found if isinstance(e, Anchor) and e.flow == flow.name)
+
+
+class FlowHistory(NamedTuple):
+    """What the target knows of a flow's topics from before."""
+
+    changes: Changes  # names that changed
+    warnings: tuple[str, ...] = ()  # of copies under a former alias
+
+
+def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
+    """Return what the target knows of a flow; nothing where its source does not answer.
+
+    Raises ClusterUnavailable for the target.
+    """
+    store, selector = clients.store(flow), TopicSelector.for_flow(flow, config.clusters)
+    try:
+        theirs = clients.source(flow).topics()
+    except ReplicationError:
+        return FlowHistory({})  # the flow's plan has this problem
+    if not (anchors := read_copied(flow, store)):
+        others = read_others(clients.target(flow).topics(), store)
+        known = [each.name for each in config.flows]
+        return FlowHistory({}, tuple(former_flows(flow.name, selector, theirs, others, known)))
+    counts = {name: each.partitions for name, each in theirs.items()}
+    changes = name_changes(flow, selector, anchors, {}, counts)
+    if changes:
+        decisions = read_name_decisions(flow, store)
+        changes = name_changes(flow, selector, anchors, decisions, counts)
+    return FlowHistory(changes)
+
+
+def read_others(ours: Iterable[str], store: TargetReads) -> tuple[Anchor, ...]:
+    """Return the anchors of all flows into this target that our user may read."""
+    return tuple(_anchors(ours, store))
 
 
 def read_name_decisions(flow: Flow, store: TargetReads) -> dict[str, NameDecision]:

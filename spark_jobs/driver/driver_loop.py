@@ -243,7 +243,8 @@ class Driver:
         namer = Namer.for_flow(flow, self._config)
         modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
         store = self._clients.store(flow)
-        names = NamesInUse(flow, namer.selector, store, lambda: lease.name_decisions)
+        flows = [each.name for each in self._config.flows]
+        names = NamesInUse(namer, store, lambda: lease.name_decisions, flows)
         planner = FlowPlanner(namer, self._routes, self._guard, modes, names)
         return functools.partial(
             self._pool.submit,

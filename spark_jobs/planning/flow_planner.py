@@ -89,7 +89,7 @@ class FlowPlanner:
         names = frozenset(theirs)
         ours = target.topics()
         selected = self._selected(names)
-        changes = self._names.changes(selected, theirs)
+        changes = self._names.changes(selected, theirs, ours)
         named = _in_use(self._named(selected), changes)
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
         barred = refusals(conflicts, self._flow.name)
@@ -99,6 +99,7 @@ class FlowPlanner:
         notes += tuple(_Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
         notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
         notes += tuple(_change_notes(changes, ours))
+        notes += tuple(_Note(each, refused=False) for each in self._names.warnings)
         problems: tuple[str, ...] = ()
         waiting = {topic for topic, each in changes.items() if not each.choice}
         to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
@@ -117,13 +118,19 @@ class FlowPlanner:
                 filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
             ),
             self._gap(names),
-            "; ".join(filter(None, (*self._remarks(), kept_names(changes)))),
+            "; ".join(filter(None, self._remarks(changes))),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in notes if each.refused),
         )
 
-    def _remarks(self) -> tuple[str, ...]:
-        return append_time_notice(self._modes.retimed), self._modes.unseen, self._guard.unreadable
+    def _remarks(self, changes: Mapping[str, NameChange]) -> tuple[str, ...]:
+        return (
+            append_time_notice(self._modes.retimed),
+            self._modes.unseen,
+            self._guard.unreadable,
+            kept_names(changes),
+            *self._names.warnings,
+        )
 
     def _without_start(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
         """Yield a note for each partition without a start offset in a topic that has some."""

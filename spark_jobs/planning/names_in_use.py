@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from replication.naming.former_flows import former_flows
 from replication.naming.name_changes import name_changes, spent
-from replication.planning.target_snapshot import read_copied
+from replication.planning.target_snapshot import read_copied, read_others
 from replication.state import NameDecision, status_topic
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
     from replication.client.admin import TopicInfo
     from replication.naming.name_changes import Changes
-    from replication.naming.selection import TopicSelector
-    from replication.settings.sections import Flow
+    from replication.naming.topic_namer import Namer
     from replication.state import Anchor, Stored
 
     Decisions = Callable[[], Mapping[str, NameDecision]]
@@ -32,29 +32,44 @@ class AnchorStore(Protocol):
 
 
 class NamesInUse:
-    """The changed names of one flow. ``decisions`` returns the operator's, by topic."""
+    """The changed names of one flow.
+
+    ``decisions`` returns the operator's, by topic; ``flows`` are those of the file.
+    """
 
     def __init__(
-        self, flow: Flow, selector: TopicSelector, store: AnchorStore, decisions: Decisions
+        self, namer: Namer, store: AnchorStore, decisions: Decisions, flows: Collection[str] = ()
     ) -> None:
-        self._flow = flow
-        self._selector = selector
+        self.warnings: tuple[str, ...] = ()  # of copies under a former alias
+        self._flow = namer.flow
+        self._selector = namer.selector
         self._store = store
         self._decisions = decisions
+        self._flows = flows
         self._known: frozenset[str] = frozenset()  # topics whose anchors were read
         self._former: tuple[Anchor, ...] = ()  # anchors of topics whose name changed
         self._moving = False
 
-    def changes(self, selected: Collection[str], theirs: Mapping[str, TopicInfo]) -> Changes:
+    def changes(
+        self,
+        selected: Collection[str],
+        theirs: Mapping[str, TopicInfo],
+        ours: Mapping[str, TopicInfo],
+    ) -> Changes:
         """Return the changed names of the ``selected`` topics; withdraw decisions that are done.
 
-        ``theirs`` are the source's topics. Raises ClusterUnavailable.
+        ``theirs`` are the source's topics, ``ours`` the target's. Raises ClusterUnavailable.
         """
         counts = {each: theirs[each].partitions for each in selected}
         new = frozenset(selected) - self._known
         if new or self._moving:
             anchors = read_copied(self._flow, self._store)
             found = self._of(anchors, counts)
+            if not (anchors or self._known):
+                others = read_others(ours, self._store)
+                self.warnings = tuple(
+                    former_flows(self._flow.name, self._selector, theirs, others, self._flows)
+                )
             self._former = tuple(each for each in anchors if each.topic in found)
             self._known |= new
         else:

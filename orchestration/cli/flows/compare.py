@@ -22,12 +22,14 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import print_error
 from orchestration.flows.comparison import Options, TopicComparer, TopicPair
 from orchestration.flows.own_records import OwnRecords
-from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
 from replication.config.load import load_config
 from replication.errors import ConfigError, ReplicationError
-from replication.naming.policy import policy_for
+from replication.model import TopicPartition
+from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
+from replication.planning.target_snapshot import read_copied, read_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,9 +106,14 @@ def _rows(
 ) -> list[Row]:
     config = load_config(file).config
     rows = []
+    clients = KafkaClients()
     for flow in _flows(config, names):
-        options = Options(isolation or flow.copying.isolation, foreign_ok=foreign_ok)
-        pairs = [pair for pair in _pairs(config, flow) if topics.fullmatch(pair.source)]
+        options = Options(
+            isolation or flow.copying.isolation,
+            foreign_ok=foreign_ok,
+            begins=_begins(flow, clients),
+        )
+        pairs = [pair for pair in _pairs(config, flow, clients) if topics.fullmatch(pair.source)]
         rows += list(_compare_flow(flow, pairs, options, config))
     if not rows:
         raise ConfigError(
@@ -122,12 +129,21 @@ def _flows(config: Config, names: Sequence[str]) -> list[Flow]:
     return [known[name] for name in names or known]
 
 
-def _pairs(config: Config, flow: Flow) -> list[TopicPair]:
-    """Return the flow's topics that exist now, with their names on the target."""
-    present = KafkaAdmin(to_librdkafka(flow.clients.source_admin)).topics()
-    policy = policy_for(flow, config.clusters)
-    selected = TopicSelector.for_flow(flow, config.clusters).selected(sorted(present))
-    return [TopicPair(topic, policy.remote_topic(flow.source, topic)) for topic in selected]
+def _pairs(config: Config, flow: Flow, clients: KafkaClients) -> list[TopicPair]:
+    """Return the flow's topics that exist now, with the names that they are copied under."""
+    present = clients.source(flow).topics()
+    held = holding(flow, read_history(flow, config, clients).changes)
+    selector = TopicSelector.for_flow(held, config.clusters)
+    return [TopicPair(each, selector.remote_topic(each)) for each in selector.selected(present)]
+
+
+def _begins(flow: Flow, clients: KafkaClients) -> dict[TopicPartition, tuple[int, int]]:
+    """Return where copies begin that another topic on the target has the records before of."""
+    return {
+        TopicPartition(each.topic, each.partition): each.since
+        for each in read_copied(flow, clients.store(flow))
+        if each.former and each.since is not None
+    }
 
 
 def _compare_flow(

@@ -19,6 +19,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from replication.offsets.flow_offsets import KnownPoints
     from replication.settings.sections import Flow
+    from replication.state import Anchor
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -69,21 +70,26 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "offset": offset,
         "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
     }
-    typer.echo(json.dumps(data) if output is Output.json else _sentence(data, anchor.source))
+    typer.echo(json.dumps(data) if output is Output.json else _sentence(data, anchor))
     if answer.offset is None:
         raise typer.Exit(1)
 
 
-def _sentence(data: dict[str, object], copied: int | None) -> str:
+def _sentence(data: dict[str, object], anchor: Anchor) -> str:
     there = data["translated"]
     assert isinstance(there, dict)  # noqa: S101 - for the type checker
     position = f"{data['topic']}-{data['partition']} offset {data['offset']}"
+    if there["offset"] is None and not there["exact"] and anchor.former:
+        return (
+            f"{position} is from before {anchor.topic} was renamed on the target: "
+            f"{anchor.former} has the records so far, {anchor.target_topic} the later ones"
+        )
     if there["offset"] is None and not there["exact"]:
         return (
             f"{position} was copied before the takeover: its offset on the other cluster is unknown"
         )
     if there["offset"] is None:
-        return f"{position} is not copied yet: the flow has copied offsets below {copied}"
+        return f"{position} is not copied yet: the flow has copied offsets below {anchor.source}"
     about = "" if there["exact"] else " or later (compaction removed records that count)"
     return f"{position} is {there['topic']}-{data['partition']} offset {there['offset']}{about}"
 

@@ -87,7 +87,7 @@ def looking(flow, config):
         Routes.of(config.flows, config.clusters),
         NamingGuard(store),
         DeliveryModes("append"),
-        NamesInUse(flow, namer.selector, store, dict),
+        NamesInUse(namer, store, dict),
     )
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -315,3 +317,18 @@ def test_an_operators_decision_is_in_the_plan_before_a_driver_follows_it():
 
 def test_a_changed_name_is_no_action_of_a_plan_for_configs_alone():
     assert renamed().lines(parts={Part.CONFIGS}) == []
+
+
+def test_a_flow_under_another_alias_is_told_in_its_plan():
+    stage = Stage(
+        flow("X"),
+        X=MemoryCluster({"orders": 1}),
+        B=MemoryCluster({"A.orders": 1, anchors_topic("A"): 1}),
+    )
+    former = Anchor("A->B", "orders", 0, "A.orders", 50, 50, source_topic_id="orders")
+    stage.clients.records.write(anchors_topic("A"), former)
+    (warning,) = stage.plan().warnings
+    assert warning.startswith("X->B has no position, although A->B, which is not in this file")
+    own = replace(former, flow="X->B", target_topic="X.orders")
+    stage.clients.records.write(anchors_topic("X"), own)
+    assert stage.plan().warnings == ()

@@ -37,7 +37,7 @@ class Looking:
         routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
         guard = NamingGuard(store, NameAnnouncements(store, elsewhere) if elsewhere else None)
-        names = NamesInUse(flow, namer.selector, store, dict)
+        names = NamesInUse(namer, store, dict)
         self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), names)
 
     def plan(self, source: TopicCluster, target: TopicCluster):

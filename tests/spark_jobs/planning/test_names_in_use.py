@@ -44,7 +44,7 @@ class Run:
         self.store = StoredRecords({ANCHORS: list(anchors or (COPIED,))})
         self.decisions: dict[str, NameDecision] = {}
         namer = Namer.for_flow(self.flow, self.config)
-        names = NamesInUse(self.flow, namer.selector, self.store, lambda: self.decisions)
+        names = NamesInUse(namer, self.store, lambda: self.decisions, ["A->B"])
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
         self.planner = FlowPlanner(namer, routes, guard, DeliveryModes("append"), names)
@@ -154,3 +154,16 @@ def test_an_unanswered_plan_is_the_same_object_until_something_changes():
     run = Run()
     first = run.plan()
     assert run.plan().partitions is first.partitions
+
+
+def test_a_flow_under_another_alias_is_told_that_its_topics_were_copied():
+    former = replace(COPIED, flow="X->B", target_topic="X.orders", source_topic_id="orders")
+    run = Run()
+    run.store.topics = {"isthmus-anchors.X.internal": [former]}
+    run.target.counts["isthmus-anchors.X.internal"] = 1
+    made = run.plan()
+    (warning,) = [each for each in made.notes if "X->B, which is not in this file" in each]
+    assert "(orders as X.orders)" in warning
+    assert "(orders as A-orders)" in warning
+    assert made.remark == warning
+    assert made.refused == ""

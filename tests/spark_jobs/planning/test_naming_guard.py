@@ -49,7 +49,7 @@ class Run:
         planner = Planner(self.config, clients, {Part.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
         apart = StoredRecords(self.records.topics)  # whose reads are not the guard's
-        names = NamesInUse(namer.flow, namer.selector, apart, dict)
+        names = NamesInUse(namer, apart, dict)
         flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"), names)
         return flow_planner.plan(source, target, planner)
 
