@@ -84,7 +84,9 @@ def test_a_copy_that_goes_on_under_a_new_name_is_compared_and_translated_from_th
     flow.copy_all(2, partitions=(moved,))
     compared = json.loads(isthmus("compare", file, "-o", "json"))
     assert (compared["equal"], compared["records"]) == (True, 5)
-    told = isthmus("offsets", "translate", file, flow.name, topic, 0, 3)
+    told = isthmus(
+        "offsets", "translate", file, "--flow", flow.name, "--topic", topic, "--offset", 3
+    )
     assert f"{topic} has the records so far, {new} the later ones" in one_line(told)
 
 
