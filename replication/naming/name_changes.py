@@ -70,21 +70,54 @@ def answers(decision: NameDecision, change: NameChange) -> bool:
     return bool(decision.choice) and (decision.old, decision.new) == (change.old, change.new)
 
 
-def holding(flow: Flow, changes: Mapping[str, NameChange]) -> Flow:
-    """Return ``flow`` with the former names that are in use, which override all its rules."""
+def holding(
+    flow: Flow, changes: Mapping[str, NameChange], copies: Iterable[MappedName] = ()
+) -> Flow:
+    """Return ``flow`` with the former names that are in use, which override all its rules.
+
+    ``copies`` are topics on its source that only anchors show to be copies from elsewhere.
+    """
     held = tuple(
         MappedName(flow.source, topic, each.old)
         for topic, each in sorted(changes.items())
         if each.in_use == each.old
     )
-    naming = flow.naming.model_copy(update={"held": held})
+    naming = flow.naming.model_copy(update={"held": (*held, *copies)})
     return flow.model_copy(update={"naming": naming})
 
 
-def with_names_in_use(config: Config, changes: Mapping[str, Changes]) -> Config:
-    """Return ``config`` with the names in use; ``changes`` are by flow."""
-    flows = tuple(holding(each, changes.get(each.name, {})) for each in config.flows)
+def with_names_in_use(
+    config: Config,
+    changes: Mapping[str, Changes],
+    copies: Mapping[str, tuple[MappedName, ...]] | None = None,
+) -> Config:
+    """Return ``config`` with the names in use; ``changes`` and ``copies`` are by flow."""
+    known = copies or {}
+    flows = tuple(
+        holding(each, changes.get(each.name, {}), known.get(each.name, ())) for each in config.flows
+    )
     return config.model_copy(update={"flows": flows})
+
+
+def unnamed_copies(
+    flow: Flow, selector: TopicSelector, arrivals: Iterable[Anchor]
+) -> tuple[MappedName, ...]:
+    """Return the copies on a flow's source whose names do not show where they come from, sorted.
+
+    ``arrivals`` are the anchors of flows into the source. Where all names have prefixes, records
+    under a former name would be copied back to where they came from. Flows that keep names detect
+    copies by their records, and a copy that is called as its source may hold local records too.
+    """
+    if not flow.naming.prefixes_all:
+        return ()
+    names = {
+        MappedName(each.flow.partition("->")[0], each.topic, name)
+        for each in arrivals
+        if each.source is not None
+        for name in (each.target_topic, each.former)
+        if name not in {"", each.topic} and selector.policy.origin(name) is None
+    }
+    return tuple(sorted(names))
 
 
 def describe(topic: str, change: NameChange) -> str:

@@ -110,7 +110,8 @@ class Planner:
         flows = self._flows(target, names)
         histories = {each.name: read_history(each, self.config, self.clients) for each in flows}
         changes = {flow: each.changes for flow, each in histories.items() if each.changes}
-        holder = replace(self, config=with_names_in_use(self.config, changes))
+        copies = {flow: each.copies for flow, each in histories.items()}
+        holder = replace(self, config=with_names_in_use(self.config, changes, copies))
         plan = holder._plan(target, names, None)  # noqa: SLF001 - of this class
         asked = [flow for flow in histories if names is None or flow in names]
         about = {flow: changes[flow] for flow in asked if flow in changes}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
 from replication.naming.conflicts import TargetNames
 from replication.naming.former_flows import former_flows
-from replication.naming.name_changes import name_changes
+from replication.naming.name_changes import name_changes, unnamed_copies
 from replication.naming.selection import TopicSelector
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Clients, Cluster, TopicInfo
     from replication.naming.name_changes import Changes
-    from replication.settings.sections import Config, Flow
+    from replication.settings.sections import Config, Flow, MappedName
     from replication.state import Stored
 
 
@@ -106,6 +107,7 @@ class FlowHistory(NamedTuple):
 
     changes: Changes  # names that changed
     warnings: tuple[str, ...] = ()  # of copies under a former alias
+    copies: tuple[MappedName, ...] = ()  # on the source, whose names do not show it
 
 
 def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
@@ -118,16 +120,27 @@ def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
         theirs = clients.source(flow).topics()
     except ReplicationError:
         return FlowHistory({})  # the flow's plan has this problem
+    copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients))
     if not (anchors := read_copied(flow, store)):
         others = read_others(clients.target(flow).topics(), store)
         known = [each.name for each in config.flows]
-        return FlowHistory({}, tuple(former_flows(flow.name, selector, theirs, others, known)))
+        warnings = tuple(former_flows(flow.name, selector, theirs, others, known))
+        return FlowHistory({}, warnings, copies)
     counts = {name: each.partitions for name, each in theirs.items()}
     changes = name_changes(flow, selector, anchors, {}, counts)
     if changes:
         decisions = read_name_decisions(flow, store)
         changes = name_changes(flow, selector, anchors, decisions, counts)
-    return FlowHistory(changes)
+    return FlowHistory(changes, copies=copies)
+
+
+def read_arrivals(flow: Flow, config: Config, clients: Clients) -> tuple[Anchor, ...]:
+    """Return the anchors of the file's flows into the source of ``flow``.
+
+    Raises ClusterUnavailable.
+    """
+    into = config.flows_into(flow.source)
+    return tuple(chain.from_iterable(read_copied(each, clients.store(each)) for each in into))
 
 
 def read_others(ours: Iterable[str], store: TargetReads) -> tuple[Anchor, ...]:

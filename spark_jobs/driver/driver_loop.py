@@ -19,6 +19,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
+from replication.planning.target_snapshot import read_arrivals
 from replication.provenance.routes import Routes
 from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.flow_driver import FlowDriver
@@ -244,7 +245,8 @@ class Driver:
         modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
         store = self._clients.store(flow)
         flows = [each.name for each in self._config.flows]
-        names = NamesInUse(namer, store, lambda: lease.name_decisions, flows)
+        arrivals = functools.partial(read_arrivals, flow, self._config, self._clients)
+        names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
         planner = FlowPlanner(namer, self._routes, self._guard, modes, names)
         return functools.partial(
             self._pool.submit,

@@ -89,6 +89,8 @@ class FlowPlanner:
         names = frozenset(theirs)
         ours = target.topics()
         selected = self._selected(names)
+        hidden = self._names.copies(selected)
+        selected = tuple(each for each in selected if each not in hidden)
         changes = self._names.changes(selected, theirs, ours)
         named = _in_use(self._named(selected), changes)
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
@@ -100,6 +102,10 @@ class FlowPlanner:
         notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
         notes += tuple(_change_notes(changes, ours))
         notes += tuple(_Note(each, refused=False) for each in self._names.warnings)
+        notes += tuple(
+            _Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
+            for name, each in sorted(hidden.items())
+        )
         problems: tuple[str, ...] = ()
         waiting = {topic for topic, each in changes.items() if not each.choice}
         to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}

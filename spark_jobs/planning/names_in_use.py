@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from replication.naming.former_flows import former_flows
-from replication.naming.name_changes import name_changes, spent
+from replication.naming.name_changes import name_changes, spent, unnamed_copies
 from replication.planning.target_snapshot import read_copied, read_others
 from replication.state import NameDecision, status_topic
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from replication.client.admin import TopicInfo
     from replication.naming.name_changes import Changes
     from replication.naming.topic_namer import Namer
+    from replication.settings.sections import MappedName
     from replication.state import Anchor, Stored
 
     Decisions = Callable[[], Mapping[str, NameDecision]]
@@ -34,21 +35,41 @@ class AnchorStore(Protocol):
 class NamesInUse:
     """The changed names of one flow.
 
-    ``decisions`` returns the operator's, by topic; ``flows`` are those of the file.
+    ``decisions`` returns the operator's, by topic; ``arrivals`` the anchors of flows into the
+    source. ``known_flows`` are those of the file.
     """
 
     def __init__(
-        self, namer: Namer, store: AnchorStore, decisions: Decisions, flows: Collection[str] = ()
+        self,
+        namer: Namer,
+        store: AnchorStore,
+        decisions: Decisions,
+        arrivals: Callable[[], Iterable[Anchor]] = tuple,
+        known_flows: Collection[str] = (),
     ) -> None:
         self.warnings: tuple[str, ...] = ()  # of copies under a former alias
         self._flow = namer.flow
         self._selector = namer.selector
         self._store = store
         self._decisions = decisions
-        self._flows = flows
+        self._arrivals = arrivals
+        self._known_flows = known_flows
+        self._seen: frozenset[str] = frozenset()  # topics that were looked up in ``arrivals``
+        self._copies: dict[str, MappedName] = {}
         self._known: frozenset[str] = frozenset()  # topics whose anchors were read
         self._former: tuple[Anchor, ...] = ()  # anchors of topics whose name changed
         self._moving = False
+
+    def copies(self, selected: Collection[str]) -> Mapping[str, MappedName]:
+        """Return those of the ``selected`` topics that are copies, although their names hide it.
+
+        Raises ClusterUnavailable.
+        """
+        if frozenset(selected) - self._seen:
+            found = unnamed_copies(self._flow, self._selector, self._arrivals())
+            self._copies = {each.target: each for each in found}
+            self._seen |= frozenset(selected)
+        return {each: self._copies[each] for each in selected if each in self._copies}
 
     def changes(
         self,
@@ -68,7 +89,7 @@ class NamesInUse:
             if not (anchors or self._known):
                 others = read_others(ours, self._store)
                 self.warnings = tuple(
-                    former_flows(self._flow.name, self._selector, theirs, others, self._flows)
+                    former_flows(self._flow.name, self._selector, theirs, others, self._known_flows)
                 )
             self._former = tuple(each for each in anchors if each.topic in found)
             self._known |= new

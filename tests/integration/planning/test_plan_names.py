@@ -43,7 +43,7 @@ def written(flow: Flow, folder, alias: str | None = None):
 
 
 def isthmus(*arguments: object) -> str:
-    return CliRunner(env={"COLUMNS": "400"}).invoke(app, [str(each) for each in arguments]).output
+    return CliRunner(env={"COLUMNS": "400"}).invoke(app, [str(each) for each in arguments]).stdout
 
 
 def one_line(text: str) -> str:

@@ -10,9 +10,11 @@ from support.builders import a_config, a_flow
 from replication.model import NameChange
 from replication.naming.name_changes import (
     describe,
+    holding,
     kept_names,
     name_changes,
     spent,
+    unnamed_copies,
     with_names_in_use,
 )
 from replication.naming.selection import TopicSelector
@@ -155,3 +157,28 @@ def test_each_change_is_told_with_both_names():
 
 def test_a_name_decision_comes_back_as_it_was_stored():
     assert parse(KEEP.key(), KEEP.value()) == KEEP
+
+
+BACK = a_flow("B", "A").model_copy(update={"naming": DASH})
+
+
+def hidden(*arrivals: Anchor, flow=BACK) -> list[str]:
+    selector = TopicSelector.for_flow(flow, ("A", "B"))
+    return [each.target for each in unnamed_copies(flow, selector, arrivals)]
+
+
+def test_a_copy_whose_name_no_longer_shows_it_is_known_by_its_anchor():
+    left_behind = replace(COPIED, topic="stock", target_topic="A-stock", former="A.stock")
+    assert hidden(COPIED, left_behind) == ["A.orders", "A.stock"]
+
+
+def test_a_copy_that_may_hold_local_records_is_copied_on():
+    assert hidden(replace(COPIED, target_topic="orders")) == []
+    keeps = BACK.model_copy(update={"naming": Naming(kind="identity")})
+    assert hidden(COPIED, flow=keeps) == [], "copies are detected by their records"
+
+
+def test_a_hidden_copy_is_no_topic_of_the_flow_back():
+    held = holding(BACK, {}, unnamed_copies(BACK, TopicSelector.for_flow(BACK, "AB"), [COPIED]))
+    judged = TopicSelector.for_flow(held, ("A", "B")).judge("A.orders")
+    assert judged.reason == "comes from A: copying it would create a replication cycle"

@@ -44,7 +44,7 @@ class Run:
         self.store = StoredRecords({ANCHORS: list(anchors or (COPIED,))})
         self.decisions: dict[str, NameDecision] = {}
         namer = Namer.for_flow(self.flow, self.config)
-        names = NamesInUse(namer, self.store, lambda: self.decisions, ["A->B"])
+        names = NamesInUse(namer, self.store, lambda: self.decisions, known_flows=["A->B"])
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
         self.planner = FlowPlanner(namer, routes, guard, DeliveryModes("append"), names)
@@ -167,3 +167,14 @@ def test_a_flow_under_another_alias_is_told_that_its_topics_were_copied():
     assert "(orders as A-orders)" in warning
     assert made.remark == warning
     assert made.refused == ""
+
+
+def test_a_copy_under_a_former_name_is_not_copied_back():
+    run = Run()
+    back = a_flow("C", "A")
+    run.source.counts = {"C.stock": 1, "C-fresh": 1, "own": 1}
+    former = Anchor("C->A", "stock", 0, "C.stock", 9, 9, records=9)
+    fresh = Anchor("C->A", "fresh", 0, "C-fresh", 9, 9, records=9)
+    namer = Namer.for_flow(run.flow, a_config(run.flow, back))
+    names = NamesInUse(namer, run.store, dict, lambda: (former, fresh))
+    assert set(names.copies(["C.stock", "own"])) == {"C.stock"}
