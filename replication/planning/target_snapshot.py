@@ -76,7 +76,8 @@ def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
     """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
     feeders: dict[str, set[tuple[str, str]]] = {}
     for anchor in _anchors(ours, store):
-        feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
+        for name in {anchor.target_topic, anchor.former or anchor.target_topic}:
+            feeders.setdefault(name, set()).add((anchor.flow, anchor.topic))
     known = {flow for each in feeders.values() for flow, _ in each}
     return TopicSources(feeders, _copied_before(ours, store) - known)
 

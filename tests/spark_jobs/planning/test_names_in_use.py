@@ -178,3 +178,13 @@ def test_a_copy_under_a_former_name_is_not_copied_back():
     namer = Namer.for_flow(run.flow, a_config(run.flow, back))
     names = NamesInUse(namer, run.store, dict, lambda: (former, fresh))
     assert set(names.copies(["C.stock", "own"])) == {"C.stock"}
+
+
+def test_a_topic_may_go_back_to_a_name_that_it_was_copied_under_before():
+    moved = replace(COPIED, target_topic="A.orders", former="A-orders", since=(50, 0))
+    run = Run("stop", moved)
+    run.target.counts["A-orders"] = 1
+    run.target.filled.add("A-orders")
+    run.decide("continue")
+    made = run.plan()
+    assert (targets(made)["orders-0"], made.refused) == ("A-orders-0", "")
