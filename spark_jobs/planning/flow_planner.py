@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from replication.planning.apply import Outcome
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
-    from replication.settings.sections import Flow
+    from replication.settings.sections import Flow, MappedName
     from spark_jobs.planning.delivery_modes import DeliveryModes
     from spark_jobs.planning.names_in_use import NamesInUse
     from spark_jobs.planning.naming_guard import NamingGuard
@@ -102,10 +102,7 @@ class FlowPlanner:
         notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
         notes += tuple(_change_notes(changes, ours))
         notes += tuple(_Note(each, refused=False) for each in self._names.warnings)
-        notes += tuple(
-            _Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
-            for name, each in sorted(hidden.items())
-        )
+        notes += tuple(_hidden_notes(hidden))
         problems: tuple[str, ...] = ()
         waiting = {topic for topic, each in changes.items() if not each.choice}
         to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
@@ -216,6 +213,11 @@ def _change_notes(
     """Yield a note for each changed name; a topic that waits and has no copy is in no plan."""
     for topic, each in changes.items():
         yield _Note(describe(topic, each), refused=not each.choice and each.old not in ours)
+
+
+def _hidden_notes(hidden: Mapping[str, MappedName]) -> Iterator[_Note]:
+    for name, each in sorted(hidden.items()):
+        yield _Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
 
 
 def _missing_topics(
