@@ -99,6 +99,7 @@ class PartitionState(StrEnum):
     TARGET_FOREIGN = "TARGET_FOREIGN"
     REFUSED = "REFUSED"
     POSITION_LOST = "POSITION_LOST"  # it was copied before, and its anchor is gone
+    NAME_CHANGED = "NAME_CHANGED"  # it was copied under another name than the file gives now
     PAUSED = "PAUSED"
 
 
@@ -116,6 +117,24 @@ class Choice(NamedTuple):
     state: str
     position: int  # source offset of the anchor; -1: it has none
     choice: str  # one of the values of the state's policy
+
+
+class NameChange(NamedTuple):
+    """A topic that was copied to the target as ``old``, and that the file now names ``new``."""
+
+    old: str
+    new: str
+    choice: str = ""  # one of the values of ``on.name.changed`` but ``stop``; empty: none yet
+
+    @property
+    def in_use(self) -> str:
+        """The name to copy under: ``old`` until a choice says that the topic is copied anew."""
+        return self.new if self.choice in {"continue", "reseed"} else self.old
+
+    @property
+    def reason(self) -> str:
+        """Why a partition waits for a choice."""
+        return f"the topic was copied as {self.old}, and the file now names it {self.new}"
 
 
 class Desired(StrEnum):
@@ -140,3 +159,4 @@ class PartitionPlan:
     start: int | None = None  # source offset to start at if it was never copied; None: as the flow
     origins: str = ""  # which copies are forwarded, a rule as in provenance; empty: all
     decision: Choice | None = None  # of an operator
+    name_change: NameChange | None = None  # of its topic, while a partition is under the old name

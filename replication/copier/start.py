@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
 from replication.copier.partition.position import Position
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
+from replication.copier.takeover.renamed_topic import find_end, under_old_name
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
-from replication.model import BY_ID
+from replication.model import BY_ID, PartitionState
 from replication.provenance.origins import rule_of
 from replication.provenance.record_headers import OriginHeaders, RecordOrigin
 from replication.state import PRODUCERS_TOPIC, flow_topics
@@ -52,6 +54,7 @@ async def learn(spec: UnitSpec, connections: Connections) -> None:
     """Refresh metadata: the unit's topics on both clusters, its state topics on the target."""
     sources = {each.source.topic for each in spec.partitions}
     targets = {each.target.topic for each in spec.partitions}
+    targets |= {each.name_change.old for each in spec.partitions if each.name_change}
     states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
     await asyncio.gather(
         connections.source.refresh(sources), connections.target.refresh(targets | states)
@@ -85,6 +88,36 @@ async def take_partitions(
     spec: UnitSpec, connections: Connections, me: ProducerIdentity
 ) -> tuple[list[PartitionCopy], int]:
     """Find the start positions of ``spec`` and take its partitions over for ``me``."""
+    ended = await _end_old_names(spec, connections, me)
+    partitions, counted = await _take_placed(spec, connections, me)
+    return partitions, ended + counted
+
+
+async def _end_old_names(spec: UnitSpec, connections: Connections, me: ProducerIdentity) -> int:
+    """Fence and count partitions under their old names, and write clean anchors; return how many.
+
+    A copy that ended uncleanly has a position that lags: under the new name, records between it and
+    the last append would be copied a second time (D).
+    """
+    seen = connections.takeover.seen
+    plans = (under_old_name(each, seen.get(each.source)) for each in spec.partitions)
+    old = tuple(each for each in plans if each is not None)
+    if not old:
+        return 0
+    partitions, counted = await _take_placed(replace(spec, partitions=old), connections, me)
+    for partition in partitions:
+        if partition.skip and partition.state is PartitionState.RUNNING:
+            await find_end(connections.source, partition)
+    now = int(time.time() * 1000)
+    ended = [each.anchor(now, clean=True) for each in partitions if each.topic_id and each.exact]
+    await connections.takeover.anchors.append(ended)
+    await connections.takeover.read_anchors()
+    return counted
+
+
+async def _take_placed(
+    spec: UnitSpec, connections: Connections, me: ProducerIdentity
+) -> tuple[list[PartitionCopy], int]:
     start_positions = StartPositions(spec, connections, _copied_before(spec, connections))
     await connections.takeover.register(entry_of(spec, connections, me))
     partitions = list(await asyncio.gather(*map(start_positions.place, spec.partitions)))

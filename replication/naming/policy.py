@@ -172,9 +172,9 @@ class MapPolicy:
 def policy_for(flow: Flow, aliases: Collection[str]) -> ReplicationPolicy:
     """Return the policy that a flow names topics by. Raises ConfigError."""
     base = _base_policy(flow, frozenset(aliases))
-    if not flow.naming.mapped:
+    lines = (*flow.naming.mapped, *flow.naming.held)  # of two lines for a topic the later one wins
+    if not lines:
         return base
-    lines = flow.naming.mapped
     return MapPolicy(base, lines, names_for(lines, flow.source), flow.source)
 
 

@@ -136,11 +136,12 @@ class FlowOffsets:
                 del ready[each]
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
-            since = (self.known.anchors[partition].since or (0, 0))[1 if back else 0]
+            anchor = self.known.anchors[partition]
+            since = (anchor.since or (0, 0))[1 if back else 0]
             theirs = [each for each in offsets[partition] if 0 <= each < since]
             ours = set(offsets[partition]).difference(theirs)
-            none = dict.fromkeys(theirs, BEFORE_US)
-            translation.kept = await lost_from(self.source, self.known.anchors[partition])
+            none = dict.fromkeys(theirs, _before_us(anchor))
+            translation.kept = await lost_from(self.source, anchor)
             return {**await translation.translate(ours, back=back), **none}
 
         work = (one(*each) for each in ready.items())
@@ -220,4 +221,14 @@ def other_topic(side: str, network: Network, topic: str, known: str) -> str:
     return (
         f"cannot be translated: topic {topic} was deleted and recreated on the {side} since it was "
         "copied"
+    )
+
+
+def _before_us(anchor: Anchor) -> Answer:
+    """Return the answer for an offset from before the copy in this target topic began."""
+    if not anchor.former:
+        return BEFORE_US
+    return without_answer(
+        f"is from before {anchor.topic} was renamed on the target: {anchor.former} has the records "
+        f"so far, {anchor.target_topic} the later ones"
     )

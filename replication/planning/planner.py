@@ -6,12 +6,14 @@ loop. The caller selects the parts of the plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from replication.errors import ReplicationError
 from replication.naming.conflicts import find_conflicts, refusals
+from replication.naming.name_changes import describe, with_names_in_use
 from replication.naming.selection import TopicSelector
 from replication.naming.topic_namer import Namer
 from replication.planning.acl_sync import plan_rights
@@ -21,7 +23,11 @@ from replication.planning.source_snapshot import (
     refuse_same_cluster,
     wanted_topics,
 )
-from replication.planning.target_snapshot import AppliedState, read_names
+from replication.planning.target_snapshot import (
+    AppliedState,
+    read_history,
+    read_names,
+)
 from replication.planning.topics import (
     MIN_INSYNC,
     AlterConfigs,
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 
     from replication.client.admin import Clients, Cluster
     from replication.naming.conflicts import Conflict
+    from replication.naming.name_changes import Changes
     from replication.planning.apply import Action
     from replication.planning.topics import DesiredTopic, TopicAction
     from replication.settings.sections import Config, Flow
@@ -68,6 +75,8 @@ class TargetPlan:
         Conflict, ...
     ] = ()  # conflicting names, and what is not copied because of them
     made: tuple[AppliedAcls, ...] = ()  # ACLs that are ours
+    name_changes: Mapping[str, Changes] = field(default_factory=dict)  # by flow
+    warnings: tuple[str, ...] = ()  # what an operator should know before a flow starts
 
     @property
     def applied(self) -> Mapping[str, AppliedConfigs]:
@@ -96,11 +105,33 @@ class Planner:
         these target topics, whose names the caller has judged. A source that does not answer is
         a problem, the target an error.
         """
-        flows = [
+        if only is not None:
+            return self._plan(target, names, only)
+        flows = self._flows(target, names)
+        histories = {each.name: read_history(each, self.config, self.clients) for each in flows}
+        changes = {flow: each.changes for flow, each in histories.items() if each.changes}
+        copies = {flow: each.copies for flow, each in histories.items()}
+        holder = replace(self, config=with_names_in_use(self.config, changes, copies))
+        plan = holder._plan(target, names, None)  # noqa: SLF001 - of this class
+        asked = [flow for flow in histories if names is None or flow in names]
+        about = {flow: changes[flow] for flow in asked if flow in changes}
+        named = _changed_names(about) if Part.TOPICS in self.parts else ()
+        actions = (*named, *plan.actions)
+        warnings = tuple(chain.from_iterable(histories[flow].warnings for flow in asked))
+        return replace(plan, actions=actions, name_changes=about, warnings=warnings)
+
+    def _flows(self, target: str, names: Collection[str] | None) -> list[Flow]:
+        return [
             each
             for each in self.config.flows_into(target)
             if names is None or any(_may_meet(each, self.config.flow(name)) for name in names)
         ]
+
+    def _plan(
+        self, target: str, names: Collection[str] | None, only: Collection[str] | None
+    ) -> TargetPlan:
+        """Plan with the names that this planner's configuration gives."""
+        flows = self._flows(target, names)
         sources, problems = self._sources(flows, only)
         conflicts = self._conflicts(sources) if only is None else ()
         sources = tuple(
@@ -201,6 +232,16 @@ def _refused_names(
     for each in conflicts:
         if any(names is None or member.flow in names for member in each.refused):
             yield Refuse(each.target, each.reason)
+
+
+def _changed_names(changes: Mapping[str, Changes]) -> Iterator[Refuse | Keep]:
+    """Yield an action for each topic whose name changed: nothing is made while it waits."""
+    for found in changes.values():
+        for topic, each in found.items():
+            if each.choice:
+                yield Keep(each.old, describe(topic, each))
+            else:
+                yield Refuse(each.new, describe(topic, each))
 
 
 def _may_meet(one: Flow, other: Flow) -> bool:

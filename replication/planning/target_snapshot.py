@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from replication.errors import ReplicationError
 from replication.model import TopicPartition
 from replication.naming.conflicts import TargetNames
+from replication.naming.former_flows import former_flows
+from replication.naming.name_changes import name_changes, unnamed_copies
+from replication.naming.selection import TopicSelector
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
     AppliedAcls,
     AppliedConfigs,
+    NameDecision,
     ProducerEntry,
     anchors_topic,
     status_topic,
@@ -22,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from replication.client.admin import Clients, Cluster, TopicInfo
-    from replication.settings.sections import Flow
+    from replication.naming.name_changes import Changes
+    from replication.settings.sections import Config, Flow, MappedName
     from replication.state import Stored
 
 
@@ -69,7 +76,8 @@ def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
     """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
     feeders: dict[str, set[tuple[str, str]]] = {}
     for anchor in _anchors(ours, store):
-        feeders.setdefault(anchor.target_topic, set()).add((anchor.flow, anchor.topic))
+        for name in {anchor.target_topic, anchor.former or anchor.target_topic}:
+            feeders.setdefault(name, set()).add((anchor.flow, anchor.topic))
     known = {flow for each in feeders.values() for flow, _ in each}
     return TopicSources(feeders, _copied_before(ours, store) - known)
 
@@ -84,6 +92,68 @@ def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
 def _copied_before(ours: Iterable[str], store: TargetReads) -> set[str]:
     registry = store.read(PRODUCERS_TOPIC) if PRODUCERS_TOPIC in ours else {}
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
+
+
+def read_copied(flow: Flow, store: TargetReads) -> tuple[Anchor, ...]:
+    """Return a flow's own anchors: under which names its topics were copied.
+
+    Raises ClusterUnavailable.
+    """
+    found = store.read(anchors_topic(flow.source)).values()
+    return tuple(e for e in found if isinstance(e, Anchor) and e.flow == flow.name)
+
+
+class FlowHistory(NamedTuple):
+    """What the target knows of a flow's topics from before."""
+
+    changes: Changes  # names that changed
+    warnings: tuple[str, ...] = ()  # of copies under a former alias
+    copies: tuple[MappedName, ...] = ()  # on the source, whose names do not show it
+
+
+def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
+    """Return what the target knows of a flow; nothing where its source does not answer.
+
+    Raises ClusterUnavailable for the target.
+    """
+    store, selector = clients.store(flow), TopicSelector.for_flow(flow, config.clusters)
+    try:
+        theirs = clients.source(flow).topics()
+    except ReplicationError:
+        return FlowHistory({})  # the flow's plan has this problem
+    copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients))
+    if not (anchors := read_copied(flow, store)):
+        others = read_others(clients.target(flow).topics(), store)
+        known = [each.name for each in config.flows]
+        ids = {name: each.topic_id for name, each in theirs.items()}
+        warnings = tuple(former_flows(flow.name, selector, ids, others, known))
+        return FlowHistory({}, warnings, copies)
+    counts = {name: each.partitions for name, each in theirs.items()}
+    changes = name_changes(flow, selector, anchors, {}, counts)
+    if changes:
+        decisions = read_name_decisions(flow, store)
+        changes = name_changes(flow, selector, anchors, decisions, counts)
+    return FlowHistory(changes, copies=copies)
+
+
+def read_arrivals(flow: Flow, config: Config, clients: Clients) -> tuple[Anchor, ...]:
+    """Return the anchors of the file's flows into the source of ``flow``.
+
+    Raises ClusterUnavailable.
+    """
+    into = config.flows_into(flow.source)
+    return tuple(chain.from_iterable(read_copied(each, clients.store(each)) for each in into))
+
+
+def read_others(ours: Iterable[str], store: TargetReads) -> tuple[Anchor, ...]:
+    """Return the anchors of all flows into this target that our user may read."""
+    return tuple(_anchors(ours, store))
+
+
+def read_name_decisions(flow: Flow, store: TargetReads) -> dict[str, NameDecision]:
+    """Return an operator's decisions on names of a flow's topics, by topic of the source."""
+    found = store.read(status_topic(flow.source)).values()
+    return {e.topic: e for e in found if isinstance(e, NameDecision) and e.flow == flow.name}
 
 
 @dataclass(frozen=True)

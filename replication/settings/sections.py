@@ -94,6 +94,9 @@ class Naming(Section):
             "a file with lines `source-topic = target-topic`, which override all of the above; "
             "[details](naming.md#a-map-file)"),
     ] = ()  # fmt: skip
+    held: Annotated[
+        tuple[MappedName, ...], Derived("former names that topics keep: naming.name_changes")
+    ] = ()
     merge: Annotated[
         tuple[str, ...],
         Key("topics.merge", "patterns",
@@ -104,7 +107,7 @@ class Naming(Section):
     @property
     def prefixes_all(self) -> bool:
         """Whether the name of every copy shows its source."""
-        return self.kind == "prefix" and not self.mapped
+        return self.kind == "prefix" and not self.mapped and not self.held
 
 
 class Selection(Section):

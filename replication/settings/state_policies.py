@@ -14,7 +14,7 @@ from replication.settings.setting_key import Key
 if TYPE_CHECKING:
     from replication.model import Choice
 
-STOP, CONTINUE, RESEED, SKIP = "stop", "continue", "reseed", "skip"
+STOP, CONTINUE, RESEED, SKIP, KEEP = "stop", "continue", "reseed", "skip", "keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,13 @@ class Policies:
             "the target already has a topic of this name, with records that Isthmus did not "
             "write: `stop` does not copy the topic, `continue` appends to it"),
     ] = "stop"  # fmt: skip
+    name_changed: Annotated[
+        str,
+        Key("on.name.changed", "choice continue|keep|reseed|stop",
+            "the file gives a topic another name than it was copied under: `stop` waits, "
+            "`continue` goes on under the new name from here, `reseed` copies all again under "
+            "it, `keep` copies on under the old name"),
+    ] = "stop"  # fmt: skip
     refused: Annotated[
         str,
         Key("on.refused", "choice skip|stop",
@@ -79,6 +86,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     PartitionState.TARGET_FOREIGN: (CONTINUE,),
     PartitionState.REFUSED: (SKIP,),
     PartitionState.POSITION_LOST: (CONTINUE, RESEED),
+    PartitionState.NAME_CHANGED: (CONTINUE, RESEED, KEEP),
 }
 
 

@@ -13,8 +13,8 @@ Topics, one partition each, compacted:
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
-  :class:`Decision`, :class:`AppliedConfigs`, :class:`AppliedAcls`, :class:`NewName` and
-  :class:`Fencing`
+  :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
+  :class:`NewName` and :class:`Fencing`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
 
@@ -35,6 +35,7 @@ from replication.state.flow_status import (
     Fencing,
     FlowStatus,
     Intent,
+    NameDecision,
     NewName,
     TaskReport,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "FlowStatus",
     "Intent",
     "Loss",
+    "NameDecision",
     "NewName",
     "OffsetPoint",
     "ProducerEntry",
@@ -90,6 +92,7 @@ Stored = (
     | Intent
     | Control
     | Decision
+    | NameDecision
     | TaskReport
     | AppliedConfigs
     | NewName

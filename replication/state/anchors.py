@@ -48,9 +48,10 @@ class Anchor(Record):
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None
     origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
-    # Where we took the partition over from another copier, at the source and on the target: we did
-    # not copy the records before it, so offsets before it cannot be translated.
+    # Where we took the partition over from another copier, or from our copy under a former name, at
+    # the source and on the target: offsets before it cannot be translated.
     since: tuple[int, int] | None = None
+    former: str = ""  # the topic on the target that holds the records before ``since``; empty: this
     # Delays in ms, see copier.latency: the last one, the recent maximum, the sum over ``timed``
     # records; when read at the source, and when acked by the target.
     timed: int = 0

@@ -81,6 +81,25 @@ class Decision(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NameDecision(Record):
+    """An operator's decision on a topic whose name changed; it holds for these two names.
+
+    The driver withdraws it when it is carried out, or when the name is no longer another one.
+    """
+
+    KIND: ClassVar[str] = "name decision"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "topic")
+
+    flow: str
+    topic: str  # on the source
+    old: str = ""  # the name on the target that it was copied under
+    new: str = ""  # the name that the file gives
+    choice: str = ""  # as in the policy: continue, keep, reseed; empty: withdrawn
+    by: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TaskReport(Record):
     """The last result of one of a flow's background tasks."""
 

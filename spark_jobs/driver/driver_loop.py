@@ -19,6 +19,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.errors import ClusterUnavailable
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
+from replication.planning.target_snapshot import read_arrivals
 from replication.provenance.routes import Routes
 from spark_jobs.driver.background_tasks import BackgroundTasks
 from spark_jobs.driver.flow_driver import FlowDriver
@@ -30,6 +31,7 @@ from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
+from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.planning.unit_template import template
@@ -241,7 +243,11 @@ class Driver:
     def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
         modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes)
+        store = self._clients.store(flow)
+        flows = [each.name for each in self._config.flows]
+        arrivals = functools.partial(read_arrivals, flow, self._config, self._clients)
+        names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes, names)
         return functools.partial(
             self._pool.submit,
             planner.plan,

@@ -10,7 +10,15 @@ import structlog
 
 from replication.errors import ReplicationError
 from replication.model import Choice, Desired, TopicPartition
-from replication.state import Control, Decision, Fencing, FlowStatus, Intent, status_topic
+from replication.state import (
+    Control,
+    Decision,
+    Fencing,
+    FlowStatus,
+    Intent,
+    NameDecision,
+    status_topic,
+)
 from replication.supervision.driver_lease import Take, check_lease, decide_lease, keep_lease
 from spark_jobs.driver.fencing_probe import probe_target
 from spark_jobs.process.identity import holder_of, new_status
@@ -39,6 +47,7 @@ class FlowLease:
         self.probe_problem = ""  # why that is not known
         self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
+        self.name_decisions: dict[str, NameDecision] = {}  # by topic of the source
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
@@ -162,6 +171,8 @@ class FlowLease:
             elif isinstance(each, Decision) and each.flow == self._flow.name:
                 where = TopicPartition(each.topic, each.partition)
                 self.decisions[where] = Choice(each.state, each.position, each.choice)
+            elif isinstance(each, NameDecision) and each.flow == self._flow.name:
+                self.name_decisions[each.topic] = each
         return statuses
 
 

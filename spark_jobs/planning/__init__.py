@@ -5,6 +5,8 @@
 ``flow_planner``: Plans which partitions a flow copies now; creates or grows missing target topics
 ``name_announcements``: Exchanges new target topic names with flows of other applications into the
     same target
+``names_in_use``: Finds the topics of a flow that were copied under another name, and whether each
+    may go on
 ``naming_guard``: Leaves topics out of a plan whose target names conflict, are invalid, or are
     taken
 ``topic_watcher``: Plans a flow every few seconds, so that new topics and partitions are copied

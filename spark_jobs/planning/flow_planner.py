@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import PartitionPlan, TopicPartition
 from replication.naming.conflicts import refusals
 from replication.naming.java_regex import compile_rules
+from replication.naming.name_changes import describe, kept_names, with_names_in_use
 from replication.naming.selection import gap
 from replication.planning.execute import execute
 from replication.planning.explain import explain_action
 from replication.planning.source_snapshot import refuse_same_cluster
 from replication.planning.topics import Refuse
+from replication.settings.state_policies import KEEP
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import append_time_notice
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.client.admin import Cluster, TopicInfo
+    from replication.model import NameChange
+    from replication.naming.conflicts import Named
     from replication.naming.topic_namer import Namer
     from replication.planning.apply import Outcome
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
-    from replication.settings.sections import Flow
+    from replication.settings.sections import Flow, MappedName
     from spark_jobs.planning.delivery_modes import DeliveryModes
+    from spark_jobs.planning.names_in_use import NamesInUse
     from spark_jobs.planning.naming_guard import NamingGuard
 
 
@@ -47,17 +52,24 @@ class FlowPlanner:
     """Plans one flow repeatedly; a step whose input did not change is not computed again."""
 
     def __init__(
-        self, namer: Namer, routes: Routes, guard: NamingGuard, modes: DeliveryModes
+        self,
+        namer: Namer,
+        routes: Routes,
+        guard: NamingGuard,
+        modes: DeliveryModes,
+        names: NamesInUse,
     ) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
         self._guard = guard
         self._modes = modes
+        self._names = names
         self._selected = MemoizeLast(self._selector.selected)
         self._nameless = MemoizeLast(self._selector.nameless)
         self._named = MemoizeLast(namer.named)
         self._gap = MemoizeLast(partial(gap, self._selector))
         self._partitions = MemoizeLast(partial(_partitions, self._flow, routes))
+        self._renamed = MemoizeLast(_renamed)
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
         self._are_two = False  # whether source and target are known to be two clusters
 
@@ -76,7 +88,11 @@ class FlowPlanner:
         theirs = source.topics()
         names = frozenset(theirs)
         ours = target.topics()
-        named = self._named(self._selected(names))
+        selected = self._selected(names)
+        hidden = self._names.copies(selected)
+        selected = tuple(each for each in selected if each not in hidden)
+        changes = self._names.changes(selected, theirs, ours)
+        named = _in_use(self._named(selected), changes)
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
         barred = refusals(conflicts, self._flow.name)
         copies = {each.topic: each.target for each in named if each.topic not in barred}
@@ -84,8 +100,15 @@ class FlowPlanner:
         notes = tuple(_Note(str(each), bool(each.refused)) for each in conflicts)
         notes += tuple(_Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
         notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
+        notes += tuple(_change_notes(changes, ours))
+        notes += tuple(_Note(each, refused=False) for each in self._names.warnings)
+        notes += tuple(_hidden_notes(hidden))
         problems: tuple[str, ...] = ()
-        if missing := _missing_topics(copies, theirs, ours):
+        waiting = {topic for topic, each in changes.items() if not each.choice}
+        to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
+        if missing := _missing_topics(to_make, theirs, ours):
+            config = with_names_in_use(planner.config, {self._flow.name: changes})
+            planner = replace(planner, config=config)
             plan = planner.plan(self._flow.target, {self._flow.name}, missing)
             problems = plan.problems
             notes += tuple(_notes_of(execute(plan, planner, f"the driver of {self._flow.name}")))
@@ -93,18 +116,24 @@ class FlowPlanner:
         there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
         return FlowPlan(
-            self._partitions(chosen, there, modes),
+            self._renamed(self._partitions(chosen, there, modes), changes),
             tuple(
                 filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
             ),
             self._gap(names),
-            "; ".join(filter(None, self._remarks())),
+            "; ".join(filter(None, self._remarks(changes))),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in notes if each.refused),
         )
 
-    def _remarks(self) -> tuple[str, ...]:
-        return append_time_notice(self._modes.retimed), self._modes.unseen, self._guard.unreadable
+    def _remarks(self, changes: Mapping[str, NameChange]) -> tuple[str, ...]:
+        return (
+            append_time_notice(self._modes.retimed),
+            self._modes.unseen,
+            self._guard.unreadable,
+            kept_names(changes),
+            *self._names.warnings,
+        )
 
     def _without_start(self, chosen: Mapping[str, TopicInfo]) -> Iterator[str]:
         """Yield a note for each partition without a start offset in a topic that has some."""
@@ -147,6 +176,22 @@ def _partitions(
     )
 
 
+def _in_use(named: Iterable[Named], changes: Mapping[str, NameChange]) -> tuple[Named, ...]:
+    """Return the names under which topics are copied now."""
+    return tuple(
+        each._replace(target=changes[each.topic].in_use) if each.topic in changes else each
+        for each in named
+    )
+
+
+def _renamed(
+    partitions: tuple[PartitionPlan, ...], changes: Mapping[str, NameChange]
+) -> tuple[PartitionPlan, ...]:
+    """Return the plans, with the changed name of each topic that does not keep its old one."""
+    about = {topic: each for topic, each in changes.items() if each.choice != KEEP}
+    return tuple(replace(each, name_change=about.get(each.source.topic)) for each in partitions)
+
+
 def _start(named: Mapping[int, int], number: int) -> int | None:
     """Return a partition's start offset: 0 where only other partitions of its topic have one.
 
@@ -160,6 +205,19 @@ class _Note(NamedTuple):
 
     text: str
     refused: bool
+
+
+def _change_notes(
+    changes: Mapping[str, NameChange], ours: Mapping[str, TopicInfo]
+) -> Iterator[_Note]:
+    """Yield a note for each changed name; a topic that waits and has no copy is in no plan."""
+    for topic, each in changes.items():
+        yield _Note(describe(topic, each), refused=not each.choice and each.old not in ours)
+
+
+def _hidden_notes(hidden: Mapping[str, MappedName]) -> Iterator[_Note]:
+    for name, each in sorted(hidden.items()):
+        yield _Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
 
 
 def _missing_topics(

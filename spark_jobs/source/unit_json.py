@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from replication.copier.spec import UnitSpec
-from replication.model import Choice, PartitionPlan, TopicPartition
+from replication.model import Choice, NameChange, PartitionPlan, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,8 @@ def _plan(row: Mapping[str, Any]) -> PartitionPlan:
     """Return one plan. Not by ``_read``, which is slow: this runs per partition and epoch."""
     ends = {end: TopicPartition(*row[end]) for end in ("source", "target")}
     decision = Choice(*row["decision"]) if row["decision"] else None
-    return PartitionPlan(**{**row, **ends, "decision": decision})
+    change = NameChange(*row["name_change"]) if row["name_change"] else None
+    return PartitionPlan(**{**row, **ends, "decision": decision, "name_change": change})
 
 
 def _seconds(value: object) -> float:

@@ -3,6 +3,8 @@
 ``acls``: ``isthmus acls needed``: prints the minimal ACLs that Isthmus needs on each cluster
 ``check``: ``isthmus check``: shows a file's flows, the origin of each setting, and the file's
     errors
+``check_clusters``: What the clusters say about a file: changed names and aliases, before a flow
+    starts
 ``mermaid``: Writes a topology as a Mermaid flow chart
 ``plan``: ``isthmus plan`` and ``apply``: shows the changes on each cluster with reasons; makes
     them

@@ -42,17 +42,28 @@ def check(
         bool,
         typer.Option("--lenient", help="Report unknown keys as warnings, as MirrorMaker 2 does."),
     ] = False,
+    clusters: Annotated[  # noqa: FBT002 -- a flag of the command line
+        bool,
+        typer.Option(
+            "--clusters",
+            help="Also ask the clusters what was copied before: changed topic names and aliases.",
+        ),
+    ] = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="Output format.")] = Output.TEXT,
 ) -> None:
-    """Check a configuration file without connecting: its flows, settings and errors.
+    """Check a configuration file: its flows, settings and errors.
 
-    Exit code 2: the file has errors.
+    Connects to no cluster without --clusters. Exit code 2: the file has errors.
     """
     try:
         loaded, findings = examine(file, lenient=lenient)
     except ConfigError as error:
         _refuse(str(error), output)
     wrong = errors(findings)
+    if clusters and loaded is not None and not wrong:
+        from orchestration.cli.configuration.check_clusters import cluster_findings  # noqa: PLC0415 - Kafka's clients, only with --clusters
+
+        findings = (*findings, *cluster_findings(loaded.config))
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(file, loaded, findings), indent=2))
     else:

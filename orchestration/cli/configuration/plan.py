@@ -141,6 +141,7 @@ def _plan_data(
                 "cluster": each.target,
                 "actions": [as_data(action) for action in each.actions],
                 "problems": each.problems,
+                "warnings": each.warnings,
                 "names": [
                     {
                         "kind": conflict.kind,
@@ -166,6 +167,8 @@ def _show(each: TargetPlan, names: list[str] | None) -> None:
             screen.print(Text(f"  {flow.gap}", style="yellow"))
         for excluded in flow.passed_over:
             screen.print(Text(f"  not copied: {excluded.name}: {excluded.reason}", style="dim"))
+    for warning in each.warnings:
+        screen.print(Text(f"  {warning}", style="yellow"))
     for conflict in each.conflicts:
         if not conflict.refused:  # the others are actions: refusals
             screen.print(Text(f"  {conflict}", style="dim"))

@@ -19,18 +19,27 @@ from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import look_at, now_ms
 from replication.errors import ClusterUnavailable
+from replication.naming.name_changes import name_changes
+from replication.naming.selection import TopicSelector
+from replication.planning.target_snapshot import read_name_decisions
 from replication.settings.state_policies import CHOICES
 from replication.state import status_topic
 from replication.supervision.losses import describe
-from replication.supervision.operator_decisions import answers, open_questions
+from replication.supervision.operator_decisions import (
+    NameQuestion,
+    answers,
+    name_questions,
+    open_questions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from orchestration.flows.observe import Clusters, FlowLook
-    from replication.settings.sections import Flow
-    from replication.state import Anchor
+    from replication.naming.name_changes import Changes
+    from replication.settings.sections import Config, Flow
+    from replication.supervision.operator_decisions import Question
 
 
 def resolve(
@@ -38,7 +47,7 @@ def resolve(
     choice: Annotated[
         str | None,
         typer.Argument(
-            help="How the partitions continue: continue, reseed or skip. Default: list them."
+            help="How they continue: continue, reseed, skip or keep. Default: list them."
         ),
     ] = None,
     *,
@@ -48,23 +57,34 @@ def resolve(
         int | None, typer.Option(help="Partition number. Default: all partitions.")
     ] = None,
 ) -> None:
-    """List the halted partitions, or set how they continue; they do so within seconds.
+    """List what is halted, or set how it continues; it does so within seconds.
 
-    A choice applies to the event that was listed, not to later ones.
+    A choice applies to the event that was listed, not to later ones. A topic whose name changed is
+    listed once for all its partitions, also before a driver runs.
     """
     if choice is not None:
         require_name(
             "choice", choice, sorted({e for each in CHOICES.values() for e in each}), "resolve"
         )
-    clusters = KafkaClusters()
+    clusters, config = KafkaClusters(), read_config(file)
     looks = list(_looks(file, flow, clusters))
     _require_partitions(looks, topic, partition)
-    halted = [
+    halted: list[Question] = [
         anchor
         for _, look in looks
         for anchor in open_questions(look.seen.anchors)
         if topic in {None, anchor.topic} and partition in {None, anchor.partition}
     ]
+    if partition is None:  # a topic has one name for all its partitions
+        decided = topic if choice is not None else None
+        halted += [
+            question
+            for each, look in looks
+            for question in name_questions(
+                each.name, _name_changes(config, each, look, clusters), decided
+            )
+            if topic in {None, question.topic}
+        ]
     if not halted:
         typer.echo("no partition is halted")
     elif choice is not None:
@@ -72,7 +92,7 @@ def resolve(
     if halted:
         console().print(_halted_table(halted))
     if halted and choice is not None:
-        names = ", ".join(f"{each.topic}-{each.partition} ({each.state})" for each in halted)
+        names = ", ".join(f"{_where(each)} ({each.state})" for each in halted)
         end(1, f"{choice} is no choice of {names}: see the table")
 
 
@@ -117,23 +137,42 @@ def _require_partitions(
         require_name("partition", partition, known, f"{where}, topic {topic}" if topic else where)
 
 
+def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: Clusters) -> Changes:
+    """Return the changed names of the topics that the flow has copied."""
+    anchors, selector = look.seen.anchors, TopicSelector.for_flow(flow, config.clusters)
+    decisions = read_name_decisions(flow, clusters.store(flow))
+    counts: dict[str, int] = {}
+    for each in anchors:
+        counts[each.topic] = max(counts.get(each.topic, 0), each.partition + 1)
+    return name_changes(flow, selector, anchors, decisions, counts)
+
+
 def _answer(
-    flows: Iterable[Flow], halted: Iterable[Anchor], choice: str, clusters: Clusters
-) -> list[Anchor]:
+    flows: Iterable[Flow], halted: Iterable[Question], choice: str, clusters: Clusters
+) -> list[Question]:
     """Write the answers down; return the questions that they do not fit."""
+    halted = list(halted)
     decisions, unresolved = answers(halted, choice, signature(), now_ms())
     for flow in flows:
         if own := [each for each in decisions if each.flow == flow.name]:
             clusters.store(flow).write(status_topic(flow.source), *own)
-        for each in own:
-            typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
+    for each in halted:
+        if each not in unresolved:
+            typer.echo(f"{each.flow} {_where(each)} {each.state}: {choice}")
     return list(unresolved)
 
 
-def _halted_table(halted: Iterable[Anchor]) -> TextTable:
+def _where(question: Question) -> str:
+    """Return the topic whose name changed, or the partition that is halted."""
+    if isinstance(question, NameQuestion):
+        return question.topic
+    return f"{question.topic}-{question.partition}"
+
+
+def _halted_table(halted: Iterable[Question]) -> TextTable:
     headers = ("flow", "partition", "state", "choices", "reason")
     table = TextTable([*map(Column, headers)])
     for each in halted:
-        where, choices = f"{each.topic}-{each.partition}", " or ".join(CHOICES[each.state])
-        table.add(each.flow, where, each.state, choices, each.reason)
+        choices = " or ".join(CHOICES[each.state])
+        table.add(each.flow, _where(each), each.state, choices, each.reason)
     return table

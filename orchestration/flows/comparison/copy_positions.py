@@ -123,11 +123,25 @@ class FlowPositions:
         anchor = self.reader.known.anchors.get(source)
         if anchor is None:
             return UNKNOWN
+        if anchor.former and anchor.since is not None:
+            return self._renamed(anchor.since, source, starts, anchor)
         sync_points = sync_points_of(self.reader.known.points[source].values(), anchor)
         back = self._translated(source, starts.target, back=True) if starts.target else None
         forth = self._translated(source, starts.source, back=False) if starts.source else None
         start = start_of(sync_points, anchor, starts.target, shared=self.shared)
         return begins_of(starts, (back, forth), anchor, start)
+
+    def _renamed(
+        self, since: tuple[int, int], source: TopicPartition, starts: LogStarts, anchor: Anchor
+    ) -> Begins:
+        """Return the begins where another topic on the target has the records before ``since``."""
+        here, there = since
+        back = self._translated(source, starts.target, back=True) if starts.target > there else None
+        forth = (
+            self._translated(source, starts.source, back=False) if starts.source > here else None
+        )
+        least = LogStarts(max(starts.source, here), max(starts.target, there))
+        return begins_of(least, (back, forth), anchor, here)
 
     def _translated(self, source: TopicPartition, offset: int, *, back: bool) -> Answer:
         try:

@@ -11,8 +11,11 @@ from orchestration.flows.comparison.own_records import OwnRecords
 from orchestration.flows.comparison.topic_comparison import TopicComparer
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.clients import KafkaClients
 from replication.model import TopicPartition
+from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
+from replication.planning.target_snapshot import read_history
 from replication.records.compare_compacted import Compacted
 
 if TYPE_CHECKING:
@@ -48,7 +51,8 @@ class FlowComparison:
         target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
         self._here, there = self._source.topics(), target.topics()
         self._topics = topics
-        self._selector = selector = TopicSelector.for_flow(flow, config.clusters)
+        held = holding(flow, read_history(flow, config, KafkaClients()).changes)
+        self._selector = selector = TopicSelector.for_flow(held, config.clusters)
         named = {
             each: selector.remote_topic(each)
             for each in selector.selected(self._here)

@@ -192,6 +192,7 @@ class PartitionCopy(FetchState):
             lost=counters.lost,
             run=self.offset_points.newest,
             since=base.since,
+            former=base.former,
             timed=counters.delays.records,
             age_ms=counters.delays.age.for_anchor(now_ms),
             latency_ms=counters.delays.latency.for_anchor(now_ms),

@@ -13,6 +13,10 @@
     (invariants A and B)
 ``producer_ids``: Producer ids of a unit: one producer per replication path of the records that it
     appends
+``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins
+    the new
+``source_scan``: Reads the source from an anchor on without copying: to find the position that a
+    copy had
 ``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
     yet
 ``takeover``: Takeover: claims partitions, fences their former appenders and finds the copy

@@ -8,28 +8,20 @@ S  The last batch of ours before our marker is also in the source, and we append
 from __future__ import annotations
 
 import asyncio
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.client.fetch_session import FetchOptions
-from replication.client.fetch_values import FetchBuffer, FetchEntry
-from replication.copier.partition.intake import take
-from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
-from replication.copier.partition.producer_state import ProducerState
-from replication.errors import ClusterUnavailable, CorruptBatch, ReplicationError
-from replication.model import EARLIEST_TIMESTAMP, PartitionState, ProducerIdAndEpoch
-from replication.records.batch import producer_ids, walk
-from replication.records.codec import decode
-from replication.records.content_search import Match, SearchedBatch
+from replication.copier.takeover.source_scan import SourceScan
+from replication.errors import CorruptBatch, ReplicationError
+from replication.model import EARLIEST_TIMESTAMP, PartitionState
+from replication.records.batch import walk
+from replication.records.content_search import SearchedBatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replication.client.fetch_values import Fetched
     from replication.client.network import Network
-    from replication.provenance.origins import ReplicationPath
+    from replication.copier.partition.partition_copy import PartitionCopy
 
 _NO_PROGRESS_S = 30.0  # without any progress
 _LOG_STARTS_S = 3.0
@@ -91,73 +83,9 @@ async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -
         (batch,) = walk(memoryview(tail.batch or b""), partition.target)
         start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
         start = max(start, partition.claimed.source or 0)
-        search = _Search(
-            source, partition, SearchedBatch(batch, partition.target), tail.most, start
-        )
-        found = await search.run()
+        wanted = SearchedBatch(batch, partition.target)
+        await SourceScan(source, partition, wanted, tail.most, start).run()
     except CorruptBatch:
         return []
     hole = start - (partition.claimed.source or 0)  # it had this many records at most
-    return [each.end for each in found if each.seen >= tail.least - hole]
-
-
-class _AnyProducer(ProducerState):
-    """Accepts batches of all replication paths: a search appends nothing."""
-
-    def producer_for(self, path: ReplicationPath) -> ProducerIdAndEpoch | None:
-        return self.producer
-
-
-@dataclass(slots=True)
-class _Search:
-    source: Network
-    partition: PartitionCopy
-    wanted: SearchedBatch
-    most: int
-    start: int  # the source's log start; its first batch may begin before that
-
-    async def run(self) -> list[Match]:
-        partition = self.partition
-        scan = PartitionCopy(partition.flow, partition.plan, partition.topic_id, partition.claimed)
-        scan.queue.writer = _AnyProducer()
-        scan.path_of, scan.recast = partition.path_of, partition.recast
-        scan.position = partition.claimed.source or 0
-        committed = partition.claimed.isolation != "read_uncommitted"
-        options = FetchOptions(max_wait_ms=50, isolation=int(committed), line="search")
-        deadline, buffer = time.monotonic() + _NO_PROGRESS_S, FetchBuffer()
-        while self.wanted.seen < self.most:
-            before, found = scan.position, await self._fetch(scan, options, buffer)
-            if found is not None:
-                if partition.path_of is not None and partition.look_up is not None:
-                    await partition.look_up(producer_ids(found.records))
-                self._take(scan, found, buffer)
-                if scan.position >= (found.stable if committed else found.high_watermark):
-                    break
-            if scan.position > before:
-                deadline = time.monotonic() + _NO_PROGRESS_S
-            elif time.monotonic() > deadline:
-                raise ClusterUnavailable(f"scan for our last batch in {partition.source}")
-        return self.wanted.found
-
-    def _take(self, scan: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> None:
-        take(scan, found, buffer)
-        for producer_batch in scan.queue.waiting:
-            (batch,) = walk(producer_batch.batch, scan.source)
-            self.wanted.add(decode(batch, scan.source), producer_batch.offsets)
-            producer_batch.release_buffer()
-        scan.queue.waiting.clear()
-
-    async def _fetch(
-        self, scan: PartitionCopy, options: FetchOptions, into: FetchBuffer
-    ) -> Fetched | None:
-        """Fetch once; None: the leader has not answered yet."""
-        leader = self.source.leader(scan.source)
-        if leader is not None:
-            at = max(scan.position, self.start)
-            entry = FetchEntry(*scan.key, at, leader.epoch)
-            (found,) = await self.source.fetch(leader.node, [entry], options, into)
-            if not found.error:
-                return found
-        await asyncio.sleep(0.1)
-        await self.source.refresh([scan.source.topic])
-        return None
+    return [each.end for each in wanted.found if each.seen >= tail.least - hole]

@@ -16,11 +16,13 @@ from replication.copier.partition.broker_errors import target_reset
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover.at_least_once import AtLeastOnceCopy
+from replication.copier.takeover.renamed_topic import renamed
 from replication.errors import ReplicationError
 from replication.model import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     Mode,
+    NameChange,
     OffsetRange,
     PartitionState,
 )
@@ -58,30 +60,62 @@ class StartPositions:
     async def place(self, plan: PartitionPlan) -> PartitionCopy:
         """Return a partition ready to be taken over, or a halted one without ``topic_id``."""
         partition = self._partition(plan)
-        known, topic_id, target_id = (
-            partition.claimed,
-            partition.topic_id.hex(),
-            self._target_id(plan),
-        )
+        known = partition.claimed
         if not partition.topic_id:
             partition.halt(PartitionState.WAITING, "the source does not know the topic")
         elif self._position_is_lost(known):
             await self._without_anchor(partition)
-        elif known.source is None or known.target_topic != plan.target.topic:
+        elif known.source is None:
             await self._start_over(partition)
-        elif known.source_topic_id not in {"", topic_id}:
+        elif await self._has_its_name(partition):
+            await self._continue(partition)
+        if partition.topic_id:
+            target_id = self._target_id(plan)
+            partition.claimed = replace(partition.claimed, target_topic_id=target_id)
+        return partition
+
+    async def _continue(self, partition: PartitionCopy) -> None:
+        """Continue at the anchor, unless something happened to one of the two topics."""
+        known = partition.claimed
+        if known.source_topic_id not in {"", partition.topic_id.hex()}:
             await self._source_recreated(partition)
-        elif self.connections.target.leader(plan.target) is None:
+        elif self.connections.target.leader(partition.target) is None:
             _wait(partition, "the target has no such partition, or it has no leader")
-        elif known.target_topic_id not in {"", target_id}:
+        elif known.target_topic_id not in {"", self._target_id(partition.plan)}:
             await self._target_reset(partition, _RESET, 0)
         elif known.state == FOREIGN and self._choice(partition, FOREIGN) == STOP:
             _halt(partition, FOREIGN, known.reason)
         else:
             await self._check_target_end(partition)
-        if partition.topic_id:
-            partition.claimed = replace(partition.claimed, target_topic_id=target_id)
-        return partition
+
+    async def _has_its_name(self, partition: PartitionCopy) -> bool:
+        """Say whether the target is the anchor's topic; begin in another one if somebody chose to.
+
+        A position in one topic says nothing about another: without a choice all would be copied
+        again.
+        """
+        known, plan = partition.claimed, partition.plan
+        change = plan.name_change or NameChange(known.target_topic, plan.target.topic)
+        is_as_before = known.target_topic == plan.target.topic
+        if is_as_before and (plan.name_change is None or change.choice):
+            return True
+        if not change.choice:
+            _halt(partition, PartitionState.NAME_CHANGED, change.reason)
+        elif not known.clean:
+            _wait(partition, f"its copy in {known.target_topic} has not ended yet")
+        elif change.choice == RESEED:
+            await self._start_over(partition, EARLIEST_TIMESTAMP)
+        else:
+            await self._begin_here(partition)
+        return bool(partition.topic_id)
+
+    async def _begin_here(self, partition: PartitionCopy) -> None:
+        """Go on from the anchor's source offset at the end of another target topic."""
+        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        if end is None:
+            return
+        moved = renamed(partition.claimed, partition.target.topic, end, int(time.time() * 1000))
+        partition.claimed = replace(moved, generation=self.spec.generation)
 
     def _partition(self, plan: PartitionPlan) -> PartitionCopy:
         topic_id = self.connections.source.topic_id(plan.source.topic) or b""

@@ -132,7 +132,9 @@ class Takeover:
         """
         seen = self.seen.get(partition.source)
         return partition.exact and (
-            seen is None or seen.source is None or seen.mode != partition.mode
+            seen is None
+            or seen.source is None
+            or (seen.mode, seen.target_topic) != (partition.mode, partition.target.topic)
         )
 
     async def _claim(

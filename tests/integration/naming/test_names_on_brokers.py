@@ -20,6 +20,7 @@ from replication.settings.sections import FlowClients, TopicCreation
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
+from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 
 pytestmark = pytest.mark.integration
@@ -80,11 +81,13 @@ def a_way(source: str, target: str, addresses: dict[str, str], mark: str):
 
 def looking(flow, config):
     """Return a look of a flow's driver."""
+    namer, store = Namer.for_flow(flow, config), StateStore(dict(flow.clients.target_admin), 1)
     planner = FlowPlanner(
-        Namer.for_flow(flow, config),
+        namer,
         Routes.of(config.flows, config.clusters),
-        NamingGuard(StateStore(dict(flow.clients.target_admin), 1)),
+        NamingGuard(store),
         DeliveryModes("append"),
+        NamesInUse(namer, store, dict),
     )
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)

@@ -50,8 +50,8 @@ def resolve(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["bogus"], "resolve: no choice 'bogus'; there is continue, reseed, skip"),
-        (["contineu"], "resolve: no choice 'contineu'; there is continue, reseed, skip"),
+        (["bogus"], "resolve: no choice 'bogus'; there is continue, keep, reseed, skip"),
+        (["contineu"], "resolve: no choice 'contineu'; near: continue"),
         (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is orders, stock, users"),
         (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
         (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from replication.errors import ConfigError
-from replication.model import Choice, PartitionState
+from replication.model import Choice, NameChange, PartitionState
 from replication.settings.state_policies import CHOICES, Policies, choose
-from replication.state import Anchor, Decision, Loss, parse
+from replication.state import Anchor, Decision, Loss, NameDecision, parse
 from replication.supervision.losses import summary
-from replication.supervision.operator_decisions import answers, open_questions
+from replication.supervision.operator_decisions import answers, name_questions, open_questions
 
 HOUR = 3_600_000
 
@@ -73,3 +73,26 @@ def test_a_loss_keeps_the_check_red_for_an_hour_and_is_named():
     assert not passed
     assert "orders-0 offsets [3, 9) LOST_RANGE: the source lost it" in text
     assert summary(lost, 1_000 + HOUR) == (True, "no loss in the last hour; 1 losses recorded")
+
+
+def test_a_changed_name_is_asked_once_for_its_topic_and_not_by_each_partition():
+    assert open_questions([anchor("NAME_CHANGED"), anchor("NAME_CHANGED", partition=1)]) == ()
+    changes = {"orders": NameChange("A.orders", "A-orders")}
+    (question,) = name_questions("A->B", changes)
+    assert question.reason == (
+        "the topic was copied as A.orders, and the file now names it A-orders"
+    )
+    decisions, rest = answers([question, anchor("REFUSED")], "keep", "me@here", 5)
+    assert decisions == (
+        NameDecision("A->B", "orders", "A.orders", "A-orders", "keep", "me@here", 5),
+    )
+    assert [each.state for each in rest] == ["REFUSED"]
+
+
+def test_a_name_that_was_decided_is_asked_again_only_for_the_topic_that_is_named():
+    changes = {
+        "orders": NameChange("A.orders", "A-orders", "keep"),
+        "clicks": NameChange("A.clicks", "A-clicks"),
+    }
+    assert [each.topic for each in name_questions("A->B", changes)] == ["clicks"]
+    assert [each.topic for each in name_questions("A->B", changes, "orders")] == ["orders"]

@@ -12,6 +12,7 @@ from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
+from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 
 
@@ -36,7 +37,8 @@ class Looking:
         routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
         guard = NamingGuard(store, NameAnnouncements(store, elsewhere) if elsewhere else None)
-        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes())
+        names = NamesInUse(namer, store, dict)
+        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), names)
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})

@@ -14,6 +14,7 @@ from replication.settings.state_policies import Policies
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanner
+from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 
 IDENTITY = Naming(kind="identity")
@@ -47,7 +48,9 @@ class Run:
         )
         planner = Planner(self.config, clients, {Part.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
-        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"))
+        apart = StoredRecords(self.records.topics)  # whose reads are not the guard's
+        names = NamesInUse(namer, apart, dict)
+        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"), names)
         return flow_planner.plan(source, target, planner)
 
 
