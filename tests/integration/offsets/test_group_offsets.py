@@ -322,12 +322,13 @@ def test_an_offset_that_does_not_exist_is_translated_nowhere_and_named_everywher
     world.commit("typed", world.orders, 6, 3)
     told = []
     world.sync.warn = told.append
-    assert " 2 not moved, largest because " in world.sync.sync()
-    world.sync.sync()
+    for _ in range(2):
+        assert " not moved, " in world.sync.sync()
     beyond = f"is beyond the end of the source ({here})"
     typed = f"{partition} offset {here + 1} {beyond}"
     largest = f"{partition} offset {LARGEST} {beyond}"
-    assert told == [f"2 not moved: group largest: {largest}, group typed: {typed}"]
+    (once,) = told
+    assert f"group largest: {largest}, group typed: {typed}" in once
     assert world.on_target("typed") == {TopicPartition(world.orders, 6): Committed(3)}
     assert world.on_target("largest") == {}
     assert world.on_target("at-the-end") == {partition: Committed(there)}

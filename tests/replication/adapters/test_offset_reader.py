@@ -17,6 +17,7 @@ from replication.settings.sections import Flow, FlowClients
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
+    Loss,
     OffsetPoint,
     ProducerEntry,
     anchors_topic,
@@ -158,13 +159,16 @@ def test_an_answer_that_stays_is_read_once_by_all_looks(clusters, reader):
     further = Anchor("A->B", *ORDERS, "A.orders", 20, 23, records=20, run=(1, 0, 0, 0, 0))
     store(clusters[1], anchors_topic("A"), further)
     topic_id, read = clusters[1].topic_id("A.orders"), []
-    for _ in range(3):
+    lost = Loss("A->B", *ORDERS, "", 20, PartitionState.SOURCE_TRUNCATED, 25)
+    for turn in range(4):
+        if turn == 3:  # the source has lost records that were copied, and copying went on
+            store(clusters[1], anchors_topic("A"), lost)
         reader.look()
         before = len(clusters[1].asked)
         assert reader.translate({ORDERS: [12]}, ahead=False)[ORDERS] == {12: Answer(15)}
         fetches = [each for some in clusters[1].asked[before:] for each in some]
         read.append(any(each.topic_id == topic_id for each in fetches))
-    assert read == [True, False, False]
+    assert read == [True, False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from support.copied_logs import OURS, Copy, a_life
 
 from replication.client import log_end
-from replication.model import OffsetRange
+from replication.model import Mode, OffsetRange
 from replication.offsets.log_bounds import nonexistent, within
 from replication.offsets.offset_map import NOT_YET, Answer
+from replication.offsets.offset_points import OffsetPoints
 from replication.records.batch import COMMIT
 
 INT64_MAX = (1 << 63) - 1
@@ -147,6 +149,48 @@ def test_an_open_transaction_on_the_target_hides_what_stands_behind_it():
     copy.write(2)
     found = copy.answers([10, 12, 15], back=True)
     assert found == {10: Answer(10), 12: Answer(10, exact=False), 15: Answer(10, exact=False)}
+
+
+def test_what_the_target_lost_among_records_of_others_has_no_place_there():
+    copy = Copy()
+    copy.note()
+    for _ in range(5):
+        copy.write(2)
+        copy.target.add([copy.target.end])  # so that our records have to be counted
+        copy.copy(2)
+    copy.note()
+    copy.target.truncate(7)
+    found = copy.answers([3, 9])
+    assert found[3] == Answer(5)
+    assert found[9].problem == "has its place beyond the end of the target (7)"
+
+
+def a_compacted_copy():
+    """Return six copied records; an open transaction hides those behind the second."""
+    copy = Copy()
+    copy.at = replace(copy.at, mode=Mode.TRANSACTIONAL)
+    copy.offset_points = OffsetPoints.of(copy.at)
+    copy.note()
+    values = [(b"k%d" % each, b"v") for each in range(6)]
+    copy.source.add(range(6), values=values)
+    copy.target.add(range(2), OURS, values=values[:2])
+    copy.target.begin_transaction(1)
+    copy.target.add(range(3, 7), OURS, values=values[2:])
+    copy.at = replace(copy.at, source=6, target=7, records=6)
+    copy.note()
+    return copy
+
+
+def test_records_that_are_compared_and_cannot_be_read_yet_are_not_passed_over():
+    copy = a_compacted_copy()
+    assert copy.answers([1, 4]) == {1: Answer(1), 4: NOT_YET}
+    found = copy.answers([1, 5], back=True)
+    assert found[1] == Answer(1)
+    assert not found[5].exact
+    assert found[5].offset <= 4
+    copy.target.open = None
+    assert copy.answers([1, 4]) == {1: Answer(1), 4: Answer(5)}
+    assert copy.answers([5], back=True) == {5: Answer(4)}
 
 
 def test_below_the_log_start_a_copy_that_is_still_there_keeps_its_place():
