@@ -31,6 +31,7 @@ from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.planning.unit_template import template
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
@@ -241,7 +242,8 @@ class Driver:
     def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
         namer = Namer.for_flow(flow, self._config)
         modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes)
+        topics = SourceTopics(flow.name, namer.selector, self._clients.store(flow))
+        planner = FlowPlanner(namer, self._routes, self._guard, modes, topics)
         return functools.partial(
             self._pool.submit,
             planner.plan,

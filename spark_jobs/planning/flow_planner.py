@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
     from replication.settings.sections import Flow
+    from replication.state import AbsentTopic
     from spark_jobs.planning.delivery_modes import DeliveryModes
     from spark_jobs.planning.naming_guard import NamingGuard
+    from spark_jobs.planning.source_inventory import SourceInventory
+    from spark_jobs.planning.source_topics import SourceTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,26 @@ class FlowPlan:
     remark: str = ""  # what an operator should know about how topics are copied
     missing_state_topic: str = ""  # one of Isthmus' topics that the target does not have
     refused: str = ""  # why a selected topic cannot be copied
+    absent: tuple[AbsentTopic, ...] = ()  # were copied, and are not copied now
 
 
 class FlowPlanner:
     """Plans one flow repeatedly; a step whose input did not change is not computed again."""
 
     def __init__(
-        self, namer: Namer, routes: Routes, guard: NamingGuard, modes: DeliveryModes
+        self,
+        namer: Namer,
+        routes: Routes,
+        guard: NamingGuard,
+        modes: DeliveryModes,
+        source_topics: SourceTopics,
     ) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
         self._guard = guard
         self._modes = modes
-        self._selected = MemoizeLast(self._selector.selected)
+        self._source_topics = source_topics
+        self._prompt: frozenset[TopicPartition] = frozenset()  # in the flow's very first plan
         self._nameless = MemoizeLast(self._selector.nameless)
         self._named = MemoizeLast(namer.named)
         self._gap = MemoizeLast(partial(gap, self._selector))
@@ -73,10 +83,11 @@ class FlowPlanner:
         if not self._are_two:
             refuse_same_cluster(self._flow, source, target)
             self._are_two = True
-        theirs = source.topics()
+        look = self._source_topics.look(source)
+        theirs = look.topics
         names = frozenset(theirs)
         ours = target.topics()
-        named = self._named(self._selected(names))
+        named = self._named(look.selected)
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
         barred = refusals(conflicts, self._flow.name)
         copies = {each.topic: each.target for each in named if each.topic not in barred}
@@ -92,15 +103,18 @@ class FlowPlanner:
             ours = target.topics()
         there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
+        if look.is_first:
+            self._prompt = frozenset(each for each, _ in _pairs(chosen, there))
         return FlowPlan(
-            self._partitions(chosen, there, modes),
+            self._partitions(_Found(chosen, there, modes, look.inventory, self._prompt)),
             tuple(
                 filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
             ),
-            self._gap(names),
+            self._gap(names.union(each.topic for each in look.absent)),
             "; ".join(filter(None, self._remarks())),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in notes if each.refused),
+            look.absent,
         )
 
     def _remarks(self) -> tuple[str, ...]:
@@ -117,34 +131,45 @@ class FlowPlanner:
                 )
 
 
-def _partitions(
-    flow: Flow,
-    routes: Routes,
-    chosen: Mapping[str, TopicInfo],
-    there: Mapping[str, TopicInfo],
-    modes: Mapping[tuple[str, str], str],
-) -> tuple[PartitionPlan, ...]:
-    """Return the pairs of partitions, with the flow's settings for each. Pure.
+class _Found(NamedTuple):
+    """What is known of the topics to copy, all by their names at the source but ``modes``."""
 
-    ``there`` are the target's topics, by their names at the source.
-    """
+    chosen: Mapping[str, TopicInfo]  # at the source
+    there: Mapping[str, TopicInfo]  # on the target
+    modes: Mapping[tuple[str, str], str]
+    inventory: SourceInventory
+    prompt: frozenset[TopicPartition]  # in the flow's very first plan
+
+
+def _partitions(flow: Flow, routes: Routes, found: _Found) -> tuple[PartitionPlan, ...]:
+    """Return the pairs of partitions, with the flow's settings for each. Pure."""
+    chosen, there, modes, inventory, prompt = found
     copying = flow.copying
-    first = compile_rules(copying.priority_topics)
+    rules = compile_rules(copying.priority_topics)
+    first = {name for name in there if any(rule.matches(name) for rule in rules)}
     return tuple(
         PartitionPlan(
-            TopicPartition(name, number),
-            TopicPartition(ours.name, number),
-            chosen[name].topic_id,
-            ours.topic_id,
-            mode=modes[name, ours.name],
-            first=priority,
-            start=_start(copying.start_offsets.get(name, {}), number),
-            origins=routes.rule(flow.name, name),
+            here,
+            copy,
+            chosen[here.topic].topic_id,
+            there[here.topic].topic_id,
+            *inventory.begin(chosen[here.topic], here.partition, prompt=here in prompt),
+            mode=modes[here.topic, copy.topic],
+            first=here.topic in first,
+            start=_start(copying.start_offsets.get(here.topic, {}), here.partition),
+            origins=routes.rule(flow.name, here.topic),
         )
-        for name, ours in sorted(there.items())
-        for priority in [any(rule.matches(name) for rule in first)]
-        for number in range(min(chosen[name].partitions, ours.partitions))
+        for here, copy in _pairs(chosen, there)
     )
+
+
+def _pairs(
+    chosen: Mapping[str, TopicInfo], there: Mapping[str, TopicInfo]
+) -> Iterator[tuple[TopicPartition, TopicPartition]]:
+    """Yield each partition and its copy, where both exist."""
+    for name, ours in sorted(there.items()):
+        for number in range(min(chosen[name].partitions, ours.partitions)):
+            yield TopicPartition(name, number), TopicPartition(ours.name, number)
 
 
 def _start(named: Mapping[int, int], number: int) -> int | None:

@@ -52,7 +52,8 @@ def _add_flow(table: TextTable, view: FlowView) -> None:
     table.add(view.name, *_flow(view), state)
     for topic in view.topics[:ROWS_PER_FLOW]:
         worst = topic.worst.state
-        shown = Text("" if worst == PartitionState.RUNNING else worst, "red")
+        style = "dim" if worst == PartitionState.NOT_SELECTED else "red"
+        shown = Text("" if worst == PartitionState.RUNNING else worst, style)
         table.add(f"  {topic.topic}", *_topic(topic), shown)
     hidden = len(view.topics) - ROWS_PER_FLOW
     if hidden > 0:
@@ -80,8 +81,8 @@ def _topic(topic: TopicView) -> tuple[str, ...]:
         f"{topic.counters.records:,}",
         f"{rate.records_s:,.0f}" if rate else "-",
         f"{rate.bytes_s / 1e6:,.2f}" if rate else "-",
-        f"{topic.lag.records:,}",
-        f"{seconds:.1f}" if seconds is not None else "?",
+        f"{topic.lag.records:,}" if topic.lag.partitions else "-",
+        f"{seconds:.1f}" if seconds is not None else "?" if topic.lag.partitions else "-",
     )
 
 

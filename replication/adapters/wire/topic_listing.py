@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
 _ALL_TOPICS = b"\0\0\0\0"  # all topics; create none; no authorized operations; no tags
+_NUMBER = struct.Struct(">i")
 _TOPIC_ERROR = struct.Struct(">h")
 _PARTITION_HEAD = 2 + 4 + 4 + 4  # error, number, leader, leader epoch
 _OPERATIONS = 4
@@ -41,16 +42,20 @@ class TopicListing:
         self._loop = asyncio.new_event_loop()
         self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
         self._turn = threading.Lock()
+        self._node: int | None = None  # the broker to ask; None: any
 
-    def topics(self) -> dict[str, TopicInfo]:
+    def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may describe by name, internal ones too.
 
-        Raises ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
+        ``another_broker``: ask the next of the brokers that the cluster last named. Raises
+        ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
         """
         with self._turn:
+            self._node = self._following() if another_broker else self._node
             try:
                 return self._loop.run_until_complete(self._list_in_time())
-            except ClusterUnavailable:  # the connection broke while it was idle
+            except ClusterUnavailable:  # the connection broke while it was idle, or the broker
+                self._node = None
                 return self._loop.run_until_complete(self._list_in_time())
 
     def close(self) -> None:
@@ -59,6 +64,12 @@ class TopicListing:
             if not self._loop.is_closed():
                 self._loop.run_until_complete(self._connections.close())
                 self._loop.close()
+
+    def _following(self) -> int | None:
+        """Return the broker after the one that was asked last; None: none is known yet."""
+        nodes = sorted(each for each in self._connections.brokers if each >= 0)
+        later = [each for each in nodes if self._node is not None and each > self._node]
+        return next(iter(later or nodes), None)
 
     async def _list_in_time(self) -> dict[str, TopicInfo]:
         try:
@@ -70,12 +81,19 @@ class TopicListing:
             raise ClusterUnavailable(message) from problem
 
     async def _list(self) -> dict[str, TopicInfo]:
-        channel = await self._connections.any_channel()
+        connections, node = self._connections, self._node
+        known = node is not None and node in connections.brokers
+        channel = await (
+            connections.channel(node, "call")
+            if node is not None and known
+            else connections.any_channel()
+        )
         answered: asyncio.Future[memoryview] = self._loop.create_future()
         framed = self._connections.framed(_METADATA, _VERSION, [_ALL_TOPICS])
         channel.request(framed, lambda frame, error: settle(answered, frame, error), CALL_S)
         frame = await answered
         try:
+            connections.learn(read_brokers(frame)[0])
             return read_topics(frame)
         except MALFORMED as problem:
             message = f"listing the topics at {channel.where}: decoding the response: {problem}"
@@ -84,10 +102,7 @@ class TopicListing:
 
 def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
     """Return the topics of a Metadata response, version 12. ``frame`` begins with its header."""
-    brokers, at = read_uvarint(frame, 4 + 1 + 4)  # correlation id, header tags, throttle time
-    for _ in range(brokers - 1):
-        at = _after_text(frame, at + 4) + 4  # node id, host, port
-        at = skip_tags(frame, _after_text(frame, at))  # rack
+    _, at = read_brokers(frame)
     at = _after_text(frame, at) + 4  # cluster id, controller
     count, at = read_uvarint(frame, at)
     found = {}
@@ -108,6 +123,21 @@ def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
             known = topic_id if topic_id.strip("0") else ""
             found[name] = TopicInfo(name, known, partitions - 1, fewest)
     return found
+
+
+def read_brokers(frame: memoryview) -> tuple[dict[int, tuple[str, int]], int]:
+    """Return the address of each broker of a Metadata response, and the position after them."""
+    count, at = read_uvarint(frame, 4 + 1 + 4)  # correlation id, header tags, throttle time
+    found = {}
+    for _ in range(count - 1):
+        (node,) = _NUMBER.unpack_from(frame, at)
+        length, at = read_uvarint(frame, at + _NUMBER.size)
+        host = str(frame[at : at + length - 1], "utf-8")
+        at += length - 1
+        (port,) = _NUMBER.unpack_from(frame, at)
+        found[node] = host, port
+        at = skip_tags(frame, _after_text(frame, at + _NUMBER.size))  # rack
+    return found, at
 
 
 def _after_partition(frame: memoryview, at: int) -> int:

@@ -33,7 +33,7 @@ def test_what_was_there_before_the_first_start_stays_behind(flow):
 
 def test_a_topic_born_after_the_start_is_copied_from_its_first_record(flow):
     """BL-060."""
-    plans = tuple(replace(each, discovered_later=True) for each in flow.spec().partitions)
+    plans = tuple(replace(each, created_later=True) for each in flow.spec().partitions)
     flow.copy_all(start="latest", partitions=plans)
     assert copied(flow) == 20
 

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from support import kafka_records
 from support.builders import a_config, a_flow
+from support.memory_topics import StoredRecords
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
@@ -21,6 +22,7 @@ from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 pytestmark = pytest.mark.integration
 
@@ -80,11 +82,13 @@ def a_way(source: str, target: str, addresses: dict[str, str], mark: str):
 
 def looking(flow, config):
     """Return a look of a flow's driver."""
+    namer = Namer.for_flow(flow, config)
     planner = FlowPlanner(
-        Namer.for_flow(flow, config),
+        namer,
         Routes.of(config.flows, config.clusters),
         NamingGuard(StateStore(dict(flow.clients.target_admin), 1)),
         DeliveryModes("append"),
+        SourceTopics(flow.name, namer.selector, StoredRecords()),
     )
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)

@@ -13,6 +13,7 @@ from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 
 class Looking:
@@ -36,7 +37,8 @@ class Looking:
         routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
         guard = NamingGuard(store, NameAnnouncements(store, elsewhere) if elsewhere else None)
-        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes())
+        topics = SourceTopics(flow.name, namer.selector, store)
+        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), topics)
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})

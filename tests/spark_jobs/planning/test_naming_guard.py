@@ -15,6 +15,7 @@ from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanner
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 IDENTITY = Naming(kind="identity")
 ANCHORS = "isthmus-anchors.A.internal"
@@ -47,7 +48,8 @@ class Run:
         )
         planner = Planner(self.config, clients, {Part.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
-        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"))
+        topics = SourceTopics(name, namer.selector, StoredRecords())
+        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"), topics)
         return flow_planner.plan(source, target, planner)
 
 
