@@ -49,7 +49,7 @@ class LastReported:
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
-    absent: int | None = None  # topics that are not copied any more
+    absent: int = 0  # topics that are not copied any more
     counters: CounterSample = field(default_factory=CounterSample)
 
     @classmethod

@@ -7,6 +7,7 @@ every partition: with thousands of partitions an idle driver would spend its tim
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 import threading
 from typing import TYPE_CHECKING
@@ -15,10 +16,12 @@ from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire.connections import CALL_S, BrokerConnections, settle
 from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from replication.adapters.wire.channel import Channel
 
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
 _ALL_TOPICS = b"\0\0\0\0"  # all topics; create none; no authorized operations; no tags
@@ -43,6 +46,7 @@ class TopicListing:
         self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
         self._turn = threading.Lock()
         self._node: int | None = None  # the broker to ask; None: any
+        self._last = -1  # the broker that was asked last, of those that the cluster named
 
     def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may describe by name, internal ones too.
@@ -51,10 +55,11 @@ class TopicListing:
         ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
         """
         with self._turn:
-            self._node = self._following() if another_broker else self._node
+            if another_broker and (following := self._following()) is not None:
+                self._node = self._last = following
             try:
                 return self._loop.run_until_complete(self._list_in_time())
-            except ClusterUnavailable:  # the connection broke while it was idle, or the broker
+            except ClusterUnavailable:  # a connection that broke while idle, or a silent broker
                 self._node = None
                 return self._loop.run_until_complete(self._list_in_time())
 
@@ -68,7 +73,7 @@ class TopicListing:
     def _following(self) -> int | None:
         """Return the broker after the one that was asked last; None: none is known yet."""
         nodes = sorted(each for each in self._connections.brokers if each >= 0)
-        later = [each for each in nodes if self._node is not None and each > self._node]
+        later = [each for each in nodes if each > self._last]
         return next(iter(later or nodes), None)
 
     async def _list_in_time(self) -> dict[str, TopicInfo]:
@@ -81,13 +86,8 @@ class TopicListing:
             raise ClusterUnavailable(message) from problem
 
     async def _list(self) -> dict[str, TopicInfo]:
-        connections, node = self._connections, self._node
-        known = node is not None and node in connections.brokers
-        channel = await (
-            connections.channel(node, "call")
-            if node is not None and known
-            else connections.any_channel()
-        )
+        connections = self._connections
+        channel = await self._channel()
         answered: asyncio.Future[memoryview] = self._loop.create_future()
         framed = self._connections.framed(_METADATA, _VERSION, [_ALL_TOPICS])
         channel.request(framed, lambda frame, error: settle(answered, frame, error), CALL_S)
@@ -98,6 +98,13 @@ class TopicListing:
         except MALFORMED as problem:
             message = f"listing the topics at {channel.where}: decoding the response: {problem}"
             raise ClusterUnavailable(message) from problem
+
+    async def _channel(self) -> Channel:
+        """Return a channel to the broker to ask, or to any other if it cannot be reached."""
+        if self._node is not None and self._node in self._connections.brokers:
+            with contextlib.suppress(ClusterUnavailable, ClusterRejected):
+                return await self._connections.channel(self._node, "call")
+        return await self._connections.any_channel()
 
 
 def read_topics(frame: memoryview) -> dict[str, TopicInfo]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 
 from rich.console import Console
+from support.builders import a_config
+from support.fake_flows import World
 
 from orchestration.cli.flows.table import render
 from orchestration.flows.observe import FlowLook
-from orchestration.flows.status_view import FlowView, as_data
+from orchestration.flows.status_view import FlowView, StatusView, as_data
 from replication.settings.sections import Flow, FlowClients
-from replication.state import FlowStatus, TaskReport
+from replication.state import AbsentTopic, FlowStatus, TaskReport, status_topic
 from replication.supervision.health import Health, Seen
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
@@ -50,3 +52,24 @@ def test_bl_141_what_a_flow_that_is_well_asks_for_in_vain_is_shown():
     gap = "no topic of the source matches later yet"
     console.print(render((a_view(reason=gap),)))
     assert f"A->B: {gap}" in console.export_text()
+
+
+def test_a_topic_that_is_gone_shows_its_state_and_no_lag():
+    world = World(a_config())
+    world.copy(records=100, end=100)
+    gone = AbsentTopic("A->B", "orders", "SOURCE_DELETED", "deleted; the copy is kept", 7)
+    world.target.write(status_topic("A"), gone)
+    views = StatusView(world.config, world, world).look()
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render(views))
+    row = next(each for each in console.export_text().splitlines() if "  orders" in each)
+    assert row.split() == ["orders", "1", "100", "-", "-", "-", "-", "SOURCE_DELETED"]
+    (flow,) = as_data(views)["flows"]
+    (topic,) = flow["topics"]
+    assert (topic["lag_records"], topic["lag_s"]) == (None, None)
+    (part,) = topic["partitions"]
+    assert (part["state"], part["reason"], part["lag_records"]) == (
+        "SOURCE_DELETED",
+        "deleted; the copy is kept",
+        None,
+    )

@@ -137,3 +137,15 @@ def test_a_flow_whose_partitions_have_come_back_is_well_before_the_epoch_ends():
 def test_a_unit_that_could_not_begin_is_no_better_for_its_last_anchors():
     stuck = status("DEGRADED", not_running=1, reason="not authorized")
     assert flow_health(seen(status=stuck, anchors=(anchor("RUNNING"),))).state == "DEGRADED"
+
+
+@pytest.mark.parametrize("state", ["SOURCE_DELETED", "SOURCE_DENIED", "NOT_SELECTED"])
+def test_of_a_topic_that_is_gone_the_drivers_status_says_whether_it_matters(state):
+    gone = anchor(state, "its copy is kept", at_ms=NOW, generation=0)
+    assert flow_health(seen(anchors=(gone,))).healthy
+    told = status("DEGRADED", reason="deleted at the source: orders")
+    assert flow_health(seen(status=told, anchors=(gone,))) == Health(
+        "DEGRADED", healthy=False, reason="deleted at the source: orders"
+    )
+    ended = seen(status=status("DEGRADED", not_running=1), anchors=(gone,))
+    assert flow_health(ended).healthy, "that figure is of the epoch in which it was deleted"

@@ -12,7 +12,9 @@ from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import CopySettings, TopicCreation
+from replication.settings.state_policies import Policies
 from replication.state import (
+    AbsentTopic,
     Anchor,
     InventoryPart,
     anchors_topic,
@@ -20,6 +22,7 @@ from replication.state import (
     status_topic,
 )
 from spark_jobs.planning import source_inventory, source_topics
+from spark_jobs.planning.absent_topics import problem_and_remark
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowPlanner
 from spark_jobs.planning.naming_guard import NamingGuard
@@ -357,3 +360,47 @@ def test_a_deleted_topic_of_which_nothing_was_copied_is_left_out(driver):
     made = driver.plan(source, *[BOTH] * 4)
     assert [str(each.source) for each in made.partitions] == ["clicks-0"]
     assert made.absent == ()
+
+
+def gone(topic: str, state: PartitionState) -> AbsentTopic:
+    return AbsentTopic(FLOW, topic, state, "a reason")
+
+
+DELETED = [gone(each, PartitionState.SOURCE_DELETED) for each in ("clicks", "orders")]
+DENIED = gone("users", PartitionState.SOURCE_DENIED)
+
+
+@pytest.mark.parametrize(
+    ("absent", "policies", "problem", "remark"),
+    [
+        pytest.param([], Policies(), "", "", id="none"),
+        pytest.param(
+            [*DELETED, gone("x", PartitionState.NOT_SELECTED)],
+            Policies(),
+            "deleted at the source: clicks, orders; what was copied is kept; create the topic "
+            "again, list it in topics.exclude, or set on.source.deleted = continue",
+            "",
+            id="deleted",
+        ),
+        pytest.param(
+            DELETED,
+            Policies(source_deleted="continue"),
+            "",
+            "deleted at the source: clicks, orders; what was copied is kept",
+            id="deleted, as wanted",
+        ),
+        pytest.param(
+            [DENIED],
+            Policies(source_deleted="continue"),
+            "not shown by the source any more: users; what was copied is kept; grant Isthmus' "
+            "user DESCRIBE and READ on the topic, or list it in topics.exclude",
+            "",
+            id="denied",
+        ),
+        pytest.param(
+            [gone("x", PartitionState.NOT_SELECTED)], Policies(), "", "", id="not selected"
+        ),
+    ],
+)
+def test_what_a_flow_says_of_absent_topics(absent, policies, problem, remark):
+    assert problem_and_remark(absent, policies) == (problem, remark)
