@@ -145,6 +145,13 @@ def test_what_comes_after_several_looks_that_agree_was_created_later(driver):
     }
 
 
+@pytest.mark.parametrize("nothing", [set(), {"__consumer_offsets"}], ids=["none", "brokers' own"])
+def test_however_many_empty_listings_come_first_they_are_no_looks(driver, nothing):
+    source = TopicCluster(orders=1, __consumer_offsets=1)
+    driver.plan(source, *[nothing] * 6)
+    assert driver.begins(source) == {"orders-0": 1000}
+
+
 def test_two_looks_that_agree_are_too_few(driver):
     source = a_source()
     driver.plan(source, *[{"clicks"}] * 2)
@@ -228,10 +235,13 @@ def test_a_topic_that_two_listings_lack_stays_in_the_plan(driver, store):
     source = a_source()
     first = driver.plan(source, *[BOTH] * 3)
     copied(store, "orders")
+    delete(source)  # so a broker that is behind says when it is asked by name, too
     for listing in ({"clicks"}, set()):
         made = driver.plan(source, listing)
         assert made.partitions is first.partitions
     assert (made.absent, made.gap) == ((), "")
+    source.counts["orders"] = 1
+    assert driver.plan(source).partitions is first.partitions
 
 
 def test_a_topic_that_the_source_knows_by_name_stays_in_the_plan(driver, store):
