@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -46,6 +47,13 @@ def test_a_partition_that_is_placed_late_begins_at_the_flows_first_start(flow):
     (topic,) = flow.topics
     here = [each.content for each in kafka_records.consume_all(flow.here, topic)]
     assert [each.content for each in kafka_records.consume_all(flow.to, topic)] == here[12:]
+
+
+def test_old_records_of_a_topic_that_the_first_listing_lacked_stay_behind(flow):
+    now_ms = int(time.time() * 1000)
+    plans = tuple(replace(each, since_ms=now_ms) for each in flow.spec().partitions)
+    flow.copy_all(start="latest", partitions=plans)
+    assert copied(flow) == 0
 
 
 def test_a_new_driver_does_not_take_what_has_no_position_for_created_later(flow, topic_name):
