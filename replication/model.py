@@ -101,6 +101,15 @@ class PartitionState(StrEnum):
     POSITION_LOST = "POSITION_LOST"  # it was copied before, and its anchor is gone
     NAME_CHANGED = "NAME_CHANGED"  # it was copied under another name than the file gives now
     PAUSED = "PAUSED"
+    SOURCE_DELETED = "SOURCE_DELETED"  # the source has no such topic any more
+    SOURCE_DENIED = "SOURCE_DENIED"  # our user may no longer describe the topic at the source
+    NOT_SELECTED = "NOT_SELECTED"  # the flow's file no longer selects the topic
+
+
+# The states of a topic that is not copied any more: a flow's driver reports them, no anchor does.
+ABSENT: Final = frozenset(
+    {PartitionState.SOURCE_DELETED, PartitionState.SOURCE_DENIED, PartitionState.NOT_SELECTED}
+)
 
 
 class Mode(StrEnum):
@@ -153,7 +162,8 @@ class PartitionPlan:
     target: TopicPartition
     source_topic_id: str = ""  # hex of the topic's UUID; empty if the cluster has none
     target_topic_id: str = ""
-    discovered_later: bool = False  # not in the flow's first plan: copied from its first record
+    created_later: bool = False  # after the flow first started: copied from its first record
+    since_ms: int | None = None  # with copy.start = latest: start at this time; None: at the end
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
     start: int | None = None  # source offset to start at if it was never copied; None: as the flow

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import dagster as dg
 
 from orchestration.dagster.assets import stream_key
-from replication.model import FlowState
+from replication.model import FlowState, PartitionState
 from replication.supervision import losses
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from orchestration.flows.observe import FlowLook
+    from replication.state import AbsentTopic
 
 SAMPLE_MS = 300_000
 TABLE_ROWS = 50
+ABSENT_SHOWN = 10
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
 LAG_CHECK = "lag_sla"
 HEALTH_CHECK = "healthy"
@@ -47,6 +49,7 @@ class LastReported:
     sampled_ms: int = 0
     moved_ms: int = 0  # last materialization
     moved_records: int = 0
+    absent: int = 0  # topics that are not copied any more
     counters: CounterSample = field(default_factory=CounterSample)
 
     @classmethod
@@ -101,12 +104,13 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         in_time=report.verdict.passed,
         complete=_check(report, LOSS_CHECK)[0],
         beating=_check(report, BEAT_CHECK)[0],
+        absent=len(report.look.seen.absent),
         sampled_ms=now_ms if due else last.sampled_ms,
         moved_ms=now_ms if moved else last.moved_ms,
         moved_records=report.counters.records if moved else last.moved_records,
         counters=report.counters,
     )
-    changed = (now.state, now.healthy) != (last.state, last.healthy)
+    changed = (now.state, now.healthy, now.absent) != (last.state, last.healthy, last.absent)
     key = stream_key(report.look.flow.name)
     candidates: list[tuple[bool, Callable[[], Event]]] = [
         (due or changed, lambda: dg.AssetObservation(key, metadata=_meta(report))),
@@ -177,12 +181,20 @@ def _meta(report: Report) -> dict[str, Any]:
         **_figures(report),
         "topics": _table(report),
     }
+    if gone := report.look.seen.absent:
+        facts["topics not copied any more"] = _listed_absent(gone)
     if status is not None:
         facts |= {
             "driver": f"{status.host}, process {status.pid}",
             "driver generation": status.generation,
         }
     return facts
+
+
+def _listed_absent(absent: tuple[AbsentTopic, ...]) -> str:
+    shown = [f"{each.topic} {each.state}: {each.reason}" for each in absent[:ABSENT_SHOWN]]
+    more = [f"and {len(absent) - ABSENT_SHOWN} more"] if absent[ABSENT_SHOWN:] else []
+    return "; ".join([*shown, *more])
 
 
 def _table(report: Report) -> dg.TableMetadataValue:
@@ -196,8 +208,9 @@ def _table(report: Report) -> dg.TableMetadataValue:
             "on target": own[0].target_topic,
             "partitions": len(own),
             "records": sum(each.records for each in own),
-            "lag": lag.records,
+            "lag": lag.records if lag.partitions else None,
             "seconds": lag.seconds,
+            "state": next((str(e.state) for e in own if e.state != PartitionState.RUNNING), ""),
         }
         records.append(dg.TableRecord(row))
     return dg.MetadataValue.table(records, _SCHEMA)
@@ -211,5 +224,6 @@ _SCHEMA = dg.TableSchema(
         dg.TableColumn("records", "int"),
         dg.TableColumn("lag", "int"),
         dg.TableColumn("seconds", "float"),
+        dg.TableColumn("state", "string"),
     ]
 )

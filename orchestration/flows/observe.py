@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from replication.errors import ReplicationError
 from replication.model import Desired, TopicPartition
 from replication.state import (
+    AbsentTopic,
     Anchor,
     FlowStatus,
     Intent,
@@ -25,7 +26,7 @@ from replication.state import (
     status_topic,
 )
 from replication.supervision.health import Health, Seen, flow_health, has_driver
-from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing
+from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing, with_absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -141,7 +142,7 @@ def look_at(
         stored = _read_target(flow, clusters.store(flow))
     except ReplicationError as error:
         target_silence = f"target cluster {flow.target} did not answer ({error})"
-    anchors = _anchors(stored)
+    anchors = with_absent(_anchors(stored), _absent(stored))
     try:
         ends = _read_source(flow, clusters, anchors)
         anchors = standing(anchors, ends)
@@ -157,6 +158,7 @@ def look_at(
         desired_by=intent.by,
         status=next((each for each in stored if isinstance(each, FlowStatus)), None),
         anchors=anchors,
+        absent=_absent(stored),
         losses=_losses(stored),
         driver=driver,
         stopped_ms=stopped_ms,
@@ -187,6 +189,11 @@ def _read_target(flow: Flow, store: Store) -> list[Stored]:
 def _anchors(stored: Iterable[Stored]) -> tuple[Anchor, ...]:
     anchors = (each for each in stored if isinstance(each, Anchor))
     return tuple(sorted(anchors, key=lambda each: (each.topic, each.partition)))
+
+
+def _absent(stored: Iterable[Stored]) -> tuple[AbsentTopic, ...]:
+    absent = (each for each in stored if isinstance(each, AbsentTopic) and each.state)
+    return tuple(sorted(absent, key=lambda each: each.topic))
 
 
 def _tasks(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:

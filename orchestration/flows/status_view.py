@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
-from replication.model import PartitionState
+from replication.model import PartitionState, TopicPartition
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.health import Health
+from replication.supervision.lag import PartitionLag
 
 if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
@@ -160,7 +161,7 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
         "bytes": view.counters.bytes,
         "records_s": view.rate.records_s if view.rate else None,
         "bytes_s": view.rate.bytes_s if view.rate else None,
-        "lag_records": view.lag.records,
+        "lag_records": view.lag.records if view.lag.partitions else None,
         "lag_s": view.lag.seconds,
         "partitions": [
             {
@@ -179,6 +180,7 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
     }
 
 
-def _lags(view: TopicView) -> list[Any]:
+def _lags(view: TopicView) -> list[PartitionLag]:
     by_number = {each.partition.partition: each for each in view.lag.partitions}
-    return [by_number[each.partition] for each in view.anchors]
+    absent = PartitionLag(TopicPartition(view.topic, 0), None, None)
+    return [by_number.get(each.partition, absent) for each in view.anchors]

@@ -34,6 +34,13 @@ class SetBy(StrEnum):
     DEFAULT = "default"  # built in
 
 
+class Absence(StrEnum):
+    """Why a cluster does not show a topic to our user."""
+
+    DELETED = "deleted"  # it does not exist
+    DENIED = "denied"  # our user may not describe it, whether it exists or not
+
+
 class ConfigValue(NamedTuple):
     """A config value of a topic, and where it is set."""
 
@@ -58,8 +65,15 @@ class Cluster(Protocol):
     def broker_default(self, name: str) -> str | None:
         """Return a broker's value of a config; None when the credentials may not see it."""
 
-    def topics(self) -> Mapping[str, TopicInfo]:
-        """Return all topics that the credentials may see, internal ones too."""
+    def topics(self, *, another_broker: bool = False) -> Mapping[str, TopicInfo]:
+        """Return all topics that the credentials may see, internal ones too.
+
+        A broker answers from its own copy of the metadata, which may be old or still empty;
+        ``another_broker``: do not ask the one that answered last.
+        """
+
+    def look_up(self, topics: Iterable[str]) -> Mapping[str, TopicInfo | Absence]:
+        """Return what the cluster says of each topic when it is asked by name."""
 
     def topic_settings(self, topics: Iterable[str]) -> Mapping[str, Mapping[str, ConfigValue]]:
         """Return all configs of each topic that may be altered and are no secrets.

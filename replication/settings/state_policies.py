@@ -33,6 +33,12 @@ class Policies:
             "the source topic was deleted and recreated: `continue` copies the whole new topic "
             "behind the old records"),
     ] = "stop"  # fmt: skip
+    source_deleted: Annotated[
+        str,
+        Key("on.source.deleted", "choice continue|stop",
+            "the source topic was deleted: with `stop` the flow is DEGRADED until the topic is "
+            "created again or no longer selected; `continue` only reports it. The copy is kept"),
+    ] = "stop"  # fmt: skip
     source_truncated: Annotated[
         str,
         Key("on.source.truncated", "choice continue|stop",

@@ -4,6 +4,8 @@
 ``flow_status``: State records of flows: health, desired state, decisions, applied configs and
     ACLs
 ``record``: Base class of state records: kind, key and version, encoded as JSON
+``source_topics``: State records of a flow's source: what it had when the flow first started, and
+    what is gone
 ``topics``: Names of the topics in which Isthmus keeps its state
 
 Topics, one partition each, compacted:
@@ -14,7 +16,7 @@ Topics, one partition each, compacted:
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
   :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
-  :class:`NewName` and :class:`Fencing`
+  :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic` and :class:`Fencing`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
 
@@ -40,6 +42,7 @@ from replication.state.flow_status import (
     TaskReport,
 )
 from replication.state.record import VERSION, UnknownVersion
+from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
@@ -57,6 +60,7 @@ __all__ = [
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
     "VERSION",
+    "AbsentTopic",
     "Anchor",
     "AppliedAcls",
     "AppliedConfigs",
@@ -66,6 +70,7 @@ __all__ = [
     "Fencing",
     "FlowStatus",
     "Intent",
+    "InventoryPart",
     "Loss",
     "NameDecision",
     "NewName",
@@ -96,6 +101,8 @@ Stored = (
     | TaskReport
     | AppliedConfigs
     | NewName
+    | InventoryPart
+    | AbsentTopic
     | AppliedAcls
     | Fencing
 )
@@ -105,6 +112,7 @@ _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 _SHAPES: dict[str, Callable[[Any], Any]] = {
     "age_ms": tuple,
     "appenders": lambda found: tuple((t, p) for t, p in found),
+    "known": lambda found: {topic: tuple(each) for topic, each in found.items()},
     "latency_ms": tuple,
     "run": tuple,
     "since": tuple,

@@ -118,3 +118,6 @@ class FlowFigures:
     tasks: tuple[TaskFigures, ...]
     plan: tuple[PartitionPlan, ...] | None
     copied: Copied
+    absent: Mapping[str, str] = field(
+        default_factory=dict
+    )  # state of each topic that is not copied any more

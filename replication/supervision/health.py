@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from replication.model import Desired, FlowState, PartitionState
+from replication.model import ABSENT, Desired, FlowState, PartitionState
 from replication.settings.state_policies import what_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.state import Anchor, FlowStatus, Loss
+    from replication.state import AbsentTopic, Anchor, FlowStatus, Loss
 
 _EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
@@ -42,7 +42,8 @@ class Seen:
     desired_ms: int = 0  # when an operator last set it
     desired_by: str = ""  # who did
     status: FlowStatus | None = None
-    anchors: tuple[Anchor, ...] = ()
+    anchors: tuple[Anchor, ...] = ()  # of absent topics with the states of these
+    absent: tuple[AbsentTopic, ...] = ()
     losses: tuple[Loss, ...] = ()  # of all times, the newest last
     driver: bool = False  # the driver's lock on the observer's host is held
     stopped_ms: int = 0  # when it was stopped on purpose on the observer's host; 0: it was not
@@ -180,7 +181,8 @@ def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:
     return {}
 
 
-_FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED})
+# What is wrong with a topic that is gone, the driver's status says: its anchors stay as they were.
+_FINE = frozenset({PartitionState.RUNNING, PartitionState.PAUSED}) | ABSENT
 
 
 def _partition(anchor: Anchor) -> str:

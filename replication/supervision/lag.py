@@ -6,16 +6,16 @@ Pure: anchors and the source's end offsets in, lag out. A partition that holds n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.model import TopicPartition
+from replication.model import ABSENT, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import timedelta
 
-    from replication.state import Anchor
+    from replication.state import AbsentTopic, Anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,20 @@ def standing(anchors: Iterable[Anchor], ends: Mapping[TopicPartition, int]) -> t
     )
 
 
+def with_absent(anchors: Iterable[Anchor], absent: Iterable[AbsentTopic]) -> tuple[Anchor, ...]:
+    """Return the anchors with the states of topics that are not copied any more.
+
+    Nobody writes their anchors now: they say what held before.
+    """
+    states = {each.topic: each for each in absent if each.state}
+    return tuple(
+        replace(each, state=gone.state, reason=gone.reason)
+        if (gone := states.get(each.topic))
+        else each
+        for each in anchors
+    )
+
+
 def flow_lag(
     anchors: Iterable[Anchor],
     ends: Mapping[TopicPartition, int],
@@ -92,13 +106,15 @@ def flow_lag(
     ``ends`` are the source's readable ends, read after the anchors, so that lag is never negative
     but for clocks. ``caught_up_ms`` says when a partition was last seen with nothing to copy;
     it spares a partition that was silent for an hour from being an hour behind at its next record.
+    A topic that is not copied any more has no lag.
     """
     by_partition = {TopicPartition(each.topic, each.partition): each for each in anchors}
+    absent = {where for where, each in by_partition.items() if each.state in ABSENT}
     seen = caught_up_ms or {}
     return FlowLag(
         tuple(
             _partition_lag(each, by_partition.get(each), ends.get(each), now_ms, seen.get(each, 0))
-            for each in sorted(by_partition.keys() | ends.keys())
+            for each in sorted((by_partition.keys() | ends.keys()) - absent)
         )
     )
 

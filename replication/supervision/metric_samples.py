@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.model import FlowState, PartitionState
+from replication.model import ABSENT, FlowState, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,9 @@ _NO_LOSS = {
     PartitionState.RUNNING,
     PartitionState.PAUSED,
     PartitionState.TARGET_FOREIGN,
+    *ABSENT,
 }
+_AS_WANTED = {PartitionState.RUNNING, PartitionState.NOT_SELECTED}
 _DETAIL = {
     "flow": 0,
     "topic": 2,
@@ -43,15 +45,21 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """One partition, and what is known of it. Not ``planned``: it was copied once."""
+    """One partition, and what is known of it. Not ``planned``: it was copied once.
+
+    ``absent``: the state of a topic that is not copied any more; empty: another one.
+    """
 
     names: tuple[str, str, str]
     anchor: Anchor | None
     lag: PartitionLag | None
     planned: bool
+    absent: str = ""
 
     @property
     def state(self) -> str:
+        if self.absent:
+            return self.absent
         return self.anchor.state if self.anchor else PartitionState.WAITING
 
 
@@ -67,8 +75,8 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
     if not seen.copied.is_known:
         return
     partitions = _partitions(seen)
-    planned = [each for each in partitions if each.planned]
-    for name, more, value in (*_losses(seen.copied.losses), *_states(planned)):
+    shown = [each for each in partitions if each.planned or each.absent]
+    for name, more, value in (*_losses(seen.copied.losses), *_states(shown)):
         yield Sample(f"isthmus_{name}", (*flow, *more), value)
     since_ms = seen.copied.now_ms - OF_LATE_MS
     for names, those in _groups(partitions, _DETAIL[detail]):
@@ -103,7 +111,8 @@ def _partitions(seen: FlowFigures) -> list[_Partition]:
             (where.topic, target, str(where.partition)),
             anchors.get(where),
             lags.get(where),
-            where in plan,
+            where in plan and where.topic not in seen.absent,
+            seen.absent.get(where.topic, ""),
         )
         for where, target in sorted((before | plan).items())
     ]
@@ -151,10 +160,11 @@ def _states(partitions: Sequence[_Partition]) -> Iterator[Named]:
     found = Counter(each.state for each in partitions)
     for state in PartitionState:
         yield "partitions", (state,), found[state]
-    unknown = [each for each in partitions if each.lag is None or each.lag.records is None]
+    planned = [each for each in partitions if each.planned]
+    unknown = [each for each in planned if each.lag is None or each.lag.records is None]
     yield "partitions_without_position", (), len(unknown)
     for each in partitions:
-        if each.state != PartitionState.RUNNING:
+        if each.state not in _AS_WANTED:
             yield "partition_not_running", (*each.names, each.state), 1
 
 

@@ -29,10 +29,11 @@ from spark_jobs.driver.task_list import tasks_of
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowPlanner
+from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.planning.unit_template import template
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
@@ -246,8 +247,9 @@ class Driver:
         store = self._clients.store(flow)
         flows = [each.name for each in self._config.flows]
         arrivals = functools.partial(read_arrivals, flow, self._config, self._clients)
+        topics = SourceTopics(flow.name, namer.selector, store)
         names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes, names)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes, FlowMemory(topics, names))
         return functools.partial(
             self._pool.submit,
             planner.plan,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -15,6 +16,7 @@ from spark_jobs.driver.epoch_stall import EpochStall
 from spark_jobs.driver.flow_query import first_line
 from spark_jobs.driver.flow_states import Situation, Step, decide_step, flow_state
 from spark_jobs.memo import MemoizeLast
+from spark_jobs.planning.absent_topics import problem_and_remark
 from spark_jobs.planning.delivery_modes import at_least_once_notice, notice
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class FlowDriver:
         self.ending = False
         self._topic_watcher = topic_watcher
         self._mode_notice = MemoizeLast(notice)
+        self._gone = MemoizeLast(partial(problem_and_remark, policies=flow.policies))
         self._starter = starter
         self._tasks = tasks
         self._tally = FlowCounters()
@@ -110,6 +113,7 @@ class FlowDriver:
             slot_shortage=self.slot_shortage,
             unplanned=self._topic_watcher.problem,
             gap=self._topic_watcher.gap,
+            gone=self._gone(self._topic_watcher.absent)[0],
             notice=self._notice(),
             problem=self._problem,
         )
@@ -126,6 +130,7 @@ class FlowDriver:
             tally=self._tally,
             tasks=self._tasks.figures(),
             plan=plan,
+            absent={each.topic: each.state for each in self._topic_watcher.absent},
             copied=flow_metrics.look(None if plan is None else [each.source for each in plan]),
         )
 
@@ -136,7 +141,11 @@ class FlowDriver:
             self._tally.at_least_once, self.flow.name, configured=configured
         )
         modes = self._mode_notice(self._topic_watcher.partitions, self.lease.missing_guarantees)
-        notices = (weakest or modes or self.lease.probe_problem, self._topic_watcher.remark)
+        notices = (
+            weakest or modes or self.lease.probe_problem,
+            self._topic_watcher.remark,
+            self._gone(self._topic_watcher.absent)[1],
+        )
         return "; ".join(each for each in notices if each)
 
     def copies_since(self, seconds: float) -> bool:

@@ -36,6 +36,7 @@ class Situation:
     slot_shortage: str = ""  # why it cannot start: too few slots
     unplanned: str = ""  # why the last planning failed
     gap: str = ""  # configured topics that the source does not have
+    gone: str = ""  # topics that the source lacks or hides, although the flow copied them
     notice: str = ""  # another delivery guarantee than the usual one, and of which partitions
     problem: str = ""  # why the last query ended, or the outcome that its units report
 
@@ -62,13 +63,14 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     if not now.wanted:
         return _unwanted(now)
     if now.query and now.begun:
-        degraded = now.not_running or now.unplanned
-        reason = now.problem if now.not_running else now.unplanned
+        degraded = now.not_running or now.unplanned or now.gone
+        known = now.problem if now.not_running else now.unplanned
+        reason = "; ".join(filter(None, (known, now.gone)))
         return (
             (FlowState.DEGRADED, reason) if degraded else (FlowState.RUNNING, now.gap or now.notice)
         )
     if now.query and now.planned and not now.partitions:
-        if nothing := now.gap or now.unplanned:
+        if nothing := now.gone or now.gap or now.unplanned:
             return FlowState.DEGRADED, nothing
         return FlowState.STARTING, "the target has none of the topics yet"
     if reason := now.slot_shortage or now.problem or now.unplanned:

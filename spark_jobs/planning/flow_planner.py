@@ -6,34 +6,36 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.model import PartitionPlan, TopicPartition
 from replication.naming.conflicts import refusals
-from replication.naming.java_regex import compile_rules
-from replication.naming.name_changes import describe, kept_names, with_names_in_use
+from replication.naming.name_changes import kept_names, with_names_in_use
 from replication.naming.selection import gap
 from replication.planning.execute import execute
-from replication.planning.explain import explain_action
 from replication.planning.source_snapshot import refuse_same_cluster
-from replication.planning.topics import Refuse
-from replication.settings.state_policies import KEEP
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import append_time_notice
+from spark_jobs.planning.partition_plans import (
+    MatchedTopics,
+    partition_pairs,
+    partition_plans,
+    with_name_changes,
+)
+from spark_jobs.planning.plan_notes import Note, change_notes, hidden_notes, outcome_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from replication.client.admin import Cluster, TopicInfo
-    from replication.model import NameChange
+    from replication.model import NameChange, PartitionPlan, TopicPartition
     from replication.naming.conflicts import Named
     from replication.naming.topic_namer import Namer
-    from replication.planning.apply import Outcome
     from replication.planning.planner import Planner
     from replication.provenance.routes import Routes
-    from replication.settings.sections import Flow, MappedName
+    from replication.state import AbsentTopic
     from spark_jobs.planning.delivery_modes import DeliveryModes
     from spark_jobs.planning.names_in_use import NamesInUse
     from spark_jobs.planning.naming_guard import NamingGuard
+    from spark_jobs.planning.source_topics import SourceTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,14 @@ class FlowPlan:
     remark: str = ""  # what an operator should know about how topics are copied
     missing_state_topic: str = ""  # one of Isthmus' topics that the target does not have
     refused: str = ""  # why a selected topic cannot be copied
+    absent: tuple[AbsentTopic, ...] = ()  # were copied, and are not copied now
+
+
+class FlowMemory(NamedTuple):
+    """What is remembered of one flow between two plans."""
+
+    topics: SourceTopics
+    names: NamesInUse
 
 
 class FlowPlanner:
@@ -57,19 +67,20 @@ class FlowPlanner:
         routes: Routes,
         guard: NamingGuard,
         modes: DeliveryModes,
-        names: NamesInUse,
+        memory: FlowMemory,
     ) -> None:
         self._flow = namer.flow
         self._selector = namer.selector
         self._guard = guard
         self._modes = modes
-        self._names = names
-        self._selected = MemoizeLast(self._selector.selected)
+        self._source_topics = memory.topics
+        self._prompt: frozenset[TopicPartition] = frozenset()  # in the flow's very first plan
+        self._names = memory.names
         self._nameless = MemoizeLast(self._selector.nameless)
         self._named = MemoizeLast(namer.named)
         self._gap = MemoizeLast(partial(gap, self._selector))
-        self._partitions = MemoizeLast(partial(_partitions, self._flow, routes))
-        self._renamed = MemoizeLast(_renamed)
+        self._partitions = MemoizeLast(partial(partition_plans, self._flow, routes))
+        self._renamed = MemoizeLast(with_name_changes)
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
         self._are_two = False  # whether source and target are known to be two clusters
 
@@ -85,24 +96,24 @@ class FlowPlanner:
         if not self._are_two:
             refuse_same_cluster(self._flow, source, target)
             self._are_two = True
-        theirs = source.topics()
+        look = self._source_topics.look(source)
+        theirs = look.topics
         names = frozenset(theirs)
         ours = target.topics()
-        selected = self._selected(names)
-        hidden = self._names.copies(selected)
-        selected = tuple(each for each in selected if each not in hidden)
+        hidden = self._names.copies(look.selected)
+        selected = tuple(each for each in look.selected if each not in hidden)
         changes = self._names.changes(selected, theirs, ours)
         named = _in_use(self._named(selected), changes)
         conflicts = self._guard.conflicts(self._flow.name, named, ours, target)
         barred = refusals(conflicts, self._flow.name)
         copies = {each.topic: each.target for each in named if each.topic not in barred}
         chosen = {each: theirs[each] for each in copies}
-        notes = tuple(_Note(str(each), bool(each.refused)) for each in conflicts)
-        notes += tuple(_Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
-        notes += tuple(_Note(each, refused=False) for each in self._without_start(chosen))
-        notes += tuple(_change_notes(changes, ours))
-        notes += tuple(_Note(each, refused=False) for each in self._names.warnings)
-        notes += tuple(_hidden_notes(hidden))
+        notes = tuple(Note(str(each), bool(each.refused)) for each in conflicts)
+        notes += tuple(Note(f"{e.name}: {e.reason}", refused=True) for e in self._nameless(names))
+        notes += tuple(Note(each, refused=False) for each in self._without_start(chosen))
+        notes += tuple(change_notes(changes, ours))
+        notes += tuple(Note(each, refused=False) for each in self._names.warnings)
+        notes += tuple(hidden_notes(hidden))
         problems: tuple[str, ...] = ()
         waiting = {topic for topic, each in changes.items() if not each.choice}
         to_make = {topic: copy for topic, copy in copies.items() if topic not in waiting}
@@ -111,19 +122,27 @@ class FlowPlanner:
             planner = replace(planner, config=config)
             plan = planner.plan(self._flow.target, {self._flow.name}, missing)
             problems = plan.problems
-            notes += tuple(_notes_of(execute(plan, planner, f"the driver of {self._flow.name}")))
+            notes += tuple(
+                outcome_notes(execute(plan, planner, f"the driver of {self._flow.name}"))
+            )
             ours = target.topics()
         there = {name: ours[copy] for name, copy in copies.items() if copy in ours}
         modes = self._modes.of({(each, there[each].name) for each in there}, source, target)
+        if look.is_first:
+            self._prompt = frozenset(each for each, _ in partition_pairs(chosen, there))
         return FlowPlan(
-            self._renamed(self._partitions(chosen, there, modes), changes),
+            self._renamed(
+                self._partitions(MatchedTopics(chosen, there, modes, look.inventory, self._prompt)),
+                changes,
+            ),
             tuple(
                 filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
             ),
-            self._gap(names),
+            self._gap(names.union(each.topic for each in look.absent)),
             "; ".join(filter(None, self._remarks(changes))),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in notes if each.refused),
+            look.absent,
         )
 
     def _remarks(self, changes: Mapping[str, NameChange]) -> tuple[str, ...]:
@@ -146,78 +165,12 @@ class FlowPlanner:
                 )
 
 
-def _partitions(
-    flow: Flow,
-    routes: Routes,
-    chosen: Mapping[str, TopicInfo],
-    there: Mapping[str, TopicInfo],
-    modes: Mapping[tuple[str, str], str],
-) -> tuple[PartitionPlan, ...]:
-    """Return the pairs of partitions, with the flow's settings for each. Pure.
-
-    ``there`` are the target's topics, by their names at the source.
-    """
-    copying = flow.copying
-    first = compile_rules(copying.priority_topics)
-    return tuple(
-        PartitionPlan(
-            TopicPartition(name, number),
-            TopicPartition(ours.name, number),
-            chosen[name].topic_id,
-            ours.topic_id,
-            mode=modes[name, ours.name],
-            first=priority,
-            start=_start(copying.start_offsets.get(name, {}), number),
-            origins=routes.rule(flow.name, name),
-        )
-        for name, ours in sorted(there.items())
-        for priority in [any(rule.matches(name) for rule in first)]
-        for number in range(min(chosen[name].partitions, ours.partitions))
-    )
-
-
 def _in_use(named: Iterable[Named], changes: Mapping[str, NameChange]) -> tuple[Named, ...]:
     """Return the names under which topics are copied now."""
     return tuple(
         each._replace(target=changes[each.topic].in_use) if each.topic in changes else each
         for each in named
     )
-
-
-def _renamed(
-    partitions: tuple[PartitionPlan, ...], changes: Mapping[str, NameChange]
-) -> tuple[PartitionPlan, ...]:
-    """Return the plans, with the changed name of each topic that does not keep its old one."""
-    about = {topic: each for topic, each in changes.items() if each.choice != KEEP}
-    return tuple(replace(each, name_change=about.get(each.source.topic)) for each in partitions)
-
-
-def _start(named: Mapping[int, int], number: int) -> int | None:
-    """Return a partition's start offset: 0 where only other partitions of its topic have one.
-
-    Its records came after those offsets were taken, or whoever took them did not see it.
-    """
-    return named.get(number, 0) if named else None
-
-
-class _Note(NamedTuple):
-    """A note on one action; ``refused``: because of it a topic is not copied."""
-
-    text: str
-    refused: bool
-
-
-def _change_notes(
-    changes: Mapping[str, NameChange], ours: Mapping[str, TopicInfo]
-) -> Iterator[_Note]:
-    """Yield a note for each changed name; a topic that waits and has no copy is in no plan."""
-    for topic, each in changes.items():
-        yield _Note(describe(topic, each), refused=not each.choice and each.old not in ours)
-
-
-def _hidden_notes(hidden: Mapping[str, MappedName]) -> Iterator[_Note]:
-    for name, each in sorted(hidden.items()):
-        yield _Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
 
 
 def _missing_topics(
@@ -228,11 +181,3 @@ def _missing_topics(
     return frozenset(
         name for name, count in desired if name not in ours or ours[name].partitions < count
     )
-
-
-def _notes_of(outcomes: Iterable[Outcome]) -> Iterator[_Note]:
-    for each in outcomes:
-        action = explain_action(each.action)
-        has_reason = each.problem is None or isinstance(each.action, Refuse)
-        text = action if has_reason else f"{action}: {each.problem}"
-        yield _Note(text, each.failed and not each.refused)

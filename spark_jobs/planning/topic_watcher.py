@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.errors import ReplicationError
+from replication.model import PartitionState
+from replication.naming.selection import listed
 from spark_jobs.source.data_source import write_plan
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from replication.model import Choice, PartitionPlan, TopicPartition
     from replication.settings.sections import Flow
+    from replication.state import AbsentTopic
     from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import FlowDir
 
@@ -38,6 +41,7 @@ class TopicWatcher:
         self._notes: tuple[str, ...] = ()
         self.remark = ""  # what an operator should know about how topics are copied
         self.gap = ""  # configured topics that the source does not have
+        self.absent: tuple[AbsentTopic, ...] = ()  # were copied, and are not copied now
         self.missing_state_topic = ""  # one of Isthmus' topics that was deleted on the target
         self._missed = 0  # plans in a row that did not find it
         self._flow = flow
@@ -47,7 +51,7 @@ class TopicWatcher:
         self._look_at = 0.0
         self._decisions: dict[TopicPartition, Choice] = {}
         self._planned: tuple[PartitionPlan, ...] | None = None  # the planner's last result
-        self._first: frozenset[TopicPartition] | None = None  # the partitions of the first plan
+        self._is_planned = False
         self._run: bool | None = None  # as written last; None: no plan was written
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
@@ -93,18 +97,39 @@ class TopicWatcher:
         self.missing_state_topic = (
             plan.missing_state_topic if self._missed >= _MISSING_LOOKS else ""
         )
-        if self._first is None:
-            self._first = frozenset(each.source for each in plan.partitions)
+        self._log_absent(plan.absent)
+        self.absent, self._is_planned = plan.absent, True
         if plan.partitions is not self._planned:
-            self._planned, first = plan.partitions, self._first
-            self._take(replace(e, discovered_later=e.source not in first) for e in plan.partitions)
+            self._planned = plan.partitions
+            self._take(plan.partitions)
+
+    def _log_absent(self, absent: tuple[AbsentTopic, ...]) -> None:
+        """Log each change once, with one line for all topics that changed to the same state."""
+        before = {each.topic: each for each in self.absent}
+        now = {each.topic: each for each in absent}
+        new = [each for each in absent if each != before.get(each.topic)]
+        for state in sorted({each.state for each in new}):
+            those = [each for each in new if each.state == state]
+            self._log_topics(state, [e.topic for e in those], those[0].reason)
+        if back := sorted(before.keys() - now.keys()):
+            log.info("topics are copied again", flow=self._flow.name, topics=listed(back))
+
+    def _log_topics(self, state: str, topics: list[str], reason: str) -> None:
+        say = log.info if state == PartitionState.NOT_SELECTED else log.warning
+        say(
+            "topics are not copied any more",
+            flow=self._flow.name,
+            state=state,
+            topics=listed(topics),
+            reason=reason,
+        )
 
     def _take(self, planned: Iterable[PartitionPlan]) -> None:
         """Make ``planned`` the plan, with the decisions added, unless it is the plan already."""
         partitions = tuple(
             replace(each, decision=self._decisions.get(each.source)) for each in planned
         )
-        if self._first is not None and (not self.number or partitions != self.partitions):
+        if self._is_planned and (not self.number or partitions != self.partitions):
             self.number += 1
             self.partitions = partitions
             self.write(run=True)

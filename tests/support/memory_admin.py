@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.client.acl_values import Acl, Resource
-from replication.client.admin import ConfigValue, SetBy, TopicInfo
+from replication.client.admin import Absence, ConfigValue, SetBy, TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable, NoAuthorizer
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class MemoryCluster:
     rights: set[Acl] | None = field(default_factory=lambda: {UNRELATED})  # None: no authorizer
     unloved: set[str] = field(default_factory=set)  # principals that get no rights
     filled: set[str] = field(default_factory=set)  # topics with records
+    denied: set[str] = field(default_factory=set)  # topics that may not be described
+    lists: list[set[str]] = field(default_factory=list)  # what the next listings show; then: all
     changed: int = 0  # requests that changed rights
     altered: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
 
@@ -48,13 +50,24 @@ class MemoryCluster:
     def broker_default(self, name: str) -> str | None:
         return self.defaults.get(name)
 
-    def topics(self) -> Mapping[str, TopicInfo]:
+    def topics(self, *, another_broker: bool = False) -> Mapping[str, TopicInfo]:
         if self.silent:
             raise ClusterUnavailable("listing the topics at A:9092: no response in time")
+        shown = self.lists.pop(0) if self.lists else self.counts.keys()
+        return {name: self._info(name) for name in self.counts if name in shown - self.denied}
+
+    def look_up(self, topics: Iterable[str]) -> Mapping[str, TopicInfo | Absence]:
         return {
-            name: TopicInfo(name, self.ids.get(name, name), count, self.replicas)
-            for name, count in self.counts.items()
+            name: Absence.DENIED
+            if name in self.denied
+            else self._info(name)
+            if name in self.counts
+            else Absence.DELETED
+            for name in topics
         }
+
+    def _info(self, name: str) -> TopicInfo:
+        return TopicInfo(name, self.ids.get(name, name), self.counts[name], self.replicas)
 
     def recreate(self, topic: str) -> None:
         self.ids[topic] = "recreated"

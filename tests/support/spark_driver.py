@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from replication.adapters.topics.state_store import StateStore
-from replication.state import Anchor, FlowStatus, Intent, anchors_topic, status_topic
+from replication.state import Anchor, FlowStatus, Intent, InventoryPart, anchors_topic, status_topic
 from support import kafka_records
 from support.prometheus import Scrape, scrape
 
@@ -125,6 +125,11 @@ class Application:
         found = self.store.read(status_topic(name.partition("->")[0]))
         status = found.get(FlowStatus(name).key())
         return status if isinstance(status, FlowStatus) else FlowStatus(name)
+
+    def knows_its_source(self) -> bool:
+        """Say whether the flow's driver takes topics that come from now on for created later."""
+        found = self.store.read(status_topic(self.alias)).get(InventoryPart(self.flow, 0).key())
+        return isinstance(found, InventoryPart) and found.parts is not None
 
     def await_state(self, state: str, flow: str = "", limit_s: float = 90) -> FlowStatus:
         wait_for(lambda: self.status(flow).state == state, limit_s)

@@ -61,7 +61,8 @@ def _add_flow(table: TextTable, view: FlowView, limit: int | None) -> None:
     shown = _fitting(view.topics, limit)
     for topic in shown:
         worst = topic.worst.state
-        halted = Text("" if worst == PartitionState.RUNNING else worst, "red")
+        style = "dim" if worst == PartitionState.NOT_SELECTED else "red"
+        halted = Text("" if worst == PartitionState.RUNNING else worst, style)
         table.add(f"  {topic.topic}", *_topic(topic), halted)
     if hidden := len(view.topics) - len(shown):
         table.add(f"  and {hidden} more topics")
@@ -96,8 +97,8 @@ def _topic(topic: TopicView) -> tuple[str, ...]:
         f"{topic.counters.records:,}",
         f"{rate.records_s:,.0f}" if rate else "-",
         f"{rate.bytes_s / 1e6:,.2f}" if rate else "-",
-        f"{topic.lag.records:,}",
-        f"{seconds:.1f}" if seconds is not None else "?",
+        f"{topic.lag.records:,}" if topic.lag.partitions else "-",
+        f"{seconds:.1f}" if seconds is not None else "?" if topic.lag.partitions else "-",
     )
 
 

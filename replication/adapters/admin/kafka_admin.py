@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 from replication.adapters.admin.kafka_acls import create_acls, delete_acls, read_acls
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.admin.topic_descriptions import alterations, info, settings
-from replication.client.admin import set_on_topic
+from replication.client.admin import Absence, TopicInfo, set_on_topic
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import DescribeClusterResult
 
     from replication.client.acl_values import Acl
-    from replication.client.admin import ConfigValue, TopicInfo
+    from replication.client.admin import ConfigValue
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
@@ -92,16 +92,25 @@ class KafkaAdmin:
         with self._doing("listing the topics"):
             return set(self._client.list_topics(timeout=self._timeout_s).topics)
 
-    def topics(self) -> dict[str, TopicInfo]:
-        """Return all topics that the credentials may see, internal ones too."""
-        found = {}
-        for names in _slices(self.topic_names()):
+    def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
+        """Return all topics that the credentials may see, internal ones too.
+
+        The client chooses the broker; ``PlannedCluster`` obeys ``another_broker``.
+        """
+        found = self.look_up(self.topic_names())
+        return {name: each for name, each in found.items() if isinstance(each, TopicInfo)}
+
+    def look_up(self, topics: Iterable[str]) -> dict[str, TopicInfo | Absence]:
+        """Return what the cluster says of each topic when it is asked by name."""
+        found: dict[str, TopicInfo | Absence] = {}
+        for names in _slices(topics):
+            found.update(dict.fromkeys(names, Absence.DELETED))
             with self._doing("describing topics"):
                 answers = self._client.describe_topics(
                     TopicCollection(names), request_timeout=self._timeout_s
                 )
-                for name, answer in self._present(answers):
-                    found[name] = info(answer)
+                for name, answer in self._present(answers, denied=Absence.DENIED):
+                    found[name] = answer if isinstance(answer, Absence) else info(answer)
         return found
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:

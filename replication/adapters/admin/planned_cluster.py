@@ -23,8 +23,8 @@ class PlannedCluster(KafkaAdmin):
         self._listing = TopicListing(properties, "isthmus-topics")
         atexit.register(self.close)
 
-    def topics(self) -> dict[str, TopicInfo]:
-        return self._listing.topics()
+    def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
+        return self._listing.topics(another_broker=another_broker)
 
     def close(self) -> None:
         """Close the connection for listings."""

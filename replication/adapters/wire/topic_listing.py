@@ -7,6 +7,7 @@ every partition: with thousands of partitions an idle driver would spend its tim
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 import threading
 from typing import TYPE_CHECKING
@@ -15,13 +16,16 @@ from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire.connections import CALL_S, BrokerConnections, settle
 from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from replication.adapters.wire.channel import Channel
+
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
 _ALL_TOPICS = b"\0\0\0\0"  # all topics; create none; no authorized operations; no tags
+_NUMBER = struct.Struct(">i")
 _TOPIC_ERROR = struct.Struct(">h")
 _PARTITION_HEAD = 2 + 4 + 4 + 4  # error, number, leader, leader epoch
 _OPERATIONS = 4
@@ -41,16 +45,22 @@ class TopicListing:
         self._loop = asyncio.new_event_loop()
         self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
         self._turn = threading.Lock()
+        self._node: int | None = None  # the broker to ask; None: any
+        self._last = -1  # the broker that was asked last, of those that the cluster named
 
-    def topics(self) -> dict[str, TopicInfo]:
+    def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may describe by name, internal ones too.
 
-        Raises ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
+        ``another_broker``: ask the next of the brokers that the cluster last named. Raises
+        ClusterUnavailable if the second of two attempts, 10 s each at most, fails too.
         """
         with self._turn:
+            if another_broker and (following := self._following()) is not None:
+                self._node = self._last = following
             try:
                 return self._loop.run_until_complete(self._list_in_time())
-            except ClusterUnavailable:  # the connection broke while it was idle
+            except ClusterUnavailable:  # a connection that broke while idle, or a silent broker
+                self._node = None
                 return self._loop.run_until_complete(self._list_in_time())
 
     def close(self) -> None:
@@ -59,6 +69,12 @@ class TopicListing:
             if not self._loop.is_closed():
                 self._loop.run_until_complete(self._connections.close())
                 self._loop.close()
+
+    def _following(self) -> int | None:
+        """Return the broker after the one that was asked last; None: none is known yet."""
+        nodes = sorted(each for each in self._connections.brokers if each >= 0)
+        later = [each for each in nodes if each > self._last]
+        return next(iter(later or nodes), None)
 
     async def _list_in_time(self) -> dict[str, TopicInfo]:
         try:
@@ -70,24 +86,30 @@ class TopicListing:
             raise ClusterUnavailable(message) from problem
 
     async def _list(self) -> dict[str, TopicInfo]:
-        channel = await self._connections.any_channel()
+        connections = self._connections
+        channel = await self._channel()
         answered: asyncio.Future[memoryview] = self._loop.create_future()
         framed = self._connections.framed(_METADATA, _VERSION, [_ALL_TOPICS])
         channel.request(framed, lambda frame, error: settle(answered, frame, error), CALL_S)
         frame = await answered
         try:
+            connections.learn(read_brokers(frame)[0])
             return read_topics(frame)
         except MALFORMED as problem:
             message = f"listing the topics at {channel.where}: decoding the response: {problem}"
             raise ClusterUnavailable(message) from problem
 
+    async def _channel(self) -> Channel:
+        """Return a channel to the broker to ask, or to any other if it cannot be reached."""
+        if self._node is not None and self._node in self._connections.brokers:
+            with contextlib.suppress(ClusterUnavailable, ClusterRejected):
+                return await self._connections.channel(self._node, "call")
+        return await self._connections.any_channel()
+
 
 def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
     """Return the topics of a Metadata response, version 12. ``frame`` begins with its header."""
-    brokers, at = read_uvarint(frame, 4 + 1 + 4)  # correlation id, header tags, throttle time
-    for _ in range(brokers - 1):
-        at = _after_text(frame, at + 4) + 4  # node id, host, port
-        at = skip_tags(frame, _after_text(frame, at))  # rack
+    _, at = read_brokers(frame)
     at = _after_text(frame, at) + 4  # cluster id, controller
     count, at = read_uvarint(frame, at)
     found = {}
@@ -108,6 +130,21 @@ def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
             known = topic_id if topic_id.strip("0") else ""
             found[name] = TopicInfo(name, known, partitions - 1, fewest)
     return found
+
+
+def read_brokers(frame: memoryview) -> tuple[dict[int, tuple[str, int]], int]:
+    """Return the address of each broker of a Metadata response, and the position after them."""
+    count, at = read_uvarint(frame, 4 + 1 + 4)  # correlation id, header tags, throttle time
+    found = {}
+    for _ in range(count - 1):
+        (node,) = _NUMBER.unpack_from(frame, at)
+        length, at = read_uvarint(frame, at + _NUMBER.size)
+        host = str(frame[at : at + length - 1], "utf-8")
+        at += length - 1
+        (port,) = _NUMBER.unpack_from(frame, at)
+        found[node] = host, port
+        at = skip_tags(frame, _after_text(frame, at + _NUMBER.size))  # rack
+    return found, at
 
 
 def _after_partition(frame: memoryview, at: int) -> int:

@@ -208,24 +208,15 @@ class StartPositions:
     def _begin(self, plan: PartitionPlan) -> int:
         """Return the timestamp for ListOffsets: ms, LATEST_TIMESTAMP or EARLIEST_TIMESTAMP.
 
-        A flow that copied before knows all partitions that existed then: later ones are new, and
-        new partitions are copied from their first record.
+        The plan says which partitions were created after the flow first started: only the driver
+        knows what the source had then (decision 0012).
         """
-        anchors = self.connections.takeover.seen.values()
-        before = (each for each in anchors if each.source is not None)
-        copied = any(each.generation < self.spec.generation for each in before)
-        if (
-            plan.start is not None
-            or plan.discovered_later
-            or copied
-            or self.spec.copying.start == "earliest"
-        ):
+        start = self.spec.copying.start
+        if plan.start is not None or plan.created_later or start == "earliest":
             return EARLIEST_TIMESTAMP
-        return (
-            LATEST_TIMESTAMP
-            if self.spec.copying.start == "latest"
-            else int(self.spec.copying.start)
-        )
+        if start == "latest":
+            return LATEST_TIMESTAMP if plan.since_ms is None else plan.since_ms
+        return int(start)
 
     async def _offset(
         self, partition_copy: PartitionCopy, at: int, *, of_target: bool = False

@@ -14,6 +14,8 @@ from support.kafka_records import create_topic, produce, some_records
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
+from replication.client.acl_values import Resource
+from replication.client.admin import Absence
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 
@@ -70,6 +72,32 @@ def test_planning_lists_the_same_topics_and_sees_one_recreated(admin, source_clu
     assert again[topic].partitions == 3
     assert again[topic].topic_id not in {"", first[topic].topic_id}
     assert again[other] == first[other]
+
+
+def test_a_listing_of_another_broker_comes_from_those_that_the_cluster_names(source_cluster):
+    planned = PlannedCluster({"bootstrap.servers": source_cluster.bootstrap_servers})
+    first = planned.topics(another_broker=True)
+    assert planned.topics(another_broker=True).keys() >= first.keys()
+    (node,) = [each for each in planned._listing._connections.brokers if each >= 0]
+    assert planned._listing._node == node
+    planned.close()
+
+
+def test_by_name_a_topic_is_there_or_deleted_or_denied(guarded_clusters, topic_name):
+    guard, seen, hidden, gone = guarded_clusters[0], topic_name(), topic_name(), topic_name()
+    for topic in (seen, hidden):
+        create_topic(guard.everyone, topic, 2)
+    guard.allow_only([(Resource("topic", each), "DESCRIBE") for each in (seen, gone)])
+    planned = PlannedCluster(guard.login())
+    found = planned.look_up([seen, hidden, gone])
+    assert found == {
+        seen: guard.admin.topics()[seen],
+        hidden: Absence.DENIED,
+        gone: Absence.DELETED,
+    }
+    assert {seen, hidden} & planned.topics().keys() == {seen}
+    planned.close()
+    guard.allow_only(())
 
 
 def test_planning_names_a_closed_port():

@@ -83,7 +83,7 @@ def flow(kafka_cluster, source_cluster) -> Flow:
         fill(made, topic)
         begin_within_a_batch(made, topic)
     plans = made.spec().partitions
-    report = made.copy_all(partitions=tuple(replace(each, discovered_later=True) for each in plans))
+    report = made.copy_all(partitions=tuple(replace(each, created_later=True) for each in plans))
     assert (report.outcome, report.not_running) == ("clean", 0)
     return made
 

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from orchestration.cli.main import app
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.model import Desired, FlowState, Mode
+from replication.model import Desired, FlowState, Mode, PartitionState
 from replication.state import Anchor, TaskReport, anchors_topic, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -219,3 +219,52 @@ def test_a_second_driver_is_refused(running, state, told):
     assert told in running.log(state)
     assert "Traceback" not in running.log(state)
     assert running.status().instance == before.instance
+
+
+def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
+    gone, other, here = running.topic("gone"), running.topic(), running.source.bootstrap_servers
+    for topic in (gone, other):
+        running.produce(topic, 100)
+    wait_for(lambda: running.is_copied(gone) and running.is_copied(other), 20)
+    running.await_state(FlowState.RUNNING, limit_s=30)
+    before = running.producers(other)
+    client = AdminClient({"bootstrap.servers": here})
+    client.delete_topics([gone])[gone].result(20)
+    for seed in range(2, 12):  # while the driver finds out
+        running.produce(other, 20, seed)
+        wait_for(lambda: running.is_copied(other), 20)
+    status = running.await_state(FlowState.DEGRADED, limit_s=30)
+    assert status.reason.startswith(f"deleted at the source: {gone}; what was copied is kept")
+    running.produce(other, 20, seed=99)
+    wait_for(lambda: running.is_copied(other), 20)
+    assert running.producers(other) == before, "the same producers continue"
+
+    found = CliRunner().invoke(app, ["status", str(running.config), "-o", "json"])
+    assert found.exit_code == 1
+    (flow,) = [e for e in json.loads(found.stdout)["flows"] if e["flow"] == running.flow]
+    (topic,) = [each for each in flow["topics"] if each["topic"] == gone]
+    assert (flow["healthy"], topic["lag_records"]) == (False, None)
+    assert {each["state"] for each in topic["partitions"]} == {"SOURCE_DELETED"}
+
+    def it_is_counted(found):
+        labels = {"source": running.alias, "state": "SOURCE_DELETED"}
+        assert found.of("isthmus_partitions", **labels) == 2
+        ours = {"topic": gone, "target_topic": f"{running.alias}.{gone}"}
+        for number in ("0", "1"):
+            assert found.of("isthmus_partition_not_running", partition=number, **labels, **ours)
+
+    running.await_scrape(it_is_counted)
+    lines = [each for each in running.log().splitlines() if "not copied any more" in each]
+    assert len(lines) == 1
+    assert gone in lines[0]
+
+    kafka_records.create_topic(here, gone, 2)
+    wait_for(lambda: states(running, gone) == {PartitionState.SOURCE_RECREATED}, 30)
+    CliRunner().invoke(app, ["resolve", str(running.config), "continue", "--topic", gone])
+    running.await_state(FlowState.RUNNING, limit_s=30)
+    assert states(running, gone) == {PartitionState.RUNNING}
+
+
+def states(running: Application, topic: str) -> set[str]:
+    found = running.store.read(anchors_topic(running.alias)).values()
+    return {each.state for each in found if isinstance(each, Anchor) and each.topic == topic}

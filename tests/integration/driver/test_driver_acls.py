@@ -12,9 +12,9 @@ from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.config.load import load_config
 from replication.mm2.wire import Checkpoint, Heartbeat, OffsetSync, parse_all
-from replication.model import FlowState
+from replication.model import FlowState, PartitionState
 from replication.planning.required_acls import needed
-from replication.state import TaskReport, status_topic
+from replication.state import AbsentTopic, TaskReport, status_topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -148,3 +148,15 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     wait_for(lambda: guest.is_copied(late))
     wait_for(lambda: "Isthmus' user needs DESCRIBE_CONFIGS on topic" in guest.status().reason)
     guest.await_state(FlowState.RUNNING)
+
+    guest.guards[0].allow_only((), "driver")  # READ alone would still imply DESCRIBE
+    hidden = "not shown by the source any more: "
+    wait_for(lambda: hidden in guest.status().reason, 30)
+    assert guest.status().state == FlowState.DEGRADED
+    found = guest.store.read(status_topic(guest.alias)).values()
+    absent = {each.topic: each.state for each in found if isinstance(each, AbsentTopic)}
+    assert absent[late] == absent[topic] == PartitionState.SOURCE_DENIED
+    guest.grant()
+    guest.produce(late, 100, seed=2)
+    guest.await_state(FlowState.RUNNING, limit_s=30)
+    wait_for(lambda: guest.is_copied(late), 30)

@@ -97,6 +97,7 @@ def stage(
     made = Stage(source_cluster, kafka_cluster("second"), target_cluster, home)
     made.app.await_state("RUNNING", "second->B")
     made.app.await_state("DEGRADED")
+    wait_for(made.app.knows_its_source)
     wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
     yield made
     made.app.close()

@@ -7,6 +7,7 @@ import uuid
 import pytest
 from support import kafka_records
 from support.builders import a_config, a_flow
+from support.memory_topics import StoredRecords
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
@@ -18,10 +19,11 @@ from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import FlowClients, TopicCreation
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowPlanner
+from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 pytestmark = pytest.mark.integration
 
@@ -87,7 +89,10 @@ def looking(flow, config):
         Routes.of(config.flows, config.clusters),
         NamingGuard(store),
         DeliveryModes("append"),
-        NamesInUse(namer, store, dict),
+        FlowMemory(
+            SourceTopics(flow.name, namer.selector, StoredRecords()),
+            NamesInUse(namer, store, dict),
+        ),
     )
     near = PlannedCluster(flow.clients.source_admin)
     far = PlannedCluster(flow.clients.target_admin)

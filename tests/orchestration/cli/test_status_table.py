@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
+from support.builders import a_config
+from support.fake_flows import World
 
 from orchestration.cli.flows.table import render
 from orchestration.flows.observe import FlowLook
-from orchestration.flows.status_view import FlowView, TopicView, as_data
+from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
 from replication.model import Desired
 from replication.settings.sections import Flow, FlowClients
-from replication.state import Anchor, FlowStatus, TaskReport
+from replication.state import AbsentTopic, Anchor, FlowStatus, TaskReport, status_topic
 from replication.supervision.flow_figures import CounterSample
 from replication.supervision.health import Health, Seen
 from replication.supervision.lag import FlowLag
@@ -106,4 +108,25 @@ def test_a_driver_that_lives_is_up():
     assert (look.alive_s, printed(FlowView("A->B", look, look.health), terminal=False)[-1]) == (
         4,
         "up: A->B 4 s",
+    )
+
+
+def test_a_topic_that_is_gone_shows_its_state_and_no_lag():
+    world = World(a_config())
+    world.copy(records=100, end=100)
+    gone = AbsentTopic("A->B", "orders", "SOURCE_DELETED", "deleted; the copy is kept", 7)
+    world.target.write(status_topic("A"), gone)
+    views = StatusView(world.config, world, world).look()
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render(views))
+    row = next(each for each in console.export_text().splitlines() if "  orders" in each)
+    assert row.split() == ["orders", "1", "100", "-", "-", "-", "-", "SOURCE_DELETED"]
+    (flow,) = as_data(views)["flows"]
+    (topic,) = flow["topics"]
+    assert (topic["lag_records"], topic["lag_s"]) == (None, None)
+    (part,) = topic["partitions"]
+    assert (part["state"], part["reason"], part["lag_records"]) == (
+        "SOURCE_DELETED",
+        "deleted; the copy is kept",
+        None,
     )

@@ -21,7 +21,7 @@ from orchestration.dagster.assets import build_assets, stream_key
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
-from replication.state import Intent, Loss, TaskReport, anchors_topic, status_topic
+from replication.state import AbsentTopic, Intent, Loss, TaskReport, anchors_topic, status_topic
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 
 if TYPE_CHECKING:
@@ -161,6 +161,43 @@ def test_a_loss_makes_its_check_red_at_once(world, instance):
     (event,) = tick(world, instance, first.cursor).asset_events
     assert (event.check_name, event.passed) == ("nothing_lost", False)
     assert "orders-0 offsets [3, 9) LOST_RANGE: gone" in event.description
+
+
+def test_a_topic_deleted_at_the_source_is_observed_at_once_and_makes_the_flow_unhealthy(
+    world, instance
+):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    why = "the source topic was deleted; the copy A.orders is kept"
+    world.target.write(
+        status_topic("A"), AbsentTopic("A->B", "orders", "SOURCE_DELETED", why, now_ms())
+    )
+    world.copy(records=100, end=100, state="DEGRADED", reason="deleted at the source: orders")
+    observed, check = tick(world, instance, first.cursor).asset_events
+    told = observed.metadata["topics not copied any more"].text
+    assert told == f"orders SOURCE_DELETED: {why}"
+    (row,) = observed.metadata["topics"].records
+    assert (row.data["topic"], row.data["state"], row.data["lag"]) == (
+        "orders",
+        "SOURCE_DELETED",
+        None,
+    )
+    assert (check.check_name, check.passed) == ("healthy", False)
+    assert check.description == "DEGRADED: deleted at the source: orders"
+
+
+def test_a_topic_that_goes_while_the_flow_stays_well_is_observed_too(world, instance):
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    first = tick(world, instance)
+    world.target.write(
+        status_topic("A"), AbsentTopic("A->B", "orders", "NOT_SELECTED", "by the file", now_ms())
+    )
+    second = tick(world, instance, first.cursor)
+    assert kinds(second) == ["AssetObservation"]
+    cursor = second.cursor
+    assert kinds(tick(world, instance, cursor)) == []
 
 
 def test_heartbeats_that_stop_make_their_check_red_at_once(world, instance):

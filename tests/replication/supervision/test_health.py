@@ -209,3 +209,15 @@ def test_a_pattern_that_matches_nothing_is_said_at_once():
 def test_a_driver_that_waits_for_spark_is_starting_and_not_dead(driver, ago_ms, state):
     look = seen(driver=driver, status=status("STARTING", beat_ms=NOW - ago_ms))
     assert flow_health(look).state == state
+
+
+@pytest.mark.parametrize("state", ["SOURCE_DELETED", "SOURCE_DENIED", "NOT_SELECTED"])
+def test_of_a_topic_that_is_gone_the_drivers_status_says_whether_it_matters(state):
+    gone = anchor(state, "its copy is kept", at_ms=NOW, generation=0)
+    assert flow_health(seen(anchors=(gone,))).healthy
+    told = status("DEGRADED", reason="deleted at the source: orders")
+    assert flow_health(seen(status=told, anchors=(gone,))) == Health(
+        "DEGRADED", healthy=False, reason="deleted at the source: orders"
+    )
+    ended = seen(status=status("DEGRADED", not_running=1), anchors=(gone,))
+    assert flow_health(ended).healthy, "that figure is of the epoch in which it was deleted"

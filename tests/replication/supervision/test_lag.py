@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.model import TopicPartition
-from replication.state import Anchor
+from replication.state import AbsentTopic, Anchor
 from replication.supervision.lag import (
     FlowLag,
     PartitionLag,
@@ -14,6 +14,7 @@ from replication.supervision.lag import (
     evaluate_sla,
     flow_lag,
     standing,
+    with_absent,
 )
 
 P0 = TopicPartition("orders", 0)
@@ -138,3 +139,19 @@ def test_bl_092_partitions_that_a_topic_recreated_has_no_longer_are_nobodys_lag(
     for each in (leaderless, unknown):
         assert standing([each, new], {P0: 100}) == (each, new)
     assert standing([old], {}) == (old,), "a topic that is away may come back"
+
+
+@pytest.mark.parametrize("state", ["SOURCE_DELETED", "SOURCE_DENIED", "NOT_SELECTED"])
+def test_a_topic_that_is_not_copied_any_more_has_its_state_and_no_lag(state):
+    other = replace(anchor(source=90, state="RUNNING"), topic="clicks")
+    before = (other, anchor(source=40, state="RUNNING", reason="source has no leader"))
+    records = [
+        AbsentTopic("A->B", "orders", state, "its copy is kept", NOW),
+        AbsentTopic("A->B", "clicks", at_ms=NOW),  # it is back
+    ]
+    clicks, orders = with_absent(before, records)
+    assert clicks == other
+    assert (orders.state, orders.reason) == (state, "its copy is kept")
+    lag = flow_lag((clicks, orders), {P0: 100}, NOW)
+    assert [each.partition.topic for each in lag.partitions] == ["clicks"]
+    assert evaluate_sla(lag, timedelta(seconds=60), up_s=900).passed

@@ -193,3 +193,20 @@ def test_every_metric_is_in_the_catalogue_and_comes_about():
         assert len(labels) == len(known[name].labels)
         assert isinstance(value, tuple) is (known[name].kind is Kind.SUMMARY)
     assert found | {"isthmus_driver_info"} == known.keys()
+
+
+@pytest.mark.parametrize(
+    ("state", "alarms"), [("SOURCE_DELETED", 2), ("SOURCE_DENIED", 2), ("NOT_SELECTED", 0)]
+)
+def test_partitions_of_a_topic_that_is_gone_are_counted_in_their_state(state, alarms):
+    copied = replace(seen().copied, anchors=dict(seen().copied.anchors), lag=FlowLag())
+    found = reported(seen(plan=plan(USERS), absent={"orders": state}, copied=copied))
+    assert {each: count for (each,), count in found["partitions"].items() if count} == {
+        state: 2,
+        "WAITING": 1,
+    }
+    gone = [labels for labels in found["partition_not_running"] if labels[0] == "orders"]
+    assert len(gone) == alarms
+    assert all(labels[-1] == state for labels in gone)
+    assert found["partitions_without_position"] == {(): 1}, "users; the others have none to reach"
+    assert state not in {each for (each,) in found["losses_total"]}

@@ -50,6 +50,24 @@ def test_the_next_step(now, step):
         pytest.param(
             {**COPYING, "unplanned": "A is down"}, FlowState.DEGRADED, "A is down", id="no source"
         ),
+        pytest.param(
+            {**COPYING, "gone": "deleted at the source: orders", "gap": "none matches x"},
+            FlowState.DEGRADED,
+            "deleted at the source: orders",
+            id="a topic is gone",
+        ),
+        pytest.param(
+            {**COPYING, "not_running": 1, "problem": "too large", "gone": "deleted: orders"},
+            FlowState.DEGRADED,
+            "too large; deleted: orders",
+            id="a partition is halted and a topic is gone",
+        ),
+        pytest.param(
+            {**COPYING, "begun": False, "partitions": 0, "gone": "deleted: orders", "gap": "none"},
+            FlowState.DEGRADED,
+            "deleted: orders",
+            id="all topics are gone",
+        ),
         pytest.param({"unplanned": "A is down"}, FlowState.FAILED, "A is down", id="never planned"),
         pytest.param(
             {**READY, "slot_shortage": "slots"}, FlowState.FAILED, "slots", id="too few slots"

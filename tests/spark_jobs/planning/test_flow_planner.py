@@ -10,10 +10,11 @@ from replication.provenance.routes import Routes
 from replication.settings.sections import CopySettings, TopicCreation
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowPlanner
+from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 
 class Looking:
@@ -37,8 +38,11 @@ class Looking:
         routes = Routes.of(self._config.flows, self._config.clusters)
         store = store or StoredRecords()
         guard = NamingGuard(store, NameAnnouncements(store, elsewhere) if elsewhere else None)
+        topics = SourceTopics(flow.name, namer.selector, store)
         names = NamesInUse(namer, store, dict)
-        self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), names)
+        self._planner = FlowPlanner(
+            namer, routes, guard, DeliveryModes(), FlowMemory(topics, names)
+        )
 
     def plan(self, source: TopicCluster, target: TopicCluster):
         clients = MemoryClients({"A": source, "B": target})

@@ -17,9 +17,10 @@ from replication.settings.sections import Naming, TopicCreation
 from replication.settings.state_policies import Policies
 from replication.state import Anchor, NameDecision
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 ANCHORS, STATUS = "isthmus-anchors.A.internal", "isthmus-status.A.internal"
 COPIED = Anchor("A->B", "orders", 0, "A.orders", 100, 100, records=100, clean=True)
@@ -47,7 +48,8 @@ class Run:
         names = NamesInUse(namer, self.store, lambda: self.decisions, known_flows=["A->B"])
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
-        self.planner = FlowPlanner(namer, routes, guard, DeliveryModes("append"), names)
+        memory = FlowMemory(SourceTopics(self.flow.name, namer.selector, StoredRecords()), names)
+        self.planner = FlowPlanner(namer, routes, guard, DeliveryModes("append"), memory)
 
     def plan(self) -> FlowPlan:
         clients = MemoryClients({"A": self.source, "B": self.target})

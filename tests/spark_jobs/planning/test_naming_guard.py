@@ -13,9 +13,10 @@ from replication.settings.sections import Naming, OwnPolicyClass, RenameRule, To
 from replication.settings.state_policies import Policies
 from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowPlan, FlowPlanner
+from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
+from spark_jobs.planning.source_topics import SourceTopics
 
 IDENTITY = Naming(kind="identity")
 ANCHORS = "isthmus-anchors.A.internal"
@@ -48,9 +49,11 @@ class Run:
         )
         planner = Planner(self.config, clients, {Part.TOPICS})
         routes = Routes.of(self.config.flows, self.config.clusters)
+        topics = SourceTopics(name, namer.selector, StoredRecords())
         apart = StoredRecords(self.records.topics)  # whose reads are not the guard's
         names = NamesInUse(namer, apart, dict)
-        flow_planner = FlowPlanner(namer, routes, self.guard, DeliveryModes("append"), names)
+        modes = DeliveryModes("append")
+        flow_planner = FlowPlanner(namer, routes, self.guard, modes, FlowMemory(topics, names))
         return flow_planner.plan(source, target, planner)
 
 

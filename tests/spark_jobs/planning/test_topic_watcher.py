@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 from support.builders import a_flow
 
+from replication.state import AbsentTopic
 from spark_jobs.planning.flow_planner import FlowPlan
 from spark_jobs.planning.topic_watcher import TopicWatcher
 from spark_jobs.process.appdir import FlowDir, read_json
@@ -73,3 +74,29 @@ def test_bl_059_our_own_topics_are_taken_for_gone_after_three_looks_in_a_row(tmp
     assert made.missing_state_topic == "isthmus-anchors.A.internal"
     looks(made, 1)
     assert made.missing_state_topic == ""
+
+
+def absent(topic: str, state: str) -> AbsentTopic:
+    return AbsentTopic("A->B", topic, state, f"{topic} is {state}", 7)
+
+
+def test_topics_that_go_are_logged_once_with_one_line_for_all_of_a_state(tmp_path):
+    gone = tuple(absent(each, "SOURCE_DELETED") for each in ("clicks", "orders"))
+    plans = [FlowPlan(), *[FlowPlan(absent=gone)] * 3, FlowPlan(absent=gone[:1])]
+    made = topic_watcher(tmp_path, *plans)
+    with capture_logs() as logs:
+        looks(made, 5)
+    lines = [(e["log_level"], e["event"], e["topics"]) for e in logs if "topics" in e]
+    assert lines == [
+        ("warning", "topics are not copied any more", "clicks, orders"),
+        ("info", "topics are copied again", "orders"),
+    ]
+    assert made.absent == gone[:1]
+
+
+def test_a_topic_that_the_file_does_not_select_is_no_warning(tmp_path):
+    made = topic_watcher(tmp_path, FlowPlan(absent=(absent("orders", "NOT_SELECTED"),)))
+    with capture_logs() as logs:
+        looks(made, 1)
+    (line,) = [each for each in logs if "topics" in each]
+    assert (line["log_level"], line["reason"]) == ("info", "orders is NOT_SELECTED")

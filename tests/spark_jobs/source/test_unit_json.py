@@ -56,7 +56,8 @@ def test_plans_come_back_from_a_table_that_names_their_fields_once():
     one = PartitionPlan(TopicPartition("orders", 0), TopicPartition("A.orders", 0), "aa", "bb")
     two = replace(
         one,
-        discovered_later=True,
+        created_later=True,
+        since_ms=1_700_000_000_000,
         first=True,
         start=12,
         decision=Choice("LOST_RANGE", 4, "continue"),
