@@ -14,7 +14,6 @@ from replication.naming.selection import listed
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from replication.client.admin import TopicInfo
     from replication.naming.selection import TopicSelector
     from replication.state import Anchor
 
@@ -22,18 +21,17 @@ if TYPE_CHECKING:
 def former_flows(
     flow: str,
     selector: TopicSelector,
-    theirs: Mapping[str, TopicInfo],
+    topic_ids: Mapping[str, str],
     anchors: Iterable[Anchor],
     known: Collection[str],
 ) -> Iterator[str]:
     """Yield a warning for each flow that copied topics which ``flow``, without anchors, selects.
 
-    ``theirs`` are the source's topics, ``known`` the flows of the file: only others are former.
+    ``topic_ids`` are those of the source, ``known`` the flows of the file: only others are former.
     """
     copied: dict[str, dict[str, str]] = defaultdict(dict)
     for each in anchors:
-        there = theirs.get(each.topic)
-        is_same = there is not None and each.source_topic_id == there.topic_id != ""
+        is_same = each.source_topic_id == topic_ids.get(each.topic, "") != ""
         is_former = each.source is not None and each.flow not in known
         if is_same and is_former and selector.judge(each.topic).selected:
             copied[each.flow][each.topic] = each.target_topic

@@ -125,7 +125,8 @@ def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
     if not (anchors := read_copied(flow, store)):
         others = read_others(clients.target(flow).topics(), store)
         known = [each.name for each in config.flows]
-        warnings = tuple(former_flows(flow.name, selector, theirs, others, known))
+        topic_ids = {name: each.topic_id for name, each in theirs.items()}
+        warnings = tuple(former_flows(flow.name, selector, topic_ids, others, known))
         return FlowHistory({}, warnings, copies)
     counts = {name: each.partitions for name, each in theirs.items()}
     changes = name_changes(flow, selector, anchors, {}, counts)

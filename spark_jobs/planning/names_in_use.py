@@ -88,9 +88,9 @@ class NamesInUse:
             found = self._of(anchors, counts)
             if not (anchors or self._known):
                 others = read_others(ours, self._store)
-                self.warnings = tuple(
-                    former_flows(self._flow.name, self._selector, theirs, others, self._known_flows)
-                )
+                topic_ids = {name: each.topic_id for name, each in theirs.items()}
+                flow, known = self._flow.name, self._known_flows
+                self.warnings = tuple(former_flows(flow, self._selector, topic_ids, others, known))
             self._former = tuple(each for each in anchors if each.topic in found)
             self._known |= new
         else:

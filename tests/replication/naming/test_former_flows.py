@@ -7,18 +7,17 @@ from dataclasses import replace
 import pytest
 from support.builders import a_flow
 
-from replication.client.admin import TopicInfo
 from replication.naming.former_flows import former_flows
 from replication.naming.selection import TopicSelector
 from replication.state import Anchor
 
 COPIED = Anchor("A->B", "orders", 0, "A.orders", 100, 100, source_topic_id="id-1")
-THEIRS = {"orders": TopicInfo("orders", "id-1", 1), "clicks": TopicInfo("clicks", "id-2", 1)}
+TOPIC_IDS = {"orders": "id-1", "clicks": "id-2"}
 
 
-def told(*anchors: Anchor, known=("X->B",), theirs=THEIRS) -> list[str]:
+def told(*anchors: Anchor, known=("X->B",), topic_ids=TOPIC_IDS) -> list[str]:
     selector = TopicSelector.for_flow(a_flow("X"), ("X", "B"))
-    return list(former_flows("X->B", selector, theirs, anchors, known))
+    return list(former_flows("X->B", selector, topic_ids, anchors, known))
 
 
 def test_the_same_topic_under_a_former_alias_is_told_with_both_names():
@@ -45,5 +44,4 @@ def test_nothing_is_told_about_other_copies(anchor, known):
 
 
 def test_topics_without_ids_are_not_taken_for_the_same():
-    theirs = {"orders": TopicInfo("orders", "", 1)}
-    assert told(replace(COPIED, source_topic_id=""), theirs=theirs) == []
+    assert told(replace(COPIED, source_topic_id=""), topic_ids={"orders": ""}) == []
