@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.open_connection import NO_VERSION, open_connection
+from replication.adapters.wire.open_connection import NO_VERSION, address, open_connection
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -155,7 +155,7 @@ class BrokerConnections:
                 return former
             if former is not None:
                 former.close()
-            self._channels[node, purpose] = channel = Channel(connection, f"{host}:{port}")
+            self._channels[node, purpose] = channel = Channel(connection, address(host, port))
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
             return channel

@@ -61,7 +61,7 @@ def open_connection(
     ``config`` holds kafka-python's connection settings. Raises ClusterUnavailable when the broker
     does not answer within ``timeout_s``, ClusterRejected when it rejects the credentials.
     """
-    where = f"{host}:{port}"
+    where = address(host, port)
     net = NetworkSelector()
     try:
         manager = KafkaConnectionManager(net, **{**config, "bootstrap_servers": [where]})
@@ -73,6 +73,11 @@ def open_connection(
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
     finally:
         net.close()
+
+
+def address(host: str, port: int) -> str:
+    """Return ``host:port``, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def _open(
@@ -117,7 +122,8 @@ async def _transport(
             sock.setsockopt(*option)
         if manager.ssl_enabled:
             tls = {k: v for k, v in manager.config.items() if k.startswith("ssl_")}
-            transport = KafkaSSLTransport(net, sock, host=node.host, **tls)
+            name = node.host.partition("%")[0]  # certificates name addresses without scope
+            transport = KafkaSSLTransport(net, sock, host=name, **tls)
         else:
             transport = KafkaTCPTransport(net, sock, host=node.host)
         await transport.handshake()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
 from replication.durations import parse_duration, unit_of
@@ -11,7 +12,7 @@ from replication.durations import parse_duration, unit_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_ADDRESS = re.compile(r"(?:[A-Za-z0-9_+.-]*://)?(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]\"']+):(\d{1,5})")
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9_+.-]*://)?(\[[^\s/\[\]]+\]|[^\s:/\[\]\"']+):(\d{1,5})")
 _SIZE = re.compile(r"(\d+)\s*(b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE | re.ASCII)
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
@@ -148,7 +149,10 @@ def _triple(text: str) -> tuple[str, int, int]:
 
 
 def addresses(text: str) -> tuple[str, ...]:
-    """Read ``bootstrap.servers``: host:port pairs; a listener's name before them goes."""
+    """Read ``bootstrap.servers``: host:port pairs; a listener's name before them goes.
+
+    An IPv6 address stands in brackets and may have a scope: ``[fe80::1%eth0]:9092``.
+    """
     found = tuple(each for each in items(text) if each)
     if not found:
         raise ValueError("is empty: write host:port, several separated by commas")
@@ -181,8 +185,28 @@ def displayed(text: str) -> str:
 def _address(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match[2]) < 1 << 16:
-        raise ValueError(f"{displayed(text)} is not an address: write host:port")
-    return f"{match[1]}:{match[2]}"
+        raise ValueError(f"{displayed(text)} is not an address: write {_right_form(text)}")
+    host = match[1]
+    if host.startswith("[") and not _is_ipv6(host[1:-1]):
+        raise ValueError(f"{displayed(text)} is not an address: {host} is no IPv6 address")
+    return f"{host}:{match[2]}"
+
+
+def _right_form(text: str) -> str:
+    """Return how an address is written: with brackets where ``text`` is IPv6 without them."""
+    host, _, port = text.rpartition(":")
+    if _is_ipv6(host) and port.isdecimal():
+        return f"[{host}]:{port}"
+    bare = text.strip("[]")
+    return f"[{bare}]:9092" if _is_ipv6(bare) else "host:port"
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 _PARSE: Mapping[str, Callable[[str], object]] = {

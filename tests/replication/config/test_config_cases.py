@@ -284,12 +284,46 @@ def test_bl_016_an_empty_topic_list_selects_nothing_with_a_warning(tmp_path):
 
 @pytest.mark.parametrize(
     "servers",
-    ["", "host", "host:port", "host:0", "host:99999", "a b:1", "::1:9092"],
+    [
+        "",
+        "host",
+        "host:port",
+        "host:0",
+        "host:99999",
+        "a b:1",
+        "[host]:1",
+        "[1:2]:1",
+        "[fe80::1%]:1",
+    ],
 )
 def test_an_address_that_is_none_is_refused(tmp_path, servers):
     text = TWO.replace("a:9092", servers)
     with pytest.raises(ConfigError, match=r":2: A\.bootstrap\.servers: "):
         loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("servers", "right"),
+    [
+        ("::1:9092", "[::1]:9092"),
+        ("fe80::1%eth0:9093", "[fe80::1%eth0]:9093"),
+        ("2001:db8:0:0:0:0:0:1:9092", "[2001:db8:0:0:0:0:0:1]:9092"),
+        ("[::1]", "[::1]:9092"),
+        ("host", "host:port"),
+    ],
+)
+def test_a_refused_address_says_how_it_is_written(tmp_path, servers, right):
+    with pytest.raises(ConfigError) as refused:
+        loaded(tmp_path, TWO.replace("a:9092", servers))
+    assert f"is not an address: write {right}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "server", ["[::1]:9092", "[fe80::1%eth0]:9093", "[fe80::1%3]:9093", "[::ffff:10.0.0.1]:9092"]
+)
+def test_an_ipv6_address_is_taken_in_brackets_with_its_scope(tmp_path, server):
+    servers = loaded(tmp_path, TWO.replace("a:9092", f"PLAINTEXT://{server}")).config.clusters["A"]
+    assert servers.bootstrap_servers == (server,)
 
 
 def test_a_cluster_without_addresses_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import socket
 import threading
@@ -83,6 +84,27 @@ def test_a_connection_that_never_answers_is_given_up_and_closed(config):
         pytest.raises(ClusterUnavailable, match=f"connecting to 127.0.0.1:{port}"),
     ):
         open_connection("127.0.0.1", port, config, 0.5)
+
+
+@pytest.mark.parametrize("host", ["::1", "::1%1"])
+def test_an_ipv6_address_is_reached_at_its_own_port(host):
+    """``[::1%1]`` is the loopback with its scope, which stands for ``[fe80::1%eth0]``."""
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listening:
+        listening.settimeout(5)
+        port = listening.getsockname()[1]
+        dialing = threading.Thread(target=lambda: _refused(host, port))
+        dialing.start()
+        near, _ = listening.accept()
+        near.close()
+        dialing.join(5)
+    with nothing_left_open(), pytest.raises(ClusterUnavailable) as refused:
+        open_connection(host, port, PLAIN, 2.0)
+    assert str(refused.value).startswith(f"connecting to [{host}]:{port}: ")
+
+
+def _refused(host: str, port: int) -> None:
+    with contextlib.suppress(ClusterUnavailable):
+        open_connection(host, port, PLAIN, 2.0)
 
 
 def test_a_name_that_nobody_knows_is_reported():
