@@ -18,7 +18,7 @@ from replication.config.keys.precedence import (
 )
 from replication.config.keys.section_keys import field_of
 from replication.config.keys.verify import ParsedFile, absolute_files
-from replication.config.sections.clients import cluster_client, flow_clients
+from replication.config.sections.clients import CLIENT_PREFIXES, cluster_client, flow_clients
 from replication.config.sections.flow_sections import read_copying, read_selection
 from replication.config.sections.mm2_settings import read_mm2
 from replication.config.sections.naming import read_naming
@@ -197,7 +197,7 @@ def _state_factor(read: Reader, parsed: ParsedFile, pair: Pair) -> int:
     }
     inner = Reader(parsed.path, set_)
     result: int = inner.value(factor)
-    read.trace.extend(inner.trace)
+    read.trace += (replace(each, name=factor.keys[0].name) for each in inner.trace)
     return result
 
 
@@ -205,11 +205,11 @@ def _client_trace(
     parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]], consumer: Reader
 ) -> tuple[Setting, ...]:
     """Return the clients' settings; those that were read for the copying come first."""
-    start = "source.consumer"
-    seen = [replace(each, name=f"{start}.{each.name}") for each in consumer.trace]
+    start = CLIENT_PREFIXES["source_consumer"]
+    seen = [replace(each, name=f"{start}{each.name}") for each in consumer.trace]
     reader = Reader(parsed.path, {})
     for client, settings in clients.items():
         for name in sorted(settings.keys() & (CONNECTION | HONOURED)):
-            reader.note(f"{client.replace('_', '.')}.{name}", settings[name].text, settings[name])
+            reader.note(f"{CLIENT_PREFIXES[client]}{name}", settings[name].text, settings[name])
     names = {each.name for each in seen}
     return (*seen, *(each for each in reader.trace if each.name not in names))

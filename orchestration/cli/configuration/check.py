@@ -14,7 +14,9 @@ from rich.text import Text
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.config.file.findings import Finding, Severity, errors
+from replication.config.file.properties import as_written
 from replication.config.load import Loaded, examine
+from replication.config.sections.clients import CLIENT_PREFIXES
 from replication.errors import ConfigError
 from replication.naming.topic_namer import rule_text
 
@@ -132,9 +134,17 @@ def _flow_table(loaded: Loaded) -> TextTable:
 
 
 def grouped(loaded: Loaded) -> Iterator[tuple[str, tuple[Setting, ...]]]:
-    """Yield titles and settings: those that all flows share, then those of each flow."""
+    """Yield titles and settings: those that all flows share, then those of each flow.
+
+    The first are lines of the top level. Settings of a flow's clients are set there for no flow.
+    """
     flows = [loaded.origins[flow.name] for flow in loaded.config.flows]
-    shared = [each for each in flows[0] if all(each in settings for settings in flows)]
+    shared = [
+        each
+        for each in flows[0]
+        if all(each in settings for settings in flows)
+        and not each.name.startswith(tuple(CLIENT_PREFIXES.values()))
+    ]
     yield "Settings of all flows", (*loaded.origins[""], *shared)
     for flow, settings in zip(loaded.config.flows, flows, strict=True):
         if own := tuple(each for each in settings if each not in shared):
@@ -145,7 +155,7 @@ def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
     table = TextTable([Column("setting"), Column("value"), Column("set in")], f"\n{title}")
     for each in settings:
         origin = Path(each.origin).name if ":" in each.origin else each.origin
-        table.add(each.name, each.value, origin)
+        table.add(each.name, as_written(each.value), origin)
     return table
 
 

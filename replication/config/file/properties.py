@@ -74,6 +74,14 @@ def dump_properties(values: Mapping[str, str]) -> str:
     )
 
 
+def as_written(value: str) -> str:
+    """Return a value as a line of a file writes it: escaped where it must be."""
+    plain = value.replace("\\", "\\\\")
+    for name, char in _ESCAPES.items():
+        plain = plain.replace(char, f"\\{name}")
+    return f"\\{plain}" if plain.startswith(" ") else plain
+
+
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield (number of the first line, content) with continuations joined."""
     natural = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
-from replication.durations import parse_duration, unit_of
+from replication.durations import format_duration, parse_duration, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ _ADDRESS = re.compile(r"(?:[A-Za-z0-9_+.-]*://)?(\[[^\s/\[\]]+\]|[^\s:/\[\]\"']+
 _SIZE = re.compile(r"(\d+)\s*(b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE | re.ASCII)
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_UNITS = {"ms": timedelta(milliseconds=1), "s": timedelta(seconds=1)}
 _SIZES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -174,6 +175,21 @@ def parse(kind: str, key: str, text: str, least: int | None = None) -> object:
     if name in ("int", "bytes"):
         return _PARSE_NUMBER[name](text, least)
     return _PARSE[name](text)
+
+
+def written(kind: str, key: str, value: object) -> str:
+    """Return the text that ``parse`` reads as ``value``; a duration in the unit of ``key``."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case timedelta():
+            unit = _UNITS.get(unit_of(key) or "")
+            return format_duration(value) if unit is None else str(value // unit)
+        case int() if kind == "bytes":
+            return format_size(value)
+        case tuple() | dict():
+            return ", ".join(value)
+    return str(value)
 
 
 def displayed(text: str) -> str:

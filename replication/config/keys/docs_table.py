@@ -7,13 +7,11 @@ A table is between ``<!-- settings: Section Section.field -->`` and ``<!-- end -
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replication.config.file.values import format_size
+from replication.config.file.values import format_size, written
 from replication.config.keys.section_keys import SECTIONS, fields_of
-from replication.durations import unit_of
 from replication.settings.setting_key import Level
 
 if TYPE_CHECKING:
@@ -60,18 +58,10 @@ def _least(key: Key) -> str:
 
 
 def _displayed(default: Any, key: Key) -> str:
-    """Return a default as a file would write it; empty: none."""
-    match default:
-        case bool():
-            return f"`{str(default).lower()}`"
-        case timedelta():
-            unit = timedelta(milliseconds=1) if unit_of(key.name) == "ms" else timedelta(seconds=1)
-            return f"`{default // unit}`"
-        case int():
-            return f"`{format_size(default) if key.kind == 'bytes' else default}`"
-        case tuple():
-            return ", ".join(f"`{each}`" for each in default)
-    return f"`{default}`" if default else ""
+    """Return a default as a file would write it, in backticks; empty: none."""
+    if isinstance(default, tuple):
+        return ", ".join(f"`{each}`" for each in default)
+    return f"`{written(key.kind, key.name, default)}`" if default not in ("", None, {}) else ""
 
 
 if __name__ == "__main__":

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from replication.config.sections.flows import Pair
 
 Kind = Literal["consumer", "producer", "admin"]
+CLIENT_PREFIXES = {  # of a flow's keys that set its clients' settings above all others
+    "source_consumer": "source.consumer.",
+    "source_admin": "source.admin.",
+    "target_producer": "producer.override.",
+    "target_admin": "target.admin.",
+}
 _NOT_BARE = CONNECTOR.keys() | DRIVER.keys() | FLOW.keys() | TOP.keys() | CONNECTION
 
 

@@ -47,5 +47,5 @@ def _topics(read: Reader, notes: Notes) -> Any:
         first = field_of(Selection, "topics")
         return read.value(replace(first, keys=first.keys[:1]))
     notes.warn(regex.at, "is not MirrorMaker 2's name", f"topics = {regex.text}")
-    read.note("topics", regex.text, regex)
+    read.note("topics.regex", regex.text, regex)
     return field_of(Selection, "topics").default if regex.parsed is None else regex.parsed

@@ -60,7 +60,7 @@ def _policy(
     declared = read.props.get(_CLASS)
     if declared is None:
         kind = "identity" if merging else "prefix"
-        read.note(_CLASS, kind, None)
+        read.note(_CLASS, next(name for name, each in POLICIES.items() if each == kind), None)
         return kind, None
     written = str(declared.parsed)
     if written.startswith(PREFIX):
@@ -75,7 +75,7 @@ def _policy(
             "DefaultReplicationPolicy, IdentityReplicationPolicy, topics.rename.regex, "
             "topics.map.file, or a class of your own in Python: python:package.module:Class",
         )
-    read.note(_CLASS, known or "prefix", declared)
+    read.note(_CLASS, written, declared)
     return known or "prefix", None
 
 

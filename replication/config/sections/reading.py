@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.config.file import values
@@ -24,7 +23,10 @@ MASK = "********"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in force: its value (masked when secret) and ``file:line`` or ``default``."""
+    """A setting in force: its value (masked when secret) and ``file:line`` or ``default``.
+
+    A line ``name = value`` sets it: at the top level, or with ``A->B.`` before it for one flow.
+    """
 
     name: str
     value: str
@@ -63,7 +65,7 @@ class Reader:
         parsed = None if setting is None else _parsed(key, setting)
         if setting is None or parsed is None:
             if setting_field.default is not None:
-                self.note(key.name, _displayed(setting_field.default), None)
+                self.note(key.name, values.written(key.kind, key.name, setting_field.default), None)
             return setting_field.default
         self.note(key.name, setting.text.strip(), setting)
         return parsed
@@ -88,14 +90,3 @@ class Reader:
 def _parsed(key: Key, setting: Value) -> object:
     """Return what a value means; MirrorMaker 2's own defaults come from no line of the file."""
     return setting.parsed if setting.line else values.parse(key.kind, key.name, setting.text)
-
-
-def _displayed(default: object) -> str:
-    match default:
-        case timedelta():
-            return f"{default.total_seconds():g}s"
-        case tuple() | dict():
-            return ", ".join(default)
-        case bool():
-            return str(default).lower()
-    return str(default)

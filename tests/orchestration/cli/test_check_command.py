@@ -91,3 +91,21 @@ def test_addresses_stay_whole_at_80_columns(tmp_path, monkeypatch):
     shown = run(path).output
     assert "127.0.0.1:34567" in shown
     assert "127.0.0.1:34568" in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "replication.policy.class org.apache.kafka.connect.mirror.DefaultReplicationPolicy default",
+        "copy.buffer.bytes 64MiB default",
+        "lag.sla.seconds 60 default",
+        "copy.anchor.interval.ms 1000 default",
+        r"topics orders\\d+ mm2.properties:5",
+        "producer.override.request.timeout.ms 5000 mm2.properties:6",
+        "isthmus.topics.replication.factor 2 mm2.properties:7",
+    ],
+)
+def test_each_setting_is_shown_as_a_line_of_the_file_sets_it(tmp_path, line):
+    own = "B.producer.request.timeout.ms = 5000\noffsets.topic.replication.factor = 2\n"
+    result = run(written(tmp_path, TWO + "topics = orders\\\\d+\n" + own))
+    assert line in [" ".join(each.split()) for each in result.output.splitlines()]
