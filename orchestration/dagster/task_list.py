@@ -87,7 +87,7 @@ def _sync(part: Part, config: Config, flow: Flow, clients: Clients) -> Report:
     return Report(
         done.summary,
         tuple(
-            {"what": explain_action(each.action), "outcome": each.problem or "done"}
+            {"what": explain_action(each.action), "outcome": each.problem or str(each.result)}
             for each in done.outcomes
         ),
         (*done.problems, *(each.problem or "" for each in done.outcomes if each.failed)),

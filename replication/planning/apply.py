@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from replication.errors import ClusterRejected
@@ -46,9 +47,17 @@ class TopicWriter(Protocol):
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]: ...
 
 
+class Result(StrEnum):
+    """What became of an action, in a word."""
+
+    DONE = "done"
+    SKIPPED = "skipped"  # on purpose: the action's reason says why
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an action; ``problem`` is None when all of it was done."""
+    """What became of an action; ``problem`` is None unless it, or a part of it, failed."""
 
     action: Action
     problem: str | None
@@ -57,7 +66,13 @@ class Outcome:
     @property
     def failed(self) -> bool:
         """Whether the action failed; a difference that is kept is no failure."""
-        return self.problem is not None and not isinstance(self.action, Keep | Skip)
+        return self.problem is not None
+
+    @property
+    def result(self) -> Result:
+        if self.failed:
+            return Result.FAILED
+        return Result.DONE if is_change(self.action) else Result.SKIPPED
 
 
 def is_change(action: Action) -> bool:
@@ -76,7 +91,9 @@ def apply_actions(plan: Iterable[Action], target: TopicWriter) -> Iterator[Outco
 
 def _apply(action: Action, target: TopicWriter) -> Outcome:
     """Apply one action."""
-    if isinstance(action, Keep | Refuse | Skip):
+    if isinstance(action, Keep | Skip):
+        return Outcome(action, None)
+    if isinstance(action, Refuse):
         return Outcome(action, action.reason)
     try:
         refused = _do(action, target)

@@ -13,7 +13,7 @@ from replication.naming.selection import gap
 from replication.planning.execute import execute
 from replication.planning.explain import explain_action
 from replication.planning.source_snapshot import refuse_same_cluster
-from replication.planning.topics import Keep, Refuse
+from replication.planning.topics import Refuse
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import append_time_notice
@@ -175,6 +175,6 @@ def _missing_topics(
 def _notes_of(outcomes: Iterable[Outcome]) -> Iterator[_Note]:
     for each in outcomes:
         action = explain_action(each.action)
-        has_reason = each.problem is None or isinstance(each.action, Keep | Refuse)
+        has_reason = each.problem is None or isinstance(each.action, Refuse)
         text = action if has_reason else f"{action}: {each.problem}"
         yield _Note(text, each.failed and not each.refused)

@@ -19,7 +19,7 @@ from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows, signature
 from replication.adapters.clients import KafkaClients
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
-from replication.planning.apply import is_change
+from replication.planning.apply import Result, is_change
 from replication.planning.execute import execute
 from replication.planning.explain import as_data, counted, explain_action
 from replication.planning.overview import overview
@@ -206,15 +206,19 @@ def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
 
 def _outcome_line(outcome: Outcome) -> str:
     action = explain_action(outcome.action)
-    if not is_change(outcome.action):
-        return action
-    return f"{action}: done" if outcome.problem is None else f"{action}: FAILED: {outcome.problem}"
+    match outcome.result:
+        case Result.SKIPPED:
+            return action
+        case Result.FAILED:
+            return f"{action}: FAILED: {outcome.problem}"
+        case Result.DONE:
+            return f"{action}: done"
 
 
 def _outcome_data(outcome: Outcome) -> dict[str, Any]:
     return {
         **as_data(outcome.action),
-        "done": outcome.problem is None,
+        "outcome": outcome.result,
         "problem": outcome.problem,
         "refused": dict(outcome.refused),
     }

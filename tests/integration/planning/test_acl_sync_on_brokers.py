@@ -76,7 +76,7 @@ class Mirror:
         told = [
             f"{explain_action(each.action)}: {each.problem}"
             for each in outcomes
-            if each.failed or any(word in (each.problem or "") for word in SAID)
+            if each.failed or any(word in explain_action(each.action) for word in SAID)
         ]
         return [*plan.problems, *unseen, *told]
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.planning.acl_sync import Skip
 from replication.planning.apply import Outcome, apply_actions
 from replication.planning.explain import explain_action
 from replication.planning.topic_configs import ConfigChange
@@ -142,6 +143,18 @@ def test_an_action_that_is_rejected_does_not_hold_up_the_others():
         Outcome(actions[2], None),
     ]
     assert list(target.topics) == ["c"]
+
+
+@pytest.mark.parametrize("kept", [Keep("a", "fewer"), Skip("ACLs", "no authorizer")])
+def test_what_is_left_alone_on_purpose_is_a_skip_without_a_problem(kept):
+    (outcome,) = apply_actions([kept], Target())
+    assert (outcome.result, outcome.problem) == ("skipped", None)
+
+
+def test_each_outcome_has_one_word():
+    actions = [CreateTopic("a", 1, 1, {}), Refuse("b", "because"), CreateTopic("c", 1, 1, {})]
+    found = [each.result for each in apply_actions(actions, Target(refused="a"))]
+    assert found == ["failed", "failed", "done"]
 
 
 def test_a_cluster_that_does_not_answer_ends_the_plan():

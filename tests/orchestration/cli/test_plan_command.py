@@ -1,0 +1,49 @@
+"""``isthmus plan`` and ``apply`` with clusters in memory: output, exit codes, and their reasons."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from support.memory_admin import MemoryClients, MemoryCluster
+from typer.testing import CliRunner
+
+from orchestration.cli.configuration import plan as module
+
+CONFIG = """\
+clusters = A, B
+A.bootstrap.servers = 127.0.0.1:1
+B.bootstrap.servers = 127.0.0.1:2
+A->B.enabled = true
+A->B.topics = orders, stock
+A->B.sync.topic.acls.enabled = false
+replication.factor = 1
+"""
+app = typer.Typer()
+app.command()(module.plan)
+app.command()(module.apply)
+
+
+@pytest.fixture
+def clusters(monkeypatch):
+    """Clusters A and B, which the commands ask instead of real ones."""
+    found = {"A": MemoryCluster({"orders": 2, "stock": 3}), "B": MemoryCluster()}
+    monkeypatch.setattr(module, "KafkaClients", lambda: MemoryClients(found))
+    return found
+
+
+@pytest.fixture
+def run(tmp_path):
+    file = tmp_path / "mm2.properties"
+    file.write_text(CONFIG)
+    return lambda verb, *more: CliRunner().invoke(app, [verb, str(file), *more])
+
+
+def test_a_topic_that_is_left_alone_is_a_skip_without_a_problem(clusters, run):
+    clusters["B"].counts = {"A.orders": 2, "A.stock": 5}  # more than the source has
+    done = run("apply", "-o", "json")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["failed"]) == (0, False)
+    (stock,) = [each for each in told["outcomes"] if "A.stock" in each["text"]]
+    assert (stock["outcome"], stock["problem"]) == ("skipped", None)
