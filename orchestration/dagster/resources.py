@@ -10,7 +10,7 @@ import dagster as dg
 from pydantic import Field
 
 from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_at
+from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here
 from orchestration.services.home import Home
 from orchestration.services.launcher import Launcher
 
@@ -68,7 +68,7 @@ class IsthmusResource(dg.ConfigurableResource):  # type: ignore[type-arg] # its 
         """Read flows at once. None for one whose clusters did not answer within LOOK_S."""
         launcher, clusters = self.launcher(), self.clusters()
         return in_time(
-            lambda each: look_at(each[0], clusters, driver=launcher.driver_alive(each[1])),
+            lambda each: look_here(*each, clusters, launcher),
             flows,
             LOOK_S,
         )

@@ -72,6 +72,8 @@ class Processes(Protocol):
 
     def driver_alive(self, app: Application) -> bool: ...
 
+    def stopped_ms(self, app: Application) -> int: ...
+
 
 @dataclass(frozen=True, slots=True)
 class FlowLook:
@@ -117,8 +119,13 @@ class LagWatch:
         return lag
 
 
-def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
-    """Look at one flow. ``driver``: whether the local driver holds its lock."""
+def look_at(
+    flow: Flow, clusters: Clusters, *, driver: bool = False, stopped_ms: int = 0
+) -> FlowLook:
+    """Look at one flow. ``driver``: whether the local driver holds its lock.
+
+    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not.
+    """
     target_silence = source_silence = None
     stored: list[Stored] = []
     ends: Mapping[TopicPartition, int] = {}
@@ -139,14 +146,22 @@ def look_at(flow: Flow, clusters: Clusters, *, driver: bool) -> FlowLook:
         now_ms=now_ms(),
         desired=Desired(intent.desired),
         desired_ms=intent.at_ms,
+        desired_by=intent.by,
         status=next((each for each in stored if isinstance(each, FlowStatus)), None),
         anchors=anchors,
         losses=_losses(stored),
         driver=driver,
+        stopped_ms=stopped_ms,
         source_silence=source_silence,
         target_silence=target_silence,
     )
     return FlowLook(flow, seen, ends, _tasks(stored))
+
+
+def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
+    """Look at one flow and at the processes of its application on this host."""
+    driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
+    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms)
 
 
 def now_ms() -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.clusters import KafkaClusters
-from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_at, now_ms
+from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
 from replication.model import PartitionState
 from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
@@ -72,9 +72,7 @@ class StatusView:
     def look(self) -> tuple[FlowView, ...]:
         """Read every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
         looks = in_time(
-            lambda each: look_at(
-                each[0], self._clusters, driver=self._launcher.driver_alive(each[1])
-            ),
+            lambda each: look_here(*each, self._clusters, self._launcher),
             self._flows,
             LOOK_S,
         )

@@ -47,7 +47,7 @@ class TakeoverFinding:
 
 def stopped_anchors(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
     """Return the anchors of a flow that does not run. Raises FlowTaken if it does."""
-    look = look_at(flow, clusters, driver=False)
+    look = look_at(flow, clusters)
     if look.seen.target_silence is not None:
         raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
     _require_stopped(flow, look)

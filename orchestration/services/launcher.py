@@ -93,6 +93,7 @@ class Launcher:
             return alive
         directory = self.home.app(app.name)
         directory.mkdir(parents=True, exist_ok=True)
+        self._stopped(app).unlink(missing_ok=True)
         restore_sigint()
         process = spawn(self.command(app), directory / "watch.log")
         remember(process, self._pid_file(app))
@@ -105,6 +106,15 @@ class Launcher:
             alive = find(app)
             if alive is not None:
                 alive.stop(max(0.2, deadline - time.monotonic()))
+        with contextlib.suppress(FileNotFoundError):  # it was never started here
+            self._stopped(app).touch()
+
+    def stopped_ms(self, app: Application) -> int:
+        """Return when ``stop`` last ended, in ms since 1970; 0 if ``start`` was called since."""
+        try:
+            return self._stopped(app).stat().st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return 0
 
     def ask_to_stop(self, app: Application) -> None:
         """Send SIGTERM to the watcher, and do not wait."""
@@ -122,6 +132,9 @@ class Launcher:
 
     def _acting_lock(self, app: Application) -> Path:
         return self.home.app(app.name) / "acting.lock"
+
+    def _stopped(self, app: Application) -> Path:
+        return self.home.app(app.name) / "stopped"
 
     def _pid_file(self, app: Application) -> Path:
         return self.home.app(app.name) / "watcher.pid"

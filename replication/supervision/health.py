@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
+START_MS = 60_000  # until then a driver without partitions, or without anchors, is starting
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ class Seen:
     now_ms: int
     desired: Desired = Desired.RUN
     desired_ms: int = 0  # when an operator last set it
+    desired_by: str = ""  # who did
     status: FlowStatus | None = None
     anchors: tuple[Anchor, ...] = ()
     losses: tuple[Loss, ...] = ()  # of all times, the newest last
     driver: bool = False  # the driver's lock on the observer's host is held
+    stopped_ms: int = 0  # when it was stopped on purpose on the observer's host; 0: it was not
     source_silence: str | None = None
     target_silence: str | None = None
 
@@ -53,14 +56,23 @@ def flow_health(seen: Seen) -> Health:
         return Health("UNKNOWN", healthy=False, reason=seen.target_silence)
     if seen.desired is Desired.STOP:
         return _as_wanted(seen, FlowState.STOPPED)
-    if seen.status is None:
-        up = "the driver is starting" if seen.driver else "the driver was never started"
-        return Health(FlowState.STARTING, healthy=False, reason=up)
-    if not is_alive(seen.status, seen):
-        return Health("DEAD", healthy=False, reason=_dead(seen.status, seen.now_ms))
+    status = seen.status
+    if status is None or _was_stopped(seen) or not is_alive(status, seen):
+        return _without_driver(seen, status)
     if seen.desired is Desired.PAUSE:
         return _as_wanted(seen, FlowState.PAUSED)
-    return _running(seen, seen.status)
+    return _running(seen, status)
+
+
+def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
+    """Return the health of a flow that is to run and has no driver, or one that starts."""
+    if seen.driver and (status is None or _was_stopped(seen)):
+        return Health(FlowState.STARTING, healthy=False, reason="the driver is starting")
+    if _was_stopped(seen):
+        return Health(FlowState.STOPPED, healthy=False, reason=_stopped(seen))
+    if status is None:
+        return Health(FlowState.STARTING, healthy=False, reason="the driver was never started")
+    return Health("DEAD", healthy=False, reason=_dead(status, seen.now_ms))
 
 
 def is_alive(status: FlowStatus, seen: Seen) -> bool:
@@ -72,16 +84,43 @@ def is_alive(status: FlowStatus, seen: Seen) -> bool:
     return fresh and (seen.driver or status.host != seen.host)
 
 
+def _was_stopped(seen: Seen) -> bool:
+    """Say whether the last driver was stopped on purpose, although the flow is to run.
+
+    One that ends cleanly says so in its last status; one that was killed meanwhile cannot.
+    """
+    status = seen.status
+    if status is None or status.state == FlowState.STOPPED:
+        return status is not None or seen.stopped_ms > 0
+    return status.host == seen.host and seen.stopped_ms >= status.beat_ms
+
+
+def _stopped(seen: Seen) -> str:
+    status = seen.status
+    since_ms = max(seen.stopped_ms, status.beat_ms if status else 0)
+    where = status.host if status else seen.host
+    return (
+        f"stopped {_ago(since_ms, seen.now_ms)} on {where} (`isthmus down`, Ctrl-C or a signal); "
+        "start it with `isthmus run`"
+    )
+
+
+def _ago(then_ms: int, now_ms: int) -> str:
+    return f"{max(0, now_ms - then_ms) // 1000} s ago"
+
+
 def _dead(status: FlowStatus, now_ms: int) -> str:
-    ago = max(0, now_ms - status.beat_ms) // 1000
-    last = f"last status {ago} s ago (process {status.pid} on {status.host}, {status.state})"
+    where = f"process {status.pid} on {status.host}, {status.state}"
+    last = f"last status {_ago(status.beat_ms, now_ms)} ({where})"
     return f"no driver: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
 
 
 def _as_wanted(seen: Seen, state: FlowState) -> Health:
     status = seen.status
     if status is None or status.state == state or not is_alive(status, seen):
-        return Health(state, healthy=True, reason="matches desired state")
+        by = f"{state.lower()} by {seen.desired_by}; continue with `isthmus resume`"
+        reason = by if seen.desired_by else "matches desired state"
+        return Health(state, healthy=True, reason=reason)
     return Health(status.state, healthy=False, reason=f"changing to {state}")
 
 
@@ -90,6 +129,8 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
         return Health(status.state, healthy=False, reason=seen.source_silence)
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
     status = replace(status, **_newer(seen, status))
+    if waits_for := _waits_for(seen, status):
+        return Health(FlowState.STARTING, healthy=False, reason=waits_for)
     if status.state == FlowState.RUNNING and not status.partitions:
         source = seen.flow.partition("->")[0]
         why = status.reason or f"no topic of {source} matches the flow's patterns"
@@ -99,6 +140,15 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
         return Health(status.state, healthy=True, reason="; ".join(filter(None, parts)))
     reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
     return Health(status.state, healthy=False, reason=reason)
+
+
+def _waits_for(seen: Seen, status: FlowStatus) -> str:
+    """Return what a driver that has just started waits for; empty: nothing."""
+    if status.state != FlowState.RUNNING or seen.now_ms - status.started_ms >= START_MS:
+        return ""
+    if not status.partitions:
+        return "" if status.reason else "its topics are planned"
+    return "" if seen.anchors else f"its units take {status.partitions} partitions over"
 
 
 def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:

@@ -68,8 +68,9 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
             (FlowState.DEGRADED, reason) if degraded else (FlowState.RUNNING, now.gap or now.notice)
         )
     if now.query and now.planned and not now.partitions:
-        nothing = now.gap or now.unplanned or "the target has none of the topics yet"
-        return FlowState.DEGRADED, nothing
+        if nothing := now.gap or now.unplanned:
+            return FlowState.DEGRADED, nothing
+        return FlowState.STARTING, "the target has none of the topics yet"
     if reason := now.slot_shortage or now.problem or now.unplanned:
         return FlowState.FAILED, reason
     return FlowState.STARTING, "starting Spark" if now.planned else "reading both clusters"

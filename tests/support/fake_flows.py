@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestration.dagster.resources import IsthmusResource
-from orchestration.flows.observe import LagWatch, look_at
+from orchestration.flows.observe import LagWatch, look_here
 from orchestration.services.home import Home
 from replication.errors import ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
@@ -82,6 +82,9 @@ class World:
     def driver_alive(self, app: Application) -> bool:
         return app.name in self.driven
 
+    def stopped_ms(self, app: Application) -> int:
+        return 0
+
     def is_acted_on(self, app: Application) -> bool:
         return app.name in self.acted_on
 
@@ -152,6 +155,4 @@ class FakeIsthmus(IsthmusResource):
         return self.world.watch.lag(look)
 
     def look(self, flows):
-        return [
-            look_at(flow, self.world, driver=self.world.driver_alive(app)) for flow, app in flows
-        ]
+        return [look_here(flow, app, self.world, self.world) for flow, app in flows]

@@ -87,7 +87,7 @@ def _looks(
 ) -> Iterator[tuple[Flow, FlowLook]]:
     config = read_config(file)
     for flow in named_flows(config, names):
-        look = look_at(flow, clusters, driver=False)
+        look = look_at(flow, clusters)
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
         yield flow, look

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -62,3 +63,18 @@ def test_when_a_process_has_acted_is_seen_unless_it_was_killed(launcher):
         assert launcher.acted_at(APP) == 7  # as it stays if nothing but a kill ends it
         raise KeyError
     assert launcher.acted_at(APP) > 7
+
+
+def test_a_stop_is_remembered_until_the_next_start(launcher, monkeypatch):
+    assert launcher.stopped_ms(APP) == 0
+    launcher.stop(APP, 0.1)
+    assert launcher.stopped_ms(APP) == 0  # it was never started here
+    monkeypatch.setattr(Launcher, "command", lambda *_: [sys.executable, "-c", "input()"])
+    launcher.start(APP)
+    assert launcher.stopped_ms(APP) == 0
+    since_ms = int(time.time() * 1000)
+    launcher.stop(APP, 5)
+    assert since_ms - 20 <= launcher.stopped_ms(APP)  # a file's time is coarser
+    launcher.start(APP)
+    assert launcher.stopped_ms(APP) == 0
+    launcher.stop(APP, 5)

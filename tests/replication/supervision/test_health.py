@@ -2,7 +2,7 @@ import pytest
 
 from replication.model import Desired
 from replication.state import Anchor, FlowStatus
-from replication.supervision.health import BEAT_STALE_MS, Health, Seen, flow_health
+from replication.supervision.health import BEAT_STALE_MS, START_MS, Health, Seen, flow_health
 
 NOW = 1_000_000
 
@@ -137,3 +137,66 @@ def test_a_flow_whose_partitions_have_come_back_is_well_before_the_epoch_ends():
 def test_a_unit_that_could_not_begin_is_no_better_for_its_last_anchors():
     stuck = status("DEGRADED", not_running=1, reason="not authorized")
     assert flow_health(seen(status=stuck, anchors=(anchor("RUNNING"),))).state == "DEGRADED"
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        pytest.param(seen(driver=False, status=status("STOPPED")), id="it ended cleanly here"),
+        pytest.param(
+            seen(driver=False, status=status("STOPPED", host="there")),
+            id="it ended on another host",
+        ),
+        pytest.param(seen(driver=False, stopped_ms=NOW - 400), id="it was killed while stopping"),
+        pytest.param(
+            seen(driver=False, status=None, stopped_ms=NOW - 400), id="it had no time to beat"
+        ),
+    ],
+)
+def test_a_driver_that_was_stopped_on_purpose_is_not_dead(look):
+    found = flow_health(look)
+    where = look.status.host if look.status else "here"
+    assert (found.state, found.healthy) == ("STOPPED", False)
+    assert found.reason == (
+        f"stopped 0 s ago on {where} (`isthmus down`, Ctrl-C or a signal); "
+        "start it with `isthmus run`"
+    )
+
+
+@pytest.mark.parametrize(
+    "rest", [{"beat_ms": NOW - 100}, {"host": "there", "beat_ms": NOW - 90_000}]
+)
+def test_a_driver_that_beat_after_the_last_stop_or_elsewhere_is_dead(rest):
+    look = seen(driver=False, status=status(**{"host": "here", **rest}), stopped_ms=NOW - 400)
+    assert flow_health(look).state == "DEAD"
+
+
+def test_a_driver_that_follows_a_stopped_one_is_starting_until_it_beats():
+    look = seen(status=status("STOPPED"))
+    assert flow_health(look) == Health("STARTING", healthy=False, reason="the driver is starting")
+
+
+def test_who_stopped_or_paused_a_flow_is_said():
+    look = seen(desired=Desired.STOP, desired_by="ann@ops", driver=False)
+    assert flow_health(look) == Health(
+        "STOPPED", healthy=True, reason="stopped by ann@ops; continue with `isthmus resume`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("partitions", "reason"),
+    [(0, "its topics are planned"), (4, "its units take 4 partitions over")],
+)
+def test_a_driver_that_copies_no_partition_yet_is_starting(partitions, reason):
+    young = status(partitions=partitions, started_ms=NOW - START_MS + 1)
+    assert flow_health(seen(status=young)) == Health("STARTING", healthy=False, reason=reason)
+    assert flow_health(seen(status=young, anchors=(anchor("RUNNING"),))).state == (
+        "RUNNING" if partitions else "STARTING"
+    )
+    old = status(partitions=partitions, started_ms=NOW - START_MS)
+    assert flow_health(seen(status=old)).state == "RUNNING"
+
+
+def test_a_pattern_that_matches_nothing_is_said_at_once():
+    young = status(partitions=0, started_ms=NOW - 100, reason="no topic of A matches x")
+    assert flow_health(seen(status=young)).reason == "copies nothing: no topic of A matches x"

@@ -61,6 +61,12 @@ def test_the_next_step(now, step):
             id="nothing to copy",
         ),
         pytest.param(
+            {**COPYING, "begun": False, "partitions": 0},
+            FlowState.STARTING,
+            "the target has none of the topics yet",
+            id="the topics are being created",
+        ),
+        pytest.param(
             {**COPYING, "gap": "no topic matches later yet"},
             FlowState.RUNNING,
             "no topic matches later yet",
