@@ -12,11 +12,14 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer._click.exceptions import ClickException, NoArgsIsHelpError
 from typer.core import TyperCommand, TyperGroup
 
 from orchestration.cli.screen.errors import print_error
 from orchestration.cli.screen.pipes import guard_pipes
 from replication.errors import ConfigError, ReplicationError
+
+_INTERRUPTED = 130  # as a shell reports Ctrl-C
 
 
 class Verb(NamedTuple):
@@ -134,19 +137,39 @@ def _version() -> str:
 
 
 def main() -> None:
-    """Run the command line. A ReplicationError becomes one message, never a stack trace.
+    """Run the command line. An expected error becomes one message, never a stack trace.
 
     Exit codes: 2, a file or an argument is wrong; PIPE_CLOSED, the reader of the output has left;
-    1, any other error.
+    130, interrupted; 1, any other error. The last line of the output is the reason.
     """
     guard_pipes()
     try:
-        app()
+        code = app(standalone_mode=False)
     except ReplicationError as error:
         print_error(error)
-        sys.exit(exit_code(error))
+        code = exit_code(error)
+    except ClickException as error:
+        code = _refuse(error)
+    except typer.Abort:
+        code = _INTERRUPTED
     finally:
         sys.stdout.flush()  # a closed pipe is handled here; at the interpreter's exit it is not
+    if code == _INTERRUPTED:
+        print_error("interrupted")
+    sys.exit(code)
+
+
+def _refuse(error: ClickException) -> int:
+    """Print a wrong argument's message below the usage; return the exit code."""
+    if isinstance(error, NoArgsIsHelpError):
+        error.show()
+        print_error("no command was given")
+    else:
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            typer.echo(context.get_usage(), err=True)
+        print_error(error.format_message())
+    return error.exit_code
 
 
 def exit_code(error: ReplicationError) -> int:

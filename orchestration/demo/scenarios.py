@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.errors import ConfigError
+from orchestration.flows.names import require_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,7 +104,5 @@ SCENARIOS: Mapping[str, Scenario] = {each.name: each for each in _scenarios()}
 
 def scenario(name: str) -> Scenario:
     """Return the scenario of that name. Raises ConfigError."""
-    found = SCENARIOS.get(name)
-    if found is None:
-        raise ConfigError(f"no scenario {name!r}; there is {', '.join(SCENARIOS)}")
-    return found
+    require_name("scenario", name, SCENARIOS, "isthmus")
+    return SCENARIOS[name]

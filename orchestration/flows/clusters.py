@@ -15,7 +15,7 @@ from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from orchestration.flows.observe import Ends, Store
@@ -32,14 +32,16 @@ BUSY_S = 12.0  # a little longer than one call can take
 
 
 class KafkaClusters:
-    """The real clusters; implements ``observe.Clusters``."""
+    """The real clusters; implements ``observe.Clusters``. ``require``: as for KafkaClients."""
 
-    def __init__(self) -> None:
+    def __init__(self, require: Callable[[str], None] = lambda _: None) -> None:
+        self._require = require
         self._stores: dict[Properties, FollowingStore] = {}
         self._admins: dict[Properties, KafkaAdmin] = {}
 
     def store(self, flow: Flow) -> Store:
         """Return the store on the flow's target."""
+        self._require(flow.target)
         from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - see module
         from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - see module
 
@@ -51,6 +53,7 @@ class KafkaClusters:
 
     def source(self, flow: Flow) -> Ends:
         """Return the admin client of the flow's source."""
+        self._require(flow.source)
         return self._admin(flow.clients.source_admin)
 
     def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:

@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from orchestration.flows.names import require_name
 from replication.errors import ConfigError
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup
@@ -124,12 +125,14 @@ def as_csv(rows: Iterable[Row]) -> str:
 def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition, Committed]]:
     """Return the target positions that an export of ``flow`` sets, JSON or CSV.
 
-    Raises ConfigError, naming ``where`` and the line. Lines of other flows, and offsets that were
-    not copied yet, are left out.
+    Raises ConfigError, naming ``where`` and the line, and where no line is of ``flow``. Lines of
+    other flows, and offsets that were not copied yet, are left out.
     """
     desired: dict[str, dict[TopicPartition, Committed]] = {}
+    flows: set[str] = set()
     for number, line in enumerate(_lines(text, where), 1):
         try:
+            flows.add(str(line["flow"]))
             if line["flow"] != flow or line["target_offset"] in {None, ""}:
                 continue
             partition = TopicPartition(str(line["target_topic"]), int(line["partition"]))
@@ -139,6 +142,8 @@ def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartitio
             raise ConfigError(
                 f"{where}: row {number} is not in the format of `isthmus offsets export`: {error}"
             ) from error
+    if flows:
+        require_name("flow", flow, sorted(flows), where)
     return desired
 
 

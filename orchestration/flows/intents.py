@@ -6,8 +6,8 @@ import getpass
 import socket
 from typing import TYPE_CHECKING
 
+from orchestration.flows.names import require_name
 from orchestration.flows.observe import now_ms
-from replication.errors import ConfigError
 from replication.state import Intent, status_topic
 
 if TYPE_CHECKING:
@@ -39,8 +39,5 @@ def named_flows(config: Config, names: Sequence[str] | None) -> Iterator[Flow]:
 
 def find_flow(config: Config, name: str) -> Flow:
     """Return the flow called ``A->B``. Raises ConfigError naming those that exist."""
-    try:
-        return config.flow(name)
-    except (KeyError, StopIteration):
-        known = ", ".join(each.name for each in config.flows) or "none"
-        raise ConfigError(f"{config.path}: no flow {name!r}; there is {known}") from None
+    require_name("flow", name, [each.name for each in config.flows], str(config.path))
+    return config.flow(name)

@@ -196,7 +196,8 @@ def _read_source(
 ) -> Mapping[TopicPartition, int]:
     """Return the end offsets, read after the anchors: so lag cannot be negative."""
     partitions = [TopicPartition(each.topic, each.partition) for each in anchors]
-    return clusters.source(flow).end_offsets(partitions) if partitions else {}
+    source = clusters.source(flow)  # also without partitions: it may be known to be silent
+    return source.end_offsets(partitions) if partitions else {}
 
 
 def in_time(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters
 from orchestration.flows.observe import FlowLook, LagWatch, in_time, look_here, now_ms
 from replication.model import PartitionState
@@ -65,12 +66,17 @@ class StatusView:
             (config.flow(name), app) for app in applications(config) for name in app.flows
         ]
         self._launcher = launcher
-        self._clusters = clusters or KafkaClusters()
+        self._answers = Answers(flow for flow, _ in self._flows if clusters is None)
+        self._clusters = clusters or KafkaClusters(self._answers.require)
         self._lag = LagWatch()
         self._history: dict[tuple[str, str], list[CounterSample]] = {}
 
     def look(self) -> tuple[FlowView, ...]:
-        """Read every flow now. Takes as long as the slowest cluster, at most LOOK_S."""
+        """Read every flow now. Takes as long as the slowest cluster, at most LOOK_S.
+
+        A cluster that has not answered yet is asked whether it does, at most 10 s, before that.
+        """
+        self._answers.ask()
         looks = in_time(
             lambda each: look_here(*each, self._clusters, self._launcher),
             self._flows,

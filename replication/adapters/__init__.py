@@ -1,5 +1,6 @@
 """Everything outside the core: clusters, key stores, processes; implements its protocols.
 
+``answers``: Asks clusters whether they answer: all of them at once, each at all of its addresses
 ``clients``: The Kafka clients of a file's flows, one for each set of properties, kept for the
     process
 ``mm2_writers``: Writes a flow's records in MirrorMaker 2's formats, with the connections that

@@ -12,7 +12,7 @@ from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.state_store import StateStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from replication.settings.sections import Flow
 
@@ -20,22 +20,30 @@ if TYPE_CHECKING:
 
 
 class KafkaClients:
-    """Implements ``client.admin.Clients``."""
+    """Implements ``client.admin.Clients``.
 
-    def __init__(self) -> None:
+    ``require`` is called with a cluster's name each time before a client of it is returned. It
+    raises ClusterUnavailable where that cluster is known not to answer.
+    """
+
+    def __init__(self, require: Callable[[str], None] = lambda _: None) -> None:
+        self._require = require
         self._admins: dict[Properties, PlannedCluster] = {}
         self._stores: dict[Properties, StateStore] = {}
 
     def source(self, flow: Flow) -> PlannedCluster:
         """Return the admin client of the flow's source."""
+        self._require(flow.source)
         return self._admin(flow.clients.source_admin)
 
     def target(self, flow: Flow) -> PlannedCluster:
         """Return the admin client of the flow's target."""
+        self._require(flow.target)
         return self._admin(flow.clients.target_admin)
 
     def store(self, flow: Flow) -> StateStore:
         """Return the store on the flow's target."""
+        self._require(flow.target)
         key = _key(flow.clients.target_admin)
         if key not in self._stores:
             client = to_librdkafka(flow.clients.target_admin)

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from replication.planning.source_snapshot import SourceSnapshot
 
 
-def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable[str]) -> Topology:
-    """Return the topology with what the clusters show.
-
-    ``plans`` are those of the targets that answered, ``silent`` tells of the others.
-    """
+def with_topics(offline: Topology, plans: Iterable[TargetPlan]) -> Topology:
+    """Return the topology with what the clusters show; ``plans`` has one of each target."""
     plans = tuple(plans)
     seen = {source.flow.name: (source, plan) for plan in plans for source in plan.sources}
     conflicts = [conflict for plan in plans for conflict in plan.conflicts]
@@ -32,7 +29,7 @@ def with_topics(offline: Topology, plans: Iterable[TargetPlan], silent: Iterable
         ),
         merges=tuple(merges_of(conflicts)),
         conflicts=tuple(each for each in conflicts if each.refused),
-        problems=(*silent, *(problem for plan in plans for problem in plan.problems)),
+        problems=tuple(dict.fromkeys(problem for plan in plans for problem in plan.problems)),
     )
 
 

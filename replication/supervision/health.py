@@ -53,7 +53,8 @@ class Seen:
 def flow_health(seen: Seen) -> Health:
     """Return the first of these that is true of the flow, from the worst to the best."""
     if seen.target_silence is not None:
-        return Health("UNKNOWN", healthy=False, reason=seen.target_silence)
+        silence = "; ".join(filter(None, (seen.target_silence, seen.source_silence)))
+        return Health("UNKNOWN", healthy=False, reason=silence)
     if seen.desired is Desired.STOP:
         return _as_wanted(seen, FlowState.STOPPED)
     status = seen.status

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.text import Text
 
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.config.file.findings import Finding, Severity, errors
 from replication.config.file.properties import as_written
@@ -52,14 +52,13 @@ def check(
         loaded, findings = examine(file, lenient=lenient)
     except ConfigError as error:
         _refuse(str(error), output)
-        raise typer.Exit(2) from None
     wrong = errors(findings)
     if output is Output.JSON:
-        print(json.dumps(as_json(file, loaded, findings), indent=2))  # noqa: T201 -- for other programs
+        typer.echo(json.dumps(as_json(file, loaded, findings), indent=2))
     else:
-        _print(file, None if wrong else loaded, findings)
-    if wrong:
-        raise typer.Exit(2)
+        _print(None if wrong else loaded, findings)
+    line = _summary(file, None if wrong else loaded, findings)
+    end(2 if wrong else 0, line, is_output=output is Output.TEXT)
 
 
 def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:
@@ -104,9 +103,8 @@ def _setting_json(setting: Setting) -> Mapping[str, str]:
     return {"name": setting.name, "value": setting.value, "origin": setting.origin}
 
 
-def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> None:
+def _print(loaded: Loaded | None, findings: Iterable[Finding]) -> None:
     screen = console()
-    findings = tuple(findings)
     if loaded is not None:
         screen.print(_flow_table(loaded))
         for title, settings in grouped(loaded):
@@ -114,7 +112,6 @@ def _print(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> No
     for finding in findings:
         label = Text(f"{finding.severity:<8}", style=_STYLE[finding.severity])
         screen.print(label + Text(str(finding)), soft_wrap=False)
-    screen.print(_summary(file, loaded, findings))
 
 
 def _flow_table(loaded: Loaded) -> TextTable:
@@ -159,24 +156,23 @@ def _setting_table(title: str, settings: Iterable[Setting]) -> TextTable:
     return table
 
 
-def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> Text:
+def _summary(file: Path, loaded: Loaded | None, findings: tuple[Finding, ...]) -> str:
     wrong, warned = (
         _count(sum(each.severity is severity for each in findings), severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
     )
     if loaded is None:
-        return Text(f"{file} is invalid: {wrong}, {warned}", style="bold red")
+        return f"{file} is invalid: {wrong}, {warned}; the first: {errors(findings)[0]}"
     flows = _count(len(loaded.config.flows), "flow")
-    return Text(f"{file} is valid: {flows}, {warned}", style="green")
+    return f"{file} is valid: {flows}, {warned}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _refuse(message: str, output: Output) -> None:
+def _refuse(message: str, output: Output) -> NoReturn:
     if output is Output.JSON:
         finding = {"severity": "error", "message": message}
-        print(json.dumps({"ok": False, "flows": [], "findings": [finding]}, indent=2))  # noqa: T201 -- for other programs
-    else:
-        print(message, file=sys.stderr)  # noqa: T201 -- for the operator
+        typer.echo(json.dumps({"ok": False, "flows": [], "findings": [finding]}, indent=2))
+    end(2, message)

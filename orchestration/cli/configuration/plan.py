@@ -13,17 +13,16 @@ from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer r
 from orchestration.cli.flows.status import Output
 from orchestration.cli.positions.group_offsets import pending_groups
 from orchestration.cli.screen.console import console
-from orchestration.cli.screen.errors import print_error
+from orchestration.cli.screen.errors import end, print_error
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
 from orchestration.flows.intents import named_flows, signature
-from replication.adapters.clients import KafkaClients
-from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
+from orchestration.flows.plans import target_plans
+from replication.errors import ClusterUnavailable
 from replication.planning.apply import Result, is_change
 from replication.planning.execute import execute
 from replication.planning.explain import as_data, counted, explain_action
 from replication.planning.overview import overview
-from replication.planning.planner import Planner, TargetPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from replication.planning.apply import Action, Outcome
     from replication.planning.overview import FlowOverview
+    from replication.planning.planner import Planner, TargetPlan
 
 _DIFFERENT = 2
 _FAILED = 1
@@ -58,7 +58,9 @@ def plan(
     count as changes: they move all the time.
     """
     found = list(_plans(file, flow, again=again))
-    pending = pending_groups(read_config(file), flow) if groups else {}
+    incomplete = any(each.problems for each, _ in found)
+    code = _FAILED if incomplete else _DIFFERENT if _changes(found) else 0
+    pending = pending_groups(read_config(file), flow) if groups and not incomplete else {}
     if output is Output.json:
         more = {"groups": pending} if groups else {}
         typer.echo(json.dumps({**_plan_data(found, flow), **more}, indent=2))
@@ -69,10 +71,7 @@ def plan(
             typer.echo(
                 "\n".join(f"{name}: {line}" for line in lines or ["no group offset would change"])
             )
-        typer.echo(_verdict(found, file))
-    if any(each.problems for each, _ in found):
-        raise typer.Exit(_FAILED)
-    raise typer.Exit(_DIFFERENT if _changes(found) else 0)
+    end(code, _verdict(found, file), is_output=output is not Output.json)
 
 
 def apply(
@@ -83,24 +82,23 @@ def apply(
     A change that a cluster rejects is reported; the others are made. Exit code 0: all changes
     were made; 1: some were not.
     """
-    failed, changed, outcomes = False, False, []
+    silent: list[str] = []
+    done: list[tuple[str, Outcome]] = []
     for each, planner in _plans(file, flow, again=again):
-        failed = failed or bool(each.problems)
+        silent += each.problems
         try:
             for outcome in _outcomes(each, planner):
-                failed = failed or outcome.failed
-                changed = changed or is_change(outcome.action)
-                outcomes.append({"cluster": each.target, **_outcome_data(outcome)})
+                done.append((each.target, outcome))
                 if output is not Output.json:
                     typer.echo(f"{each.target}: {_outcome_line(outcome)}")
         except ClusterUnavailable as error:
             print_error(error)
-            failed = True
+            silent.append(f"{each.target}: {error}")
+    failed = bool(silent) or any(outcome.failed for _, outcome in done)
     if output is Output.json:
+        outcomes = [{"cluster": target, **_outcome_data(outcome)} for target, outcome in done]
         typer.echo(json.dumps({"failed": failed, "outcomes": outcomes}, indent=2))
-    elif not (changed or failed):
-        typer.echo("nothing to change: every target matches the file")
-    raise typer.Exit(_FAILED if failed else 0)
+    end(_FAILED if failed else 0, _summary(done, silent), is_output=output is not Output.json)
 
 
 def _plans(
@@ -108,16 +106,13 @@ def _plans(
 ) -> Iterator[tuple[TargetPlan, Planner]]:
     """Yield the plan of each target that the flows copy to; print clusters that did not answer."""
     config = read_config(file)
-    planner = Planner(config, KafkaClients(), again=again)
     selected = [each.name for each in named_flows(config, names)]
-    for target in dict.fromkeys(config.flow(name).target for name in selected):
-        flows = [name for name in selected if config.flow(name).target == target]
-        try:
-            found = planner.plan(target, flows)
-        except (ClusterUnavailable, ClusterRejected) as error:
-            found = TargetPlan(target, problems=(f"{target}: {error}",))
+    printed: set[str] = set()
+    for found, planner in target_plans(config, selected, again=again):
         for problem in found.problems:
-            print_error(ReplicationError(problem))
+            if problem not in printed:
+                print_error(problem)
+        printed |= set(found.problems)
         yield found, planner
 
 
@@ -198,10 +193,22 @@ def _verdict(found: Sequence[tuple[TargetPlan, Planner]], file: Path) -> str:
     count = _changes(found)
     if silent := [each.target for each, _ in found if each.problems]:
         seen = f"{counted(count, 'change')} found so far; " if count else ""
-        return f"{seen}the plan for {', '.join(silent)} is incomplete: see the errors above"
+        reasons = "; ".join(dict.fromkeys(why for each, _ in found for why in each.problems))
+        return f"{seen}the plan for {', '.join(silent)} is incomplete: {reasons}"
     if not count:
         return "nothing to change: every target matches the file"
     return f"{counted(count, 'change')}; make them with: isthmus apply {file}"
+
+
+def _summary(done: Sequence[tuple[str, Outcome]], silent: Sequence[str]) -> str:
+    """Return what became of all plans in a line."""
+    changes = [outcome for _, outcome in done if is_change(outcome.action)]
+    failed = [outcome.problem for outcome in changes if outcome.problem]
+    if not (changes or silent):
+        return "nothing to change: every target matches the file"
+    made = f"{len(changes) - len(failed)} of {counted(len(changes), 'change')} made"
+    rejected = [f"{len(failed)} failed ({failed[0]})"] if failed else []
+    return "; ".join([made, *rejected, *dict.fromkeys(silent)])
 
 
 def _outcome_line(outcome: Outcome) -> str:

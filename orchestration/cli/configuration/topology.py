@@ -13,9 +13,9 @@ from rich.text import Text
 from orchestration.cli.configuration.mermaid import mermaid
 from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.flows.clusters import read_config
-from replication.errors import ReplicationError
 from replication.naming.topology import drawn
 from replication.planning.live_topology import with_topics
 
@@ -54,8 +54,7 @@ def topology(
     config = read_config(file)
     found = drawn(config)
     if topics:
-        plans, silent = _plans(config)
-        found = with_topics(found, plans, silent)
+        found = with_topics(found, _plans(config))
     match output:
         case Picture.MERMAID:
             typer.echo(mermaid(found), nl=False)
@@ -63,7 +62,10 @@ def topology(
             typer.echo(json.dumps(as_data(found), indent=2))
         case Picture.TEXT:
             _print(found, connected=topics)
-    raise typer.Exit(1 if found.problems else 0)
+    if found.problems and output is not Picture.TEXT:
+        end(1, "; ".join(found.problems))
+    if found.problems:
+        end(1, found.problems[-1], is_output=True)
 
 
 def as_data(found: Topology) -> dict[str, Any]:
@@ -84,19 +86,12 @@ def as_data(found: Topology) -> dict[str, Any]:
     }
 
 
-def _plans(config: Config) -> tuple[list[TargetPlan], tuple[str, ...]]:
-    """Return one plan per target, read from the clusters, and the targets that did not answer."""
-    from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - only with --topics
-    from replication.planning.planner import Planner  # noqa: PLC0415 - as above
+def _plans(config: Config) -> list[TargetPlan]:
+    """Return one plan per target, read from the clusters."""
+    from orchestration.flows.plans import target_plans  # noqa: PLC0415 - only with --topics
 
-    planner = Planner(config, KafkaClients(), frozenset())
-    plans, silent = [], []
-    for target in dict.fromkeys(flow.target for flow in config.flows):
-        try:
-            plans.append(planner.plan(target))
-        except ReplicationError as error:
-            silent.append(f"{target}: {error}")
-    return plans, tuple(silent)
+    names = [each.name for each in config.flows]
+    return [plan for plan, _ in target_plans(config, names, frozenset())]
 
 
 def _print(found: Topology, *, connected: bool) -> None:
@@ -116,7 +111,7 @@ def _print(found: Topology, *, connected: bool) -> None:
         _print_topics(screen, edge, connected=connected)
     for conflict in found.conflicts:
         screen.print(Text(f"not copied: {conflict}", style="yellow"))
-    for problem in found.problems:
+    for problem in found.problems[:-1]:  # the last one ends the command
         screen.print(Text(problem, style="bold red"))
 
 

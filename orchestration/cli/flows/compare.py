@@ -19,7 +19,8 @@ from rich.progress import (
 
 from orchestration.cli.flows.compare_report import Row, as_json, examples, is_equal, table, verdict
 from orchestration.cli.screen.console import console
-from orchestration.cli.screen.errors import print_error
+from orchestration.cli.screen.errors import end
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.comparison import Options, TopicComparer, TopicPair
 from orchestration.flows.own_records import OwnRecords
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -85,13 +86,13 @@ def compare(  # noqa: PLR0913 - the options of the command
     try:
         rows = _rows(file, flow or [], _pattern(topics), isolation, foreign_ok=foreign_ok)
     except ReplicationError as error:
-        print_error(error)
-        raise typer.Exit(_FAILED) from None
+        end(_FAILED, f"error: {error}")
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(rows, foreign_ok=foreign_ok)))
     else:
-        _print(rows, foreign_ok=foreign_ok)
-    raise typer.Exit(0 if is_equal(rows, foreign_ok=foreign_ok) else 1)
+        _print(rows)
+    code = 0 if is_equal(rows, foreign_ok=foreign_ok) else 1
+    end(code, verdict(rows, foreign_ok=foreign_ok), is_output=output is not Output.JSON)
 
 
 def _rows(
@@ -104,7 +105,7 @@ def _rows(
 ) -> list[Row]:
     config = load_config(file).config
     rows = []
-    for flow in _flows(config, names):
+    for flow in answering_flows(config, names):
         options = Options(isolation or flow.copying.isolation, foreign_ok=foreign_ok)
         pairs = [pair for pair in _pairs(config, flow) if topics.fullmatch(pair.source)]
         rows += list(_compare_flow(flow, pairs, options, config))
@@ -113,13 +114,6 @@ def _rows(
             f"{file}: no topic matches; list the selected topics with: isthmus plan {file}"
         )
     return rows
-
-
-def _flows(config: Config, names: Sequence[str]) -> list[Flow]:
-    known = {flow.name: flow for flow in config.flows}
-    if unknown := [name for name in names if name not in known]:
-        raise ConfigError(f"{config.path}: no flow {unknown[0]!r}; there is {', '.join(known)}")
-    return [known[name] for name in names or known]
 
 
 def _pairs(config: Config, flow: Flow) -> list[TopicPair]:
@@ -158,9 +152,8 @@ def _pattern(topics: str) -> re.Pattern[str]:
         raise ConfigError(f"--topics {topics!r} is not a regular expression: {error}") from error
 
 
-def _print(rows: Sequence[Row], *, foreign_ok: bool) -> None:
+def _print(rows: Sequence[Row]) -> None:
     screen = console()
     screen.print(table(rows))
     for line in examples(rows):
         screen.print(f"  {line}", markup=False)
-    screen.print(verdict(rows, foreign_ok=foreign_ok), style="bold")

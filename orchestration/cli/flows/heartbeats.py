@@ -11,7 +11,9 @@ import typer
 from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.observe import now_ms
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -39,17 +41,15 @@ def heartbeats(
     `A.heartbeats` was copied from A. Exit code 1: there is no heartbeat.
     """
     config = read_config(file)
-    targets = {flow.target: flow for flow in config.flows}
+    flows = answering_flows(config, None, sources=False)
+    targets = {flow.target: flow for flow in flows}
     found = [age for flow in targets.values() for age in _ages(flow, config)]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
-    else:
-        console().print(
-            _table(found)
-            if found
-            else "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?"
-        )
-    raise typer.Exit(0 if found else 1)
+    elif found:
+        console().print(_table(found))
+    if not found:
+        end(1, "no heartbeat found: is emit.heartbeats.enabled set, and does a flow run?")
 
 
 def _ages(flow: Flow, config: Config) -> list[Age]:

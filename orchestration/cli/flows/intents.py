@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.intents import named_flows, write_intent
+from orchestration.flows.intents import write_intent
 from replication.model import Desired
 
 File = Annotated[Path, typer.Argument(help="Properties file with the clusters and flows.")]
@@ -37,6 +38,6 @@ def stop(file: File, flow: Named = None) -> None:
 
 def _write(file: Path, names: list[str] | None, desired: Desired, outcome: str) -> None:
     config, clusters = read_config(file), KafkaClusters()
-    for flow in named_flows(config, names):
+    for flow in answering_flows(config, names, sources=False):
         write_intent(flow, desired, clusters)
         typer.echo(f"{flow.name} {outcome}")

@@ -11,9 +11,12 @@ import typer
 from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.intents import named_flows, signature
+from orchestration.flows.intents import signature
+from orchestration.flows.names import require_name
 from orchestration.flows.observe import look_at, now_ms
 from replication.errors import ClusterUnavailable
 from replication.settings.state_policies import CHOICES
@@ -49,20 +52,28 @@ def resolve(
 
     A choice applies to the event that was listed, not to later ones.
     """
-    clusters, waiting = KafkaClusters(), False
-    for each, look in _looks(file, flow, clusters):
-        halted = [
+    if choice is not None:
+        require_name(
+            "choice", choice, sorted({e for each in CHOICES.values() for e in each}), "resolve"
+        )
+    clusters = KafkaClusters()
+    looks = list(_looks(file, flow, clusters))
+    _require_partitions(looks, topic, partition)
+    halted: list[Anchor] = []
+    for each, look in looks:
+        open_ = [
             anchor
             for anchor in open_questions(look.seen.anchors)
             if topic in {None, anchor.topic} and partition in {None, anchor.partition}
         ]
-        if choice is not None and halted:
-            halted = _answer(each, halted, choice, clusters)
-        waiting = waiting or bool(halted)
-        if halted:
-            console().print(_halted_table(halted))
-    if not waiting:
+        halted += _answer(each, open_, choice, clusters) if choice is not None and open_ else open_
+    if halted:
+        console().print(_halted_table(halted))
+    elif choice is None:
         typer.echo("no partition is halted")
+    if halted and choice is not None:
+        names = ", ".join(f"{each.topic}-{each.partition} ({each.state})" for each in halted)
+        end(1, f"{choice} is no choice of {names}: see the table")
 
 
 def losses(
@@ -86,11 +97,24 @@ def _looks(
     file: Path, names: list[str] | None, clusters: Clusters
 ) -> Iterator[tuple[Flow, FlowLook]]:
     config = read_config(file)
-    for flow in named_flows(config, names):
+    for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
         yield flow, look
+
+
+def _require_partitions(
+    looks: Iterable[tuple[Flow, FlowLook]], topic: str | None, partition: int | None
+) -> None:
+    """Raise ConfigError for a topic or partition that none of the flows copies."""
+    anchors = [anchor for _, look in looks for anchor in look.seen.anchors]
+    where = ", ".join(flow.name for flow, _ in looks)
+    if topic is not None:
+        require_name("topic", topic, sorted({each.topic for each in anchors}), where)
+    if partition is not None:
+        known = sorted({each.partition for each in anchors if topic in {None, each.topic}})
+        require_name("partition", partition, known, f"{where}, topic {topic}" if topic else where)
 
 
 def _answer(flow: Flow, halted: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:

@@ -13,10 +13,12 @@ from rich.live import Live
 
 from orchestration.cli.flows.table import render
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.flows.clusters import read_config
 from orchestration.flows.status_view import FlowView, StatusView, as_data
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
+from replication.planning.explain import counted
 
 BETWEEN_S = 1.5  # two looks give a rate; anchors are written once a second
 
@@ -39,14 +41,16 @@ def status(
     view = StatusView(read_config(file), Launcher(home(), file.absolute()))
     if watch:
         follow(view)
-    view.look()
-    time.sleep(BETWEEN_S)
     views = view.look()
+    if any(each.topics for each in views):  # others have no rates
+        time.sleep(BETWEEN_S)
+        views = view.look()
     if output is Output.json:
         typer.echo(json.dumps(as_data(views), indent=2))
     else:
         console().print(render(views))
-    raise typer.Exit(0 if all_well(views) else 1)
+    problem = unwell(views)
+    end(1 if problem else 0, problem)
 
 
 def follow(view: StatusView) -> None:
@@ -57,5 +61,10 @@ def follow(view: StatusView) -> None:
             live.update(render(view.look(), "Ctrl-C exits"), refresh=True)
 
 
-def all_well(views: tuple[FlowView, ...]) -> bool:
-    return bool(views) and all(each.health.healthy for each in views)
+def unwell(views: tuple[FlowView, ...]) -> str:
+    """Return what is not well, in a line; empty: everything is."""
+    bad = [each for each in views if not each.health.healthy]
+    if not views:
+        return "there is no flow"
+    reasons = "; ".join(f"{e.name} is {e.health.state}: {e.health.reason}" for e in bad)
+    return f"{len(bad)} of {counted(len(views), 'flow')} not healthy: {reasons}" if bad else ""

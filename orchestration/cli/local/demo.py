@@ -15,6 +15,7 @@ from orchestration.cli.local.run import (
     operate,
 )
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.demo.demo_clusters import demo_of, fetch_kafka
 from orchestration.demo.scenarios import SCENARIOS, Scenario, scenario
 from orchestration.flows.clusters import read_config
@@ -50,11 +51,11 @@ def demo(
             ending.interrupts = False
             config = read_config(staged.config)
             session = build_session(config, staged.config, port=port, ui=not no_ui)
-            well = operate(session, StatusView(config, session.launcher), show, seconds)
+            problem = operate(session, StatusView(config, session.launcher), show, seconds)
         finally:
             ending.interrupts = False
             show.while_stopping("stopping the Kafka clusters", staged.stop)
-    raise typer.Exit(0 if well else 1)
+    end(1 if problem else 0, problem)
 
 
 def starting_clusters(played: Scenario) -> str:

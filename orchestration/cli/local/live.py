@@ -30,7 +30,6 @@ PLAIN_EVERY_S = 5.0  # without a terminal: a line a flow so often
 FIRST_RECORDS_S = 20.0  # a source may have none; the table shows that as well
 SLOW_START_S = 60.0  # what is seen of a driver before that is of the one before it
 REMIND_S = 30.0  # between two lines about a start that is slow
-NOT_UP = frozenset({"STARTING", "DEAD", "UNKNOWN"})
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class Show:
         start = _Start(self.console, limit_s)
         with stage(self.console, "starting Spark (the first start takes about a minute)") as now:
             views = view.look()
-            while not self.ending and (waiting := [e for e in views if e.health.state in NOT_UP]):
+            while not self.ending and (waiting := [e for e in views if _is_down(e)]):
                 start.remark(waiting)
                 self.ending.wait(0.5)
                 views = view.look()
@@ -135,6 +134,12 @@ class _Start:
         if waited_s > SLOW_START_S and now_s - self.reminded_s > REMIND_S:
             self.reminded_s = now_s
             self.console.print(f"still starting after {waited_s:.0f} s: {reason}", style="yellow")
+
+
+def _is_down(view: FlowView) -> bool:
+    """Say whether a flow has no driver yet that copies; STOPPED may be what is wanted."""
+    stopped = view.health.state == FlowState.STOPPED and not view.health.healthy
+    return stopped or view.health.state in {"STARTING", "DEAD", "UNKNOWN"}
 
 
 def _waits_for(view: FlowView) -> str:

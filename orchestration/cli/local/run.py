@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.flows.status import all_well
+from orchestration.cli.flows.status import unwell
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.demo.demo_clusters import demo_of
 from orchestration.demo.scenarios import SCENARIOS
 from orchestration.flows.clusters import read_config
@@ -55,8 +56,9 @@ def run(
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
         show = Show(console(), ending)
-        well = operate(session, StatusView(config, session.launcher), show, seconds, detach=detach)
-    raise typer.Exit(0 if well else 1)
+        view = StatusView(config, session.launcher)
+        problem = operate(session, view, show, seconds, detach=detach)
+    end(1 if problem else 0, problem)
 
 
 def down() -> None:
@@ -77,10 +79,10 @@ def build_session(config: Config, file: Path, *, port: int | None, ui: bool) -> 
 
 def operate(
     session: Session, view: StatusView, show: Show, seconds: float | None, *, detach: bool = False
-) -> bool:
+) -> str:
     """Start the session, show it until ``ending`` or for ``seconds``, and stop it.
 
-    Returns whether all was well at the end, or whether it was interrupted.
+    Returns what was not well at the end; empty: all was, or it was interrupted.
     """
     session.start()
     ending, leave = show.ending, False
@@ -96,7 +98,7 @@ def operate(
         elif not ending:
             show.until_first_records(view, views)
             views = show.until_over(view, seconds)
-        return bool(ending) or all_well(views)
+        return "" if ending else unwell(views)
     finally:
         if not leave:
             show.while_stopping("stopping Dagster and Spark", session.stop)

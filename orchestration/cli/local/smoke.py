@@ -11,6 +11,7 @@ import typer
 from orchestration.cli.local.demo import FETCHING, Played, starting_clusters
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.stage import stage
 from orchestration.demo.demo_clusters import fetch_kafka
 from orchestration.demo.scenarios import scenario
@@ -60,8 +61,7 @@ def smoke(
             show.while_stopping("stopping Dagster, Spark and the Kafka clusters", proof.stop)
             if not keep:
                 shutil.rmtree(root, ignore_errors=True)
-    screen.print(_sentence(proof, found))
-    raise typer.Exit(0 if found.right else 1)
+    end(0 if found.right else 1, _sentence(proof, found), is_output=True)
 
 
 def _sentence(proof: Smoke, found: Verdict) -> str:

@@ -13,16 +13,20 @@ import typer
 from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
 from orchestration.cli.screen.console import console
+from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.text_table import Column, TextTable
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
 from orchestration.flows.group_rows import as_csv, desired_by, differences, rows_of
 from orchestration.flows.intents import find_flow, named_flows
+from orchestration.flows.names import require_name
 from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveGroup, explain_group
+from replication.planning.explain import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from orchestration.flows.group_rows import Difference
@@ -59,13 +63,15 @@ def diff(
     Exit code 2: an offset would change.
     """
     config = read_config(file)
-    found = [line for each in named_flows(config, flow) for line in _differences(each, config)]
+    flows = answering_flows(config, flow)
+    found = [line for each in flows for line in _differences(each, config)]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     else:
         console().print(_table(found) if found else "no selected group has committed offsets")
-    if any(each.action == "set" for each in found):
-        raise typer.Exit(2)
+    if changes := sum(each.action == "set" for each in found):
+        remedy = f"set them with: isthmus offsets sync {file}"
+        end(2, f"{counted(changes, 'offset')} would change; {remedy}")
 
 
 def pending_groups(config: Config, names: Sequence[str] | None) -> dict[str, list[str]]:
@@ -127,7 +133,7 @@ def sync(file: File, flow: Named = None) -> None:
     `sync.group.offsets.enabled = true` does this continuously.
     """
     config = read_config(file)
-    for each in named_flows(config, flow):
+    for each in answering_flows(config, flow):
         with _opened(each, config) as (work, _):
             typer.echo(f"{each.name}: {work.sync(strict=True)}")
 
@@ -154,14 +160,17 @@ def set_(  # noqa: PLR0913 - one parameter per option
     Without --offset they become the translations of the group's offsets on the source.
     """
     config = read_config(file)
-    with _opened(find_flow(config, flow), config) as (work, reader):
+    (found,) = answering_flows(config, [flow])
+    with _opened(found, config) as (work, reader):
         if offset is None:
+            require_name("group", group, work.source.listed(), f"{flow}, cluster {found.source}")
             desired = work.translated_of(group)
         elif topic is None or partition is None:
             raise ConfigError("--offset applies to one partition: give --topic and --partition too")
         else:
             at = TopicPartition(topic, partition)
             desired = {at: Committed(_within(reader, at, offset))}
+        _require_partitions(desired, topic, partition, f"{flow}, offsets of group {group}")
         chosen = {
             where: each
             for where, each in desired.items()
@@ -172,8 +181,22 @@ def set_(  # noqa: PLR0913 - one parameter per option
         _carry_out(work, {group: chosen}, yes=yes, rewind=True)
 
 
+def _require_partitions(
+    desired: Iterable[TopicPartition], topic: str | None, partition: int | None, where: str
+) -> None:
+    """Raise ConfigError for a topic or partition that is not among ``desired``."""
+    known = sorted(desired)
+    if topic is not None and known:
+        require_name("topic", topic, [each.topic for each in known], where)
+    if partition is not None and known:
+        numbers = [each.partition for each in known if topic in {None, each.topic}]
+        require_name("partition", partition, numbers, where)
+
+
 def _within(reader: OffsetReader, at: TopicPartition, offset: int) -> int:
-    reader.look()
+    known = reader.look()
+    copies = {TopicPartition(e.target_topic, e.partition) for e in known.anchors.values()}
+    _require_partitions(copies, *at, f"{reader.flow.name}, copies on {reader.flow.target}")
     if reader.known.source_of(at) is None:
         raise ConfigError(f"{reader.flow.name} does not copy to {at} on {reader.flow.target}")
     start, end = reader.ends([at], target=True)[at]
@@ -205,8 +228,10 @@ def _carry_out(
         typer.echo("done")
     elif commits:
         typer.echo("nothing was changed: run it again with --yes")
-    if yes and any(isinstance(each, LeaveGroup) for each in actions):
-        raise typer.Exit(1)
+    left = [each for each in actions if isinstance(each, LeaveGroup)]
+    if yes and left:
+        reasons = "; ".join(f"{each.group}: {each.reason}" for each in left)
+        end(1, f"{counted(len(left), 'group')} left as before: {reasons}")
 
 
 def _explained(actions: Sequence[GroupAction]) -> Iterator[str]:
@@ -222,7 +247,7 @@ def export(
     """Print the committed offsets of all groups on the source and their translations."""
     config = read_config(file)
     rows = []
-    for each in named_flows(config, flow):
+    for each in answering_flows(config, flow):
         with _opened(each, config) as (work, _):
             rows += rows_of(each.name, work.translated())
             _require_all(work, each)
@@ -248,8 +273,10 @@ def import_(
         text = data.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"reading {data}: {error}") from error
+    find_flow(config, flow)
     desired = desired_by(text, flow, str(data))
-    with _opened(find_flow(config, flow), config) as (work, _):
+    (found,) = answering_flows(config, [flow])
+    with _opened(found, config) as (work, _):
         _carry_out(work, desired, yes=yes, rewind=rewind)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestration.cli.flows.intents import Named  # noqa: TC001 - as above
+from orchestration.cli.screen.errors import end
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
-from orchestration.flows.intents import named_flows
 from orchestration.handover.handover import (
     examine_flow,
     hand_back,
@@ -18,6 +19,7 @@ from orchestration.handover.handover import (
     take_over,
 )
 from replication.mm2.takeover import explain
+from replication.planning.explain import counted
 
 if TYPE_CHECKING:
     from orchestration.handover.handover import TakeoverFinding
@@ -45,8 +47,8 @@ def takeover(  # noqa: PLR0913 - the options of the command
     Shows the plan; --yes carries it out. MirrorMaker 2 must be stopped, and so must the flow. Exit
     code 1: the offset of a partition could not be verified.
     """
-    config, clusters, fine = read_config(from_mm2), KafkaClusters(), True
-    for each in named_flows(config, flow):
+    config, clusters, unproven = read_config(from_mm2), KafkaClusters(), 0
+    for each in answering_flows(config, flow):
         anchors = stopped_anchors(each, clusters)
         found = examine_flow(each, config, watch_seconds, search)
         _print(found)
@@ -54,10 +56,11 @@ def takeover(  # noqa: PLR0913 - the options of the command
             count = take_over(found, anchors, clusters, trust=trust_stored)
             typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
                        "(if it was stopped: isthmus resume)")  # fmt: skip
-        fine = fine and not found.unproven
+        unproven += len(found.unproven)
     if not yes:
         typer.echo("nothing was changed: run it again with --yes")
-        raise typer.Exit(0 if fine or trust_stored else 1)
+    if not yes and unproven and not trust_stored:
+        end(1, f"the offsets of {counted(unproven, 'partition')} could not be verified: see above")
 
 
 def handback(
@@ -73,7 +76,7 @@ def handback(
     `isthmus resume`. MirrorMaker 2 must not run yet.
     """
     config, clusters = read_config(to_mm2), KafkaClusters()
-    for each in named_flows(config, flow):
+    for each in answering_flows(config, flow):
         returns = plan_return(each, config, stopped_anchors(each, clusters), search)
         typer.echo(f"{each.name}: offsets to store in {each.mm2.offsets_topic} on {each.target}")
         for one in returns:

@@ -11,8 +11,10 @@ from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads th
 from orchestration.cli.flows.status import Output
 from orchestration.cli.positions import group_offsets
 from orchestration.cli.positions.group_offsets import One  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.screen.errors import end
+from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import read_config
-from orchestration.flows.intents import find_flow
+from orchestration.flows.names import require_name
 from replication.errors import ClusterUnavailable, ConfigError
 from replication.model import TopicPartition
 
@@ -49,7 +51,7 @@ def translate(  # noqa: PLR0913 - one parameter an option
     """
     from replication.adapters.offset_reader import OffsetReader  # noqa: PLC0415 - on first use
 
-    found = find_flow(read_config(file), flow)
+    (found,) = answering_flows(read_config(file), [flow])
     named, reader = TopicPartition(topic, partition), OffsetReader(found)
     try:
         source = _source(found, reader.look(), named, reverse=reverse)
@@ -69,9 +71,10 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "offset": offset,
         "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
     }
-    typer.echo(json.dumps(data) if output is Output.json else _sentence(data, anchor.source))
-    if answer.offset is None:
-        raise typer.Exit(1)
+    if output is Output.json:
+        typer.echo(json.dumps(data))
+    sentence = _sentence(data, anchor.source)
+    end(1 if answer.offset is None else 0, sentence, is_output=output is not Output.json)
 
 
 def _sentence(data: dict[str, object], copied: int | None) -> str:
@@ -102,10 +105,14 @@ def _source(
         raise ConfigError(
             f"{flow.name} has not copied any record yet, so no offset can be translated"
         )
-    if named.topic not in topics:
-        names = ", ".join(topics[:10]) + (", …" if len(topics) > 10 else "")
-        verb = "does not copy to" if reverse else "does not copy"
-        raise ConfigError(f"{flow.name} {verb} topic {named.topic} on {where}; topics: {names}")
+    copied = f"{flow.name}, copies on {where}" if reverse else f"{flow.name}, copied from {where}"
+    require_name("topic", named.topic, topics, copied)
+    known_numbers = sorted(
+        each.partition
+        for each in anchors
+        if named.topic == (each.target_topic if reverse else each.topic)
+    )
+    require_name("partition", named.partition, known_numbers, f"{copied}, topic {named.topic}")
     raise ConfigError(f"{flow.name} has not copied {named} on {where}")
 
 

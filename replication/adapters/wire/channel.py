@@ -22,6 +22,7 @@ _MAX_BUFFERS = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _SIZE = 4  # bytes of the size before a response
 _FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
+_LARGEST = 1 << 30  # bytes of a response; what announces more is no broker, or is broken
 _READ_TURN = 8 << 20  # bytes before other sockets are read
 
 
@@ -197,6 +198,9 @@ class Channel:
                 return
             size = int.from_bytes(self._first[at : at + _SIZE], "big")
             at += _SIZE
+            if size > _LARGEST:
+                self._lost(OSError(f"a response of {size:,} bytes was announced"))
+                return
             body, there = self._open[0].buffer.view(size), min(size, end - at)
             body[:there] = self._first[at : at + there]
             at += there

@@ -46,7 +46,7 @@ class BrokerConnections:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.brokers: dict[int, tuple[str, int]] = {
-            number - len(bootstrap): _address(each) for number, each in enumerate(bootstrap)
+            number - len(bootstrap): split_address(each) for number, each in enumerate(bootstrap)
         }
         self._config = {**config, "client_id": client_id}
         self._client_id = client_id
@@ -212,7 +212,8 @@ def _close_unused(opening: Future[OpenConnection]) -> None:
         opening.result().sock.close()
 
 
-def _address(text: str) -> tuple[str, int]:
+def split_address(text: str) -> tuple[str, int]:
+    """Return host and port of ``host:port``; an IPv6 address loses its brackets."""
     host, _, port = text.strip().rpartition(":")
     return host.strip("[]"), int(port)
 

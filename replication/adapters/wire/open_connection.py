@@ -68,6 +68,9 @@ def open_connection(
         return net.run(_open, net, manager, timeout_s)  # type: ignore[no-any-return]
     except _REJECTIONS as error:
         raise ClusterRejected(f"authenticating at {where}: {error}") from error
+    except kafka_errors.KafkaProtocolError as error:
+        reason = f"the answer is not Kafka's ({error}): check port and security.protocol"
+        raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
     except (kafka_errors.KafkaError, OSError) as error:
         reason = str(error) or type(error).__name__
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error

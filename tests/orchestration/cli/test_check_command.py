@@ -67,7 +67,7 @@ def test_json_has_flows_settings_and_findings(tmp_path):
 def test_json_tells_errors_too(tmp_path):
     result = run(written(tmp_path, TWO + "task.max = 2\n"), "-o", "json")
     assert result.exit_code == 2
-    document = json.loads(result.output)
+    document = json.loads(result.stdout)
     assert document["ok"] is False
     (finding,) = [each for each in document["findings"] if each["severity"] == "error"]
     assert (finding["line"], finding["key"]) == (5, "task.max")

@@ -10,6 +10,8 @@ from support.memory_admin import MemoryClients, MemoryCluster
 from typer.testing import CliRunner
 
 from orchestration.cli.configuration import plan as module
+from orchestration.flows import plans
+from orchestration.flows.answers import Answers
 
 CONFIG = """\
 clusters = A, B
@@ -29,7 +31,8 @@ app.command()(module.apply)
 def clusters(monkeypatch):
     """Clusters A and B, which the commands ask instead of real ones."""
     found = {"A": MemoryCluster({"orders": 2, "stock": 3}), "B": MemoryCluster()}
-    monkeypatch.setattr(module, "KafkaClients", lambda: MemoryClients(found))
+    monkeypatch.setattr(plans, "KafkaClients", lambda _: MemoryClients(found))
+    monkeypatch.setattr(Answers, "ask", lambda answers: answers)
     return found
 
 
@@ -47,3 +50,27 @@ def test_a_topic_that_is_left_alone_is_a_skip_without_a_problem(clusters, run):
     assert (done.exit_code, told["failed"]) == (0, False)
     (stock,) = [each for each in told["outcomes"] if "A.stock" in each["text"]]
     assert (stock["outcome"], stock["problem"]) == ("skipped", None)
+    assert done.stderr == ""
+
+
+def test_apply_ends_with_what_became_of_the_changes(clusters, run):
+    clusters["B"].refuses = {("cleanup.policy", "compact")}
+    clusters["A"].configs["stock"] = {"cleanup.policy": "compact"}
+    done = run("apply")
+    assert done.exit_code == 1
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith(
+        "1 of 2 changes made; 1 failed (cleanup.policy: creating topic A.stock: "
+    )
+    assert run("apply", "-o", "json").exit_code == 1
+    clusters["B"].refuses = set()
+    assert run("apply", "--again").stdout.splitlines()[-1] == "1 of 1 change made"
+
+
+@pytest.mark.parametrize("output", ["table", "json"])
+@pytest.mark.usefixtures("clusters")
+def test_a_plan_with_changes_ends_with_their_number(run, output):
+    done = run("plan", "-o", output)
+    assert done.exit_code == 2
+    last = (done.stdout if output == "table" else done.stderr).splitlines()[-1]
+    assert last.startswith("2 changes; make them with: isthmus apply ")

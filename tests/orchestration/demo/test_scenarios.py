@@ -56,7 +56,7 @@ def test_in_mesh_and_ring_every_record_comes_to_the_two_other_clusters(name: str
 
 
 def test_an_unknown_scenario_is_reported_with_those_that_there_are() -> None:
-    with pytest.raises(ConfigError, match="no scenario 'mash'; there is copy, merge, "):
+    with pytest.raises(ConfigError, match="no scenario 'mash'; near: mesh"):
         scenario("mash")
 
 

@@ -6,7 +6,7 @@ from support.plan_clusters import Stage
 
 from replication.naming.topology import Merge, TopicName, drawn
 from replication.planning.live_topology import with_topics
-from replication.planning.planner import Planner
+from replication.planning.planner import Planner, TargetPlan
 from replication.settings.sections import MappedName, Naming, Selection, TopicCreation
 
 KEPT = Naming(kind="identity")
@@ -69,7 +69,7 @@ def test_with_the_clusters_every_topic_is_shown_and_what_matched_nothing():
         B=MemoryCluster({"A.orders": 2}),
     )
     plan = Planner(stage.config, stage.clients, frozenset()).plan("B")
-    (edge,) = with_topics(drawn(stage.config), [plan], ["C: no answer"]).edges
+    (edge,) = with_topics(drawn(stage.config), [plan]).edges
     assert edge.topics[0] == TopicName("orders", "A.orders", "", there=True)
     assert (edge.topics[1].topic, edge.topics[1].left_out[:27]) == (
         "__x",
@@ -80,6 +80,7 @@ def test_with_the_clusters_every_topic_is_shown_and_what_matched_nothing():
 
 def test_a_cluster_that_is_silent_is_reported_and_the_file_is_drawn_all_the_same():
     config = a_config(flow("A"))
-    found = with_topics(drawn(config), [], ["C: no response in time"])
-    assert found.problems == ("C: no response in time",)
+    silent = "cluster C does not answer: connecting to c:9092: refused"
+    found = with_topics(drawn(config), [TargetPlan(t, problems=(silent,)) for t in "BC"])
+    assert found.problems == (silent,)
     assert topics(found, "A->C") == (TopicName("orders", "orders"),)

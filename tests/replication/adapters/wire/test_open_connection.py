@@ -10,6 +10,7 @@ import warnings
 from contextlib import contextmanager
 
 import pytest
+from support.broken_servers import a_closed_port, a_server
 
 from replication.adapters.wire.open_connection import open_connection
 from replication.errors import ClusterUnavailable
@@ -26,38 +27,6 @@ def nothing_left_open():
         yield
         gc.collect()
     assert [str(each.message) for each in caught] == []
-
-
-@contextmanager
-def a_server(answer):
-    """Accept connections, hand each to ``answer`` and close it."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    accepted: list[socket.socket] = []
-
-    def serve() -> None:
-        try:
-            while True:
-                near, _ = listening.accept()
-                accepted.append(near)
-                answer(near)
-        except OSError:
-            return
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield listening.getsockname()[1]
-    finally:
-        listening.shutdown(socket.SHUT_RDWR)
-        listening.close()
-        for each in accepted:
-            each.close()
-        thread.join(5)
-
-
-def a_closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
 
 
 def test_a_refused_connection_is_closed():

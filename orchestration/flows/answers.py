@@ -1,0 +1,70 @@
+"""Which clusters of a file answer: all are asked at once, before a command asks anything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orchestration.flows.intents import named_flows
+from replication.errors import ClusterUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from replication.settings.sections import Config, Flow
+
+
+class Answers:
+    """The clusters of some flows; ``silent`` says why those that do not answer do not."""
+
+    def __init__(self, flows: Iterable[Flow], *, sources: bool = True) -> None:
+        """Know the clusters; ask none. Without ``sources`` the targets alone."""
+        self._clusters = dict(_clusters(flows, sources=sources))
+        self._answered: set[str] = set()
+        self.silent: dict[str, str] = {}
+
+    def ask(self) -> Answers:
+        """Ask those that have not answered yet. Takes as long as the slowest of them."""
+        from replication.adapters.answers import silent_clusters  # noqa: PLC0415 - 0.2 s, on first use
+
+        open_ = {
+            name: client for name, client in self._clusters.items() if name not in self._answered
+        }
+        self.silent = silent_clusters(open_)
+        self._answered |= open_.keys() - self.silent.keys()
+        return self
+
+    def require(self, name: str) -> None:
+        """Raise ClusterUnavailable for a cluster that did not answer when it was last asked."""
+        if name in self.silent:
+            raise ClusterUnavailable(self.silent[name])
+
+    def require_all(self) -> None:
+        """Raise ClusterUnavailable, with a line for each cluster that did not answer."""
+        lines = [self.line(name) for name in self.silent]
+        if len(lines) > 1:
+            raise ClusterUnavailable("\n  ".join([f"{len(lines)} clusters do not answer:", *lines]))
+        for line in lines:
+            raise ClusterUnavailable(line)
+
+    def line(self, name: str) -> str:
+        """Return why a cluster does not answer, in a line."""
+        return f"cluster {name} does not answer: {self.silent[name]}"
+
+
+def answering_flows(
+    config: Config, names: Sequence[str] | None, *, sources: bool = True
+) -> tuple[Flow, ...]:
+    """Return the flows called ``names``, or all, whose clusters answer. See ``Answers``.
+
+    Raises ConfigError for an unknown flow, ClusterUnavailable with all clusters that do not answer.
+    """
+    flows = tuple(named_flows(config, names))
+    Answers(flows, sources=sources).ask().require_all()
+    return flows
+
+
+def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for flow in flows:
+        if sources:
+            yield flow.source, flow.clients.source_admin
+        yield flow.target, flow.clients.target_admin
