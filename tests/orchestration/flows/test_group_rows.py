@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -30,8 +30,14 @@ def test_an_export_is_imported_as_it_was(text):
     assert desired_by(text, "A->B", "file") == DESIRED
 
 
-def test_lines_of_other_flows_ask_for_nothing():
-    assert desired_by(as_csv(ROWS), "C->B", "file") == {}
+def test_a_flow_that_the_file_has_no_line_of_is_refused():
+    with pytest.raises(ConfigError, match=r"file: no flow 'C->B'; there is A->B"):
+        desired_by(as_csv(ROWS), "C->B", "file")
+
+
+def test_lines_of_other_flows_are_left_out():
+    other = [replace(each, flow="C->B", group="theirs") for each in ROWS]
+    assert desired_by(as_csv([*other, *ROWS]), "A->B", "file") == DESIRED
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
 from replication.adapters.wire.connections import BrokerConnections
 from replication.adapters.wire.open_connection import OpenConnection
@@ -15,10 +16,17 @@ from replication.adapters.wire.open_connection import OpenConnection
 SOON_S, LATER_S = 10.0, 3600.0  # until the session ends
 
 
+class Lives(list[float]):
+    """How long each session lasts, in s; ``far``: the other ends of their sockets."""
+
+    far: list[socket.socket]
+
+
 @pytest.fixture
 def dialed(monkeypatch):
     """Dial one end of a pair of sockets; ``lives`` says how long each of the sessions lasts."""
-    lives, far = [], []
+    lives, far = Lives(), []
+    lives.far = far
 
     def dial(_host, _port, _config, _timeout_s):
         near, other = socket.socketpair()
@@ -69,3 +77,22 @@ def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
         assert lines.lasting(-1, "produce") is first
 
     with_lines(check)
+
+
+def test_a_response_of_2_gb_is_refused_before_memory_is_taken_for_it(dialed, monkeypatch):
+    dialed += [LATER_S]
+    taken = []
+    monkeypatch.setattr(channel_module._NewBuffer, "view", lambda _, size: taken.append(size))
+
+    async def check(lines: BrokerConnections) -> None:
+        channel = await lines.channel(-1, "call")
+        failed = asyncio.get_running_loop().create_future()
+        channel.request([b"1234"], lambda _, error: failed.set_result(error), 60)
+        dialed.far[-1].sendall((2**31 - 1).to_bytes(4, "big"))
+        error = await asyncio.wait_for(failed, 5)
+        assert str(error) == (
+            "connection to broker:9092: a response of 2,147,483,647 bytes was announced"
+        )
+
+    with_lines(check)
+    assert taken == []

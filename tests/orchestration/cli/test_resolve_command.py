@@ -1,0 +1,75 @@
+"""``isthmus resolve``: which names and choices it takes, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+from support.command import runner
+from support.fake_flows import World
+
+from orchestration.cli.flows import resolve as module
+from orchestration.flows.answers import Answers
+from replication.config.load import load_config
+from replication.state import Anchor, Decision
+
+CONFIG = """\
+clusters = A, B
+A.bootstrap.servers = 127.0.0.1:1
+B.bootstrap.servers = 127.0.0.1:2
+A->B.enabled = true
+"""
+
+
+@pytest.fixture
+def resolve(tmp_path, monkeypatch, capsys):
+    """Run the command on a flow with two halted partitions and one that runs."""
+    file = tmp_path / "mm2.properties"
+    file.write_text(CONFIG)
+    world = World(load_config(file).config)
+    for topic, number, state in (
+        ("orders", 0, "RUNNING"), ("orders", 1, "REFUSED"), ("stock", 0, "SOURCE_TRUNCATED"),
+    ):  # fmt: skip
+        at = Anchor("A->B", topic, number, f"A.{topic}", 5, 5, state=state, reason="because")
+        world.target.write("isthmus-anchors.A.internal", at)
+    monkeypatch.setattr(module, "KafkaClusters", lambda: world)
+    monkeypatch.setattr(Answers, "ask", lambda answers: answers)
+    run = runner(monkeypatch, capsys)
+
+    def ended(*more: object):
+        found = run("resolve", file, *more)
+        records = world.target.topics.get("isthmus-status.A.internal", {}).values()
+        decided = {(e.topic, e.partition) for e in records if isinstance(e, Decision)}
+        return found, decided
+
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["bogus"], "resolve: no choice 'bogus'; there is continue, reseed, skip"),
+        (["contineu"], "resolve: no choice 'contineu'; there is continue, reseed, skip"),
+        (["--topic", "nope"], "A->B: no topic 'nope'; there is orders, stock"),
+        (["--partition", 99], "A->B: no partition '99'; there is 0, 1"),
+        (
+            ["skip", "--topic", "stock", "--partition", 1],
+            "A->B, topic stock: no partition '1'; there is 0",
+        ),
+        (["-f", "B->A"], "no flow 'B->A'; there is A->B"),
+        (["reseed"], "does not fit any of these partitions; the choices are continue, skip"),
+    ],
+)  # fmt: skip
+def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, arguments, reason):
+    ended, decided = resolve(*arguments)
+    assert (ended.code, decided) == (2, set())
+    assert ended.lines[-1].endswith(reason)
+
+
+def test_partitions_that_a_choice_does_not_fit_are_named_and_the_others_decided(resolve):
+    ended, decided = resolve("skip")
+    assert (ended.code, decided) == (1, {("orders", 1)})
+    assert ended.lines[-1] == "skip is no choice of stock-0 (SOURCE_TRUNCATED): see the table"
+
+
+def test_a_partition_that_runs_is_no_question_and_no_error(resolve):
+    ended, _ = resolve("--topic", "orders", "--partition", 0)
+    assert (ended.code, ended.out) == (0, "no partition is halted\n")
