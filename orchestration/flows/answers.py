@@ -24,12 +24,8 @@ class Answers:
 
     def ask(self) -> Answers:
         """Ask those that have not answered yet. Takes as long as the slowest of them."""
-        from replication.adapters.answers import silent_clusters  # noqa: PLC0415 - 0.2 s, on first use
-
-        open_ = {
-            name: client for name, client in self._clusters.items() if name not in self._answered
-        }
-        self.silent = silent_clusters(open_)
+        open_ = {k: client for k, client in self._clusters.items() if k not in self._answered}
+        self.silent = _silent(open_) if open_ else {}
         self._answered |= open_.keys() - self.silent.keys()
         return self
 
@@ -68,3 +64,9 @@ def _clusters(flows: Iterable[Flow], *, sources: bool) -> Iterator[tuple[str, Ma
         if sources:
             yield flow.source, flow.clients.source_admin
         yield flow.target, flow.clients.target_admin
+
+
+def _silent(clusters: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    from replication.adapters.answers import silent_clusters  # noqa: PLC0415 - 0.2 s, on first use
+
+    return silent_clusters(clusters)

@@ -149,7 +149,7 @@ def _waits_for(seen: Seen, status: FlowStatus) -> str:
         return ""
     if not status.partitions:
         return "" if status.reason else "its topics are planned"
-    return "" if seen.anchors else f"its units take {status.partitions} partitions over"
+    return "" if seen.anchors else f"its units begin {status.partitions} partitions"
 
 
 def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:

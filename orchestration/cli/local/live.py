@@ -144,9 +144,10 @@ def _is_down(view: FlowView) -> bool:
 
 def _waits_for(view: FlowView) -> str:
     """Return what a flow waits for. Before its driver reports, the state is an earlier one's."""
-    if view.health.state == "UNKNOWN":
-        return view.health.reason
     status = view.look.seen.status if view.look else None
+    has_begun = status is not None and status.state == FlowState.RUNNING
+    if view.health.state == "UNKNOWN" or (has_begun and view.health.state == FlowState.STARTING):
+        return view.health.reason
     return status.reason if status and status.reason else "its driver has not reported yet"
 
 

@@ -11,6 +11,7 @@ from support.fake_flows import World
 
 from orchestration.cli.local import live
 from orchestration.cli.local.live import Show
+from orchestration.cli.local.run import operate
 from orchestration.cli.screen.stage import stage
 from orchestration.flows.status_view import StatusView
 from orchestration.services.local_session import Ending
@@ -46,11 +47,11 @@ class Looks:
 
     def __init__(self, world: World, events: dict) -> None:
         self._panel = StatusView(world.config, world, world)
-        self._events, self._looks = events, 0
+        self._events, self.count = events, 0
 
     def look(self):
-        self._looks += 1
-        self._events.get(self._looks, lambda: None)()
+        self.count += 1
+        self._events.get(self.count, lambda: None)()
         return self._panel.look()
 
 
@@ -135,3 +136,79 @@ def test_no_records_are_waited_for_where_no_flow_runs(screen, world):
     looks = Looks(world, {})
     Show(screen.console, Ending()).until_first_records(looks, looks.look())
     assert screen.lines == []
+
+
+class Services:
+    """Dagster's services, which start and stop at once."""
+
+    ui = False
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def wait_for_ui(self, _: Ending) -> None:
+        self.calls.append("wait")
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        pytest.param({}, "", id="it copies"),
+        pytest.param(
+            {"partitions": 0, "reason": "no topic of A matches x"},
+            "RUNNING: copies nothing: no topic of A matches x",
+            id="no topic matches",
+        ),
+        pytest.param(
+            {"state": "FAILED", "reason": "Spark has 0 free slots"},
+            "FAILED: Spark has 0 free slots",
+            id="Spark lacks slots",
+        ),
+        pytest.param(
+            {"state": "DEGRADED", "not_running": 1, "reason": "orders-0: too large"},
+            "DEGRADED: orders-0: too large",
+            id="a partition is halted",
+        ),
+    ],
+)
+def test_a_detached_run_says_what_is_not_well_and_leaves_the_flows(screen, world, status, reason):
+    world.copy(records=0, end=10, **status)
+    session = Services()
+    found = operate(session, Looks(world, {}), Show(screen.console, Ending()), None, detach=True)
+    assert found == (f"1 of 1 flow not healthy: A->B is {reason}" if reason else "")
+    assert session.calls == ["start", "wait"]
+    assert screen.lines[-1] == "left running; stop it with `isthmus down`"
+
+
+def test_a_detached_run_waits_until_the_units_have_begun(screen, world):
+    def begin() -> None:
+        world.copy(records=3, end=10)
+
+    world.copy(records=0, end=10)
+    world.target.topics["isthmus-anchors.A.internal"].clear()
+    looks = Looks(world, {3: begin})
+    assert operate(Services(), looks, Show(screen.console, Ending()), None, detach=True) == ""
+    assert looks.count == 3
+
+
+def test_what_a_detached_run_waits_for_is_said(screen, world, monkeypatch):
+    monkeypatch.setattr(live, "SLOW_START_S", -1.0)
+    world.copy(records=0, end=10)
+    world.target.topics["isthmus-anchors.A.internal"].clear()
+    looks = Looks(world, {3: lambda: world.copy(records=3, end=10)})
+    Show(screen.console, Ending()).until_up(looks, None)
+    (line,) = (each for each in screen.lines if each.startswith("still starting"))
+    assert "A->B: its units begin 1 partitions; logs: " in line
+
+
+def test_a_run_after_a_stop_waits_for_its_own_driver(screen, world):
+    world.copy(records=3, end=10, state="STOPPED")
+    looks = Looks(world, {3: lambda: world.copy(records=3, end=10)})
+    assert operate(Services(), looks, Show(screen.console, Ending()), None, detach=True) == ""
+    assert looks.count == 3

@@ -185,7 +185,7 @@ def test_who_stopped_or_paused_a_flow_is_said():
 
 @pytest.mark.parametrize(
     ("partitions", "reason"),
-    [(0, "its topics are planned"), (4, "its units take 4 partitions over")],
+    [(0, "its topics are planned"), (4, "its units begin 4 partitions")],
 )
 def test_a_driver_that_copies_no_partition_yet_is_starting(partitions, reason):
     young = status(partitions=partitions, started_ms=NOW - START_MS + 1)
