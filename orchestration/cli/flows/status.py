@@ -55,10 +55,12 @@ def status(
 
 def follow(view: StatusView) -> None:
     """Show the table until Ctrl-C, which exits without an error."""
-    with Live(render(view.look()), console=console(), auto_refresh=False) as live:
+    screen = console()
+    lines = screen.height if screen.is_terminal else None
+    with Live(console=screen, auto_refresh=False) as live:
         while True:
+            live.update(render(view.look(), "Ctrl-C exits", lines), refresh=True)
             time.sleep(1)
-            live.update(render(view.look(), "Ctrl-C exits"), refresh=True)
 
 
 def unwell(views: tuple[FlowView, ...]) -> str:

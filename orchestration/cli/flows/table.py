@@ -16,22 +16,30 @@ if TYPE_CHECKING:
     from orchestration.flows.status_view import FlowView, TopicView
     from replication.state import TaskReport
 
-ROWS_PER_FLOW = 30
+_OTHER_LINES = 6  # of the screen, besides flows and topics: header, problems, note
+_LEAST_TOPICS = 3  # a flow shows so many, however low the screen is
 _STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
 
 
-def render(views: tuple[FlowView, ...], note: str = "") -> RenderableType:
-    """Return the table of all flows, and a line for each problem."""
+def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None) -> RenderableType:
+    """Return the table of all flows, and a line for each problem.
+
+    ``lines``: the height of the screen that it must fit on; it then leaves topics out. None: all
+    topics are shown.
+    """
+    limit = None
+    if lines is not None:
+        limit = max(_LEAST_TOPICS, (lines - _OTHER_LINES) // max(1, len(views)) - 2)
     numbers = ("parts", "copied", "records/s", "MB/s", "lag", "lag s")
     columns = [Column("flow, topics"), *(Column(each, right=True) for each in numbers)]
     table = TextTable([*columns, Column("state")])
     for view in views:
-        _add_flow(table, view)
-    lines = [_complaint(each) for each in views if not each.health.healthy]
-    lines += [_remark(each, reason) for each in views if (reason := _reason(each))]
-    lines += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
+        _add_flow(table, view, limit)
+    below = [_complaint(each) for each in views if not each.health.healthy]
+    below += [_remark(each, reason) for each in views if (reason := _reason(each))]
+    below += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
-    return Group(table, *map(_wrapped, [*lines, *last]))
+    return Group(table, *map(_wrapped, [*below, *last]))
 
 
 def _wrapped(sentence: Text) -> Text:
@@ -46,17 +54,25 @@ def _uptimes(views: tuple[FlowView, ...]) -> str:
     return "up: " + ", ".join(f"{name} {duration(s)}" for name, s in found.items()) if found else ""
 
 
-def _add_flow(table: TextTable, view: FlowView) -> None:
-    """Add the sums of a flow, and below them a row for each topic."""
+def _add_flow(table: TextTable, view: FlowView, limit: int | None) -> None:
+    """Add the sums of a flow, and below them a row for each topic, ``limit`` at most."""
     state = Text(view.health.state, style=_style(view.health.state, healthy=view.health.healthy))
     table.add(view.name, *_flow(view), state)
-    for topic in view.topics[:ROWS_PER_FLOW]:
+    shown = _fitting(view.topics, limit)
+    for topic in shown:
         worst = topic.worst.state
-        shown = Text("" if worst == PartitionState.RUNNING else worst, "red")
-        table.add(f"  {topic.topic}", *_topic(topic), shown)
-    hidden = len(view.topics) - ROWS_PER_FLOW
-    if hidden > 0:
+        halted = Text("" if worst == PartitionState.RUNNING else worst, "red")
+        table.add(f"  {topic.topic}", *_topic(topic), halted)
+    if hidden := len(view.topics) - len(shown):
         table.add(f"  and {hidden} more topics")
+
+
+def _fitting(topics: tuple[TopicView, ...], limit: int | None) -> list[TopicView]:
+    """Return ``limit`` topics in their order: those with a halted partition first of all."""
+    if limit is None or len(topics) <= limit:
+        return list(topics)
+    urgent = sorted(topics, key=lambda each: each.worst.state == PartitionState.RUNNING)[:limit]
+    return [each for each in topics if each in urgent]
 
 
 def _flow(view: FlowView) -> tuple[str, ...]:

@@ -93,9 +93,10 @@ class Show:
 
     def _on_terminal(self, view: StatusView, is_over: Callable[[], bool]) -> Views:
         views = view.look()
-        with Live(render(views, self.note), console=self.console, auto_refresh=False) as live:
+        note, screen = f"{self.note} · Ctrl-C ends everything", self.console
+        with Live(console=screen, auto_refresh=False) as live:
             while not is_over():
-                live.update(render(views, f"{self.note} · Ctrl-C ends everything"), refresh=True)
+                live.update(render(views, note, screen.height), refresh=True)
                 self.ending.wait(1.0)
                 views = view.look()
         return views

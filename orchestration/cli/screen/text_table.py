@@ -30,7 +30,7 @@ class TextTable:
 
     Where the table is wider than the console, its widest columns are narrowed. A value that no
     longer fits gets a line of its own: above its row in the first column, else below it, with
-    the column's header.
+    the column's header. Without a terminal each row is one line, for ``grep``.
     """
 
     columns: Sequence[Column]
@@ -45,21 +45,20 @@ class TextTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines. Rich calls this; none of them is wrapped or cut by it."""
-        widths = fitted(self._natural(), self._least(), options.max_width)
+        rows = self.rows if console.is_terminal else [tuple(map(_joined, row)) for row in self.rows]
+        widths = fitted(self._natural(rows), self._least(), options.max_width)
         if self.title:
             yield Text(self.title, style="bold")
         yield self._line([Text(each.header, style="bold") for each in self.columns], widths)
-        for row in self.rows:
+        for row in rows:
             yield from self._row(row, widths)
 
-    def _natural(self) -> list[int]:
-        return [max(map(_width, cells)) for cells in self._by_column()]
+    def _natural(self, rows: Iterable[tuple[Text, ...]]) -> list[int]:
+        headers = tuple(Text(each.header) for each in self.columns)
+        return [max(map(_width, cells)) for cells in zip(headers, *rows, strict=True)]
 
     def _least(self) -> list[int]:
         return [max(_LEAST, cell_len(each.header)) for each in self.columns]
-
-    def _by_column(self) -> Iterable[tuple[Text, ...]]:
-        return zip([Text(each.header) for each in self.columns], *self.rows, strict=True)
 
     def _row(self, row: Sequence[Text], widths: Sequence[int]) -> Iterator[Text]:
         fits = [_width(cell) <= width for cell, width in zip(row, widths, strict=True)]
@@ -71,8 +70,9 @@ class TextTable:
             yield self._line(cells, widths)
         for column, cell, fit in list(zip(self.columns, row, fits, strict=True))[1:]:
             if not fit:
-                whole = Text(", ").join(_lines(cell))
-                yield _unwrapped(Text.assemble("    ", (f"{column.header}: ", "dim"), whole))
+                yield _unwrapped(
+                    Text.assemble("    ", (f"{column.header}: ", "dim"), _joined(cell))
+                )
 
     def _line(self, cells: Sequence[Text], widths: Sequence[int]) -> Text:
         placed = [
@@ -104,6 +104,11 @@ def _placed(cell: Text, width: int, *, right: bool) -> Text:
     padding = max(0, width - cell.cell_len)
     cell.pad_left(padding) if right else cell.pad_right(padding)
     return cell
+
+
+def _joined(cell: Text) -> Text:
+    """Return a cell's lines as one."""
+    return Text(", ").join(_lines(cell))
 
 
 def _lines(cell: Text) -> list[Text]:

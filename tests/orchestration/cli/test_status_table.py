@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from orchestration.cli.flows.table import render
 from orchestration.flows.observe import FlowLook
-from orchestration.flows.status_view import FlowView, as_data
+from orchestration.flows.status_view import FlowView, TopicView, as_data
 from replication.settings.sections import Flow, FlowClients
-from replication.state import FlowStatus, TaskReport
+from replication.state import Anchor, FlowStatus, TaskReport
+from replication.supervision.flow_figures import CounterSample
 from replication.supervision.health import Health, Seen
+from replication.supervision.lag import FlowLag
 
 CLIENTS = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
 FLOW = Flow(source="A", target="B", clients=CLIENTS)
@@ -50,3 +54,36 @@ def test_bl_141_what_a_flow_that_is_well_asks_for_in_vain_is_shown():
     gap = "no topic of the source matches later yet"
     console.print(render((a_view(reason=gap),)))
     assert f"A->B: {gap}" in console.export_text()
+
+
+def a_flow_of(topics: int, halted: int = -1) -> FlowView:
+    found = []
+    for number in range(topics):
+        state = "REFUSED" if number == halted else "RUNNING"
+        anchor = Anchor("A->B", f"orders-{number}", 0, f"A.orders-{number}", 1, 1, state=state)
+        counters = CounterSample(1, 1, 1)
+        view = TopicView(anchor.topic, anchor.target_topic, (anchor,), counters, None, FlowLag(()))
+        found.append(view)
+    return replace(a_view(), topics=tuple(found))
+
+
+def printed(view: FlowView, *, terminal: bool, lines: int | None = None) -> list[str]:
+    console = Console(width=120, record=True, file=io.StringIO(), force_terminal=terminal)
+    console.print(render((view,), "", lines))
+    return console.export_text().splitlines()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_every_topic_is_shown_so_that_grep_finds_it(terminal):
+    output = printed(a_flow_of(200), terminal=terminal)
+    assert [line.split()[0] for line in output if line.startswith("  orders-")] == [
+        f"orders-{number}" for number in range(200)
+    ]
+
+
+def test_a_screen_that_is_renewed_shows_as_many_topics_as_fit_and_halted_ones_first():
+    output = printed(a_flow_of(200, halted=150), terminal=True, lines=24)
+    assert len(output) <= 24
+    names = [line.split()[0] for line in output if line.startswith("  orders-")]
+    assert names == [*(f"orders-{number}" for number in range(15)), "orders-150"]
+    assert "  and 184 more topics" in [line.rstrip() for line in output]

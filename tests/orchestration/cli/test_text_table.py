@@ -10,8 +10,10 @@ from rich.console import Console
 from orchestration.cli.screen.text_table import Column, TextTable, fitted
 
 
-def shown(table: TextTable, width: int) -> list[str]:
-    console = Console(width=width, file=io.StringIO(), soft_wrap=True, record=True)
+def shown(table: TextTable, width: int, *, terminal: bool = True) -> list[str]:
+    console = Console(
+        width=width, file=io.StringIO(), soft_wrap=True, record=True, force_terminal=terminal
+    )
     console.print(table)
     return console.export_text().splitlines()
 
@@ -63,3 +65,19 @@ def test_what_looks_like_markup_is_shown_as_it_is():
     table = TextTable([Column("topics")])
     table.add("[bold]x")
     assert shown(table, 80)[1] == "[bold]x"
+
+
+def test_without_a_terminal_each_row_is_one_line(table):
+    assert shown(table, 10_000, terminal=False) == [
+        "Flows",
+        "flow                              source                               lag",
+        "east->west                        127.0.0.1:34567, 127.0.0.1:34568       7",
+        "datacenter-east->datacenter-west  127.0.0.1:1                       12,345",
+    ]
+
+
+def test_a_wide_terminal_shows_every_row_in_one_line_however_long_its_names_are():
+    table = TextTable([Column("flow"), Column("topic"), Column("reason")])
+    table.add("a" * 60, "b" * 60, "c" * 70)
+    assert shown(table, 200)[1] == f"{'a' * 60}  {'b' * 60}  {'c' * 70}"
+    assert [name * 60 in "\n".join(shown(table, 40)) for name in "ab"] == [True, True]
