@@ -206,7 +206,8 @@ def _summary(done: Sequence[tuple[str, Outcome]], silent: Sequence[str]) -> str:
     failed = [outcome.problem for outcome in changes if outcome.problem]
     if not (changes or silent):
         return "nothing to change: every target matches the file"
-    made = f"{len(changes) - len(failed)} of {counted(len(changes), 'change')} made"
+    count = counted(len(changes), "change")
+    made = f"{len(changes) - len(failed)} of {count} made" if changes else "nothing was changed"
     rejected = [f"{len(failed)} failed ({failed[0]})"] if failed else []
     return "; ".join([made, *rejected, *dict.fromkeys(silent)])
 

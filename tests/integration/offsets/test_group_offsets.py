@@ -271,7 +271,9 @@ def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_p
 def test_the_commands_show_set_export_and_import(world):
     world.commit("by-hand", world.orders, 3, 40)
     code, said = world.isthmus("diff", "-o", "json")
-    (line,) = [each for each in json.loads(said) if each["group"] == "by-hand"]
+    told, _, reason = said.rpartition("]\n")
+    (line,) = [each for each in json.loads(told + "]") if each["group"] == "by-hand"]
+    assert f"would change; set them with: isthmus offsets sync {world.file}" in reason
     assert (code, line["action"], line["translated"], line["source_lag"]) == (2, "set", 40, 60)
     name, partition = world.flow.name, TopicPartition(world.orders, 3)
     _, said = world.isthmus("plan", "--groups", verb=())
@@ -291,6 +293,15 @@ def test_the_commands_show_set_export_and_import(world):
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), said
     code, said = world.isthmus("set", "--flow", name, *at, "--offset", "9999", "--yes")
     assert (code, "offset 9999 is out of range" in said) == (2, True), said
+    for option, known in {
+        "--group": "by-hand",
+        "--topic": world.orders,
+        "--partition": "3",
+    }.items():
+        wrong = ["--group", "by-hand", option, "77"]
+        code, said = world.isthmus("set", "--flow", name, *wrong)
+        kind = option.strip("-")
+        assert (code, f"no {kind} '77'; " in said, known in said) == (2, True, True), said
     code, said = world.isthmus("sync")
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
 
