@@ -11,6 +11,7 @@ from support.broken_servers import a_closed_port, a_server, announces, closes, g
 from support.command import runner
 
 import orchestration.cli
+from orchestration.cli.flows import resolve as losses_module
 
 CONFIG = """\
 clusters = A, B
@@ -129,6 +130,15 @@ def test_a_file_with_errors_ends_with_the_first_of_them(isthmus, tmp_path, outpu
     assert (
         f"{file} is invalid: 1 error, 0 warnings; the first: {file}:5: task.max" in ended.lines[-1]
     )
+
+
+def test_an_interrupted_command_says_so(isthmus, written, monkeypatch):
+    def interrupt(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(losses_module, "read_config", interrupt)
+    ended = isthmus("losses FILE", written(1, 2))
+    assert (ended.code, ended.lines[-1]) == (130, "error: interrupted")
 
 
 def test_commands_end_at_one_place_which_prints_the_reason():
