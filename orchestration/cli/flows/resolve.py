@@ -59,18 +59,18 @@ def resolve(
     clusters = KafkaClusters()
     looks = list(_looks(file, flow, clusters))
     _require_partitions(looks, topic, partition)
-    halted: list[Anchor] = []
-    for each, look in looks:
-        open_ = [
-            anchor
-            for anchor in open_questions(look.seen.anchors)
-            if topic in {None, anchor.topic} and partition in {None, anchor.partition}
-        ]
-        halted += _answer(each, open_, choice, clusters) if choice is not None and open_ else open_
+    halted = [
+        anchor
+        for _, look in looks
+        for anchor in open_questions(look.seen.anchors)
+        if topic in {None, anchor.topic} and partition in {None, anchor.partition}
+    ]
+    if not halted:
+        typer.echo("no partition is halted")
+    elif choice is not None:
+        halted = _answer([each for each, _ in looks], halted, choice, clusters)
     if halted:
         console().print(_halted_table(halted))
-    elif choice is None:
-        typer.echo("no partition is halted")
     if halted and choice is not None:
         names = ", ".join(f"{each.topic}-{each.partition} ({each.state})" for each in halted)
         end(1, f"{choice} is no choice of {names}: see the table")
@@ -117,12 +117,16 @@ def _require_partitions(
         require_name("partition", partition, known, f"{where}, topic {topic}" if topic else where)
 
 
-def _answer(flow: Flow, halted: Iterable[Anchor], choice: str, clusters: Clusters) -> list[Anchor]:
+def _answer(
+    flows: Iterable[Flow], halted: Iterable[Anchor], choice: str, clusters: Clusters
+) -> list[Anchor]:
     """Write the answers down; return the questions that they do not fit."""
     decisions, unresolved = answers(halted, choice, signature(), now_ms())
-    clusters.store(flow).write(status_topic(flow.source), *decisions)
-    for each in decisions:
-        typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
+    for flow in flows:
+        if own := [each for each in decisions if each.flow == flow.name]:
+            clusters.store(flow).write(status_topic(flow.source), *own)
+        for each in own:
+            typer.echo(f"{flow.name} {each.topic}-{each.partition} {each.state}: {choice}")
     return list(unresolved)
 
 

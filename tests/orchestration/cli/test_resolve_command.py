@@ -16,6 +16,7 @@ clusters = A, B
 A.bootstrap.servers = 127.0.0.1:1
 B.bootstrap.servers = 127.0.0.1:2
 A->B.enabled = true
+B->A.enabled = true
 """
 
 
@@ -30,13 +31,16 @@ def resolve(tmp_path, monkeypatch, capsys):
     ):  # fmt: skip
         at = Anchor("A->B", topic, number, f"A.{topic}", 5, 5, state=state, reason="because")
         world.target.write("isthmus-anchors.A.internal", at)
+    back = Anchor("B->A", "users", 0, "B.users", 5, 5, state="TARGET_RESET", reason="because")
+    world.target.write("isthmus-anchors.B.internal", back)
     monkeypatch.setattr(module, "KafkaClusters", lambda: world)
     monkeypatch.setattr(Answers, "ask", lambda answers: answers)
     run = runner(monkeypatch, capsys)
 
     def ended(*more: object):
         found = run("resolve", file, *more)
-        records = world.target.topics.get("isthmus-status.A.internal", {}).values()
+        topics = [f"isthmus-status.{each}.internal" for each in "AB"]
+        records = [e for topic in topics for e in world.target.topics.get(topic, {}).values()]
         decided = {(e.topic, e.partition) for e in records if isinstance(e, Decision)}
         return found, decided
 
@@ -48,14 +52,14 @@ def resolve(tmp_path, monkeypatch, capsys):
     [
         (["bogus"], "resolve: no choice 'bogus'; there is continue, reseed, skip"),
         (["contineu"], "resolve: no choice 'contineu'; there is continue, reseed, skip"),
-        (["--topic", "nope"], "A->B: no topic 'nope'; there is orders, stock"),
-        (["--partition", 99], "A->B: no partition '99'; there is 0, 1"),
+        (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is orders, stock, users"),
+        (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
         (
             ["skip", "--topic", "stock", "--partition", 1],
-            "A->B, topic stock: no partition '1'; there is 0",
+            "A->B, B->A, topic stock: no partition '1'; there is 0",
         ),
-        (["-f", "B->A"], "no flow 'B->A'; there is A->B"),
-        (["reseed"], "does not fit any of these partitions; the choices are continue, skip"),
+        (["-f", "B->C"], "no flow 'B->C'; there is A->B, B->A"),
+        (["reseed", "-f", "A->B"], "does not fit any of these partitions; the choices are continue, skip"),
     ],
 )  # fmt: skip
 def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, arguments, reason):
@@ -67,7 +71,16 @@ def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, argu
 def test_partitions_that_a_choice_does_not_fit_are_named_and_the_others_decided(resolve):
     ended, decided = resolve("skip")
     assert (ended.code, decided) == (1, {("orders", 1)})
-    assert ended.lines[-1] == "skip is no choice of stock-0 (SOURCE_TRUNCATED): see the table"
+    assert ended.lines[-1] == (
+        "skip is no choice of stock-0 (SOURCE_TRUNCATED), users-0 (TARGET_RESET): see the table"
+    )
+
+
+def test_a_choice_goes_to_each_flow_that_it_fits(resolve):
+    ended, decided = resolve("reseed")  # no partition of A->B takes it
+    assert (ended.code, decided) == (1, {("users", 0)})
+    ended, decided = resolve("continue", "--topic", "stock")
+    assert (ended.code, decided) == (0, {("users", 0), ("stock", 0)})
 
 
 def test_a_partition_that_runs_is_no_question_and_no_error(resolve):
