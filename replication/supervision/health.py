@@ -67,7 +67,7 @@ def flow_health(seen: Seen) -> Health:
 
 def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
     """Return the health of a flow that is to run and has no driver, or one that starts."""
-    if seen.driver and (status is None or _was_stopped(seen)):
+    if seen.driver and (status is None or _was_stopped(seen) or _starts(status, seen)):
         return Health(FlowState.STARTING, healthy=False, reason="the driver is starting")
     if _was_stopped(seen):
         return Health(FlowState.STOPPED, healthy=False, reason=_stopped(seen))
@@ -94,6 +94,11 @@ def _was_stopped(seen: Seen) -> bool:
     if status is None or status.state == FlowState.STOPPED:
         return status is not None or seen.stopped_ms > 0
     return status.host == seen.host and seen.stopped_ms >= status.beat_ms
+
+
+def _starts(status: FlowStatus, seen: Seen) -> bool:
+    """Say whether its driver starts: it beats once, and not again until Spark is up."""
+    return status.state == FlowState.STARTING and seen.now_ms - status.beat_ms < START_MS
 
 
 def _stopped(seen: Seen) -> str:

@@ -59,7 +59,7 @@ def resolve(tmp_path, monkeypatch, capsys):
             "A->B, B->A, topic stock: no partition '1'; there is 0",
         ),
         (["-f", "B->C"], "no flow 'B->C'; there is A->B, B->A"),
-        (["reseed", "-f", "A->B"], "does not fit any of these partitions; the choices are continue, skip"),
+        (["reseed", "-f", "A->B"], "any of these partitions; the choices are continue, skip"),
     ],
 )  # fmt: skip
 def test_a_name_that_exists_nowhere_ends_the_command_with_a_reason(resolve, arguments, reason):

@@ -200,3 +200,12 @@ def test_a_driver_that_copies_no_partition_yet_is_starting(partitions, reason):
 def test_a_pattern_that_matches_nothing_is_said_at_once():
     young = status(partitions=0, started_ms=NOW - 100, reason="no topic of A matches x")
     assert flow_health(seen(status=young)).reason == "copies nothing: no topic of A matches x"
+
+
+@pytest.mark.parametrize(
+    ("driver", "ago_ms", "state"),
+    [(True, 20_000, "STARTING"), (False, 20_000, "DEAD"), (True, START_MS, "DEAD")],
+)
+def test_a_driver_that_waits_for_spark_is_starting_and_not_dead(driver, ago_ms, state):
+    look = seen(driver=driver, status=status("STARTING", beat_ms=NOW - ago_ms))
+    assert flow_health(look).state == state
