@@ -24,7 +24,7 @@ from replication.state import (
     anchors_topic,
     status_topic,
 )
-from replication.supervision.health import Health, Seen, flow_health
+from replication.supervision.health import Health, Seen, flow_health, has_driver
 from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing
 
 if TYPE_CHECKING:
@@ -90,9 +90,17 @@ class FlowLook:
 
     @property
     def up_s(self) -> float:
-        """Seconds since the driver started; 0 without one."""
+        """Seconds since the last driver started, alive or not; 0 without one.
+
+        What a dead driver should have done by now counts as not done.
+        """
         status = self.seen.status
         return max(0, self.seen.now_ms - status.started_ms) / 1000 if status else 0.0
+
+    @property
+    def alive_s(self) -> float:
+        """Seconds that the present driver has been up; 0 without one."""
+        return self.up_s if has_driver(self.seen) else 0.0
 
     @property
     def due_s(self) -> float:

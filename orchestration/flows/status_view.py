@@ -133,7 +133,7 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
         "healthy": view.health.healthy,
         "reason": view.health.reason,
         "desired": str(view.look.seen.desired) if view.look else None,
-        "up_s": view.look.up_s if view.look else None,
+        "up_s": view.look.alive_s if view.look else None,
         "host": status.host if status else None,
         "pid": status.pid if status else None,
         "generation": status.generation if status else None,

@@ -58,7 +58,7 @@ def flow_health(seen: Seen) -> Health:
     if seen.desired is Desired.STOP:
         return _as_wanted(seen, FlowState.STOPPED)
     status = seen.status
-    if status is None or _was_stopped(seen) or not is_alive(status, seen):
+    if status is None or not has_driver(seen):
         return _without_driver(seen, status)
     if seen.desired is Desired.PAUSE:
         return _as_wanted(seen, FlowState.PAUSED)
@@ -74,6 +74,12 @@ def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
     if status is None:
         return Health(FlowState.STARTING, healthy=False, reason="the driver was never started")
     return Health("DEAD", healthy=False, reason=_dead(status, seen.now_ms))
+
+
+def has_driver(seen: Seen) -> bool:
+    """Say whether a driver was seen that runs the flow, or could."""
+    status = seen.status
+    return status is not None and is_alive(status, seen) and not _was_stopped(seen)
 
 
 def is_alive(status: FlowStatus, seen: Seen) -> bool:

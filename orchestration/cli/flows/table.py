@@ -50,7 +50,7 @@ def _wrapped(sentence: Text) -> Text:
 
 def _uptimes(views: tuple[FlowView, ...]) -> str:
     """Return how long each flow's driver has been up."""
-    found = {each.name: each.look.up_s for each in views if each.look and each.look.seen.status}
+    found = {each.name: each.look.alive_s for each in views if each.look and each.look.alive_s}
     return "up: " + ", ".join(f"{name} {duration(s)}" for name, s in found.items()) if found else ""
 
 
@@ -107,10 +107,13 @@ def _complaint(view: FlowView) -> Text:
 
 
 def _reason(view: FlowView) -> str:
-    """Return the note of a healthy flow's driver."""
+    """Return the note of a healthy flow's driver, or who paused or stopped the flow."""
     status = view.look.seen.status if view.look else None
-    well = view.health.healthy and view.health.state == FlowState.RUNNING
-    return status.reason if status is not None and well else ""
+    if not view.health.healthy:
+        return ""
+    if view.health.state != FlowState.RUNNING:
+        return view.health.reason
+    return status.reason if status is not None else ""
 
 
 def _remark(view: FlowView, reason: str) -> Text:

@@ -153,7 +153,7 @@ def _waits_for(view: FlowView) -> str:
 
 
 def _line(view: FlowView) -> str:
-    up = duration(view.look.up_s) if view.look else "-"
+    up = duration(view.look.alive_s) if view.look else "-"
     speed = sum(each.rate.records_s for each in view.topics if each.rate)
     lag = sum(each.lag.records for each in view.topics)
     seconds = max((each.lag.seconds or 0 for each in view.topics), default=0)

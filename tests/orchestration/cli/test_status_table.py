@@ -11,6 +11,7 @@ from rich.console import Console
 from orchestration.cli.flows.table import render
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, TopicView, as_data
+from replication.model import Desired
 from replication.settings.sections import Flow, FlowClients
 from replication.state import Anchor, FlowStatus, TaskReport
 from replication.supervision.flow_figures import CounterSample
@@ -87,3 +88,22 @@ def test_a_screen_that_is_renewed_shows_as_many_topics_as_fit_and_halted_ones_fi
     names = [line.split()[0] for line in output if line.startswith("  orders-")]
     assert names == [*(f"orders-{number}" for number in range(15)), "orders-150"]
     assert "  and 184 more topics" in [line.rstrip() for line in output]
+
+
+def test_a_flow_that_is_stopped_has_no_time_that_it_is_up_and_says_who_stopped_it():
+    status = FlowStatus("A->B", state="STOPPED", host="here", started_ms=1, beat_ms=4000)
+    seen = Seen("A->B", "here", 5000, Desired.STOP, desired_by="ann@ops", status=status)
+    look = FlowLook(FLOW, seen)
+    output = printed(FlowView("A->B", look, look.health), terminal=False)
+    assert [line for line in output if "up:" in line] == []
+    assert output[-1] == "A->B: stopped by ann@ops; continue with `isthmus resume`"
+    assert (look.alive_s, look.up_s) == (0, 4.999)  # a check still counts what was to be done
+
+
+def test_a_driver_that_lives_is_up():
+    status = FlowStatus("A->B", state="RUNNING", host="there", started_ms=1000, beat_ms=4000)
+    look = FlowLook(FLOW, Seen("A->B", "here", 5000, status=status))
+    assert (look.alive_s, printed(FlowView("A->B", look, look.health), terminal=False)[-1]) == (
+        4,
+        "up: A->B 4 s",
+    )
