@@ -7,15 +7,23 @@ import asyncio
 import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start, fill
+from support.produce_requests import Wire
 
+from replication.client.error_codes import ErrorCode
 from replication.client.state_log import StateLog
 from replication.copier.dead_letters import DeadLetters
 from replication.copier.error_policy import ErrorPolicy
 from replication.copier.partition.broker_errors import Recovery, out_of_range
+from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
-from replication.model import PartitionState
+from replication.errors import ClusterRejected
+from replication.model import PartitionState, TopicPartition
+from replication.records.batch import walk
+from replication.records.codec import decode, key_and_value
 from replication.settings.state_policies import Policies
+from replication.state import parse
 
+TOO_LARGE = 10
 LOST = out_of_range(2, 5, 9)
 
 
@@ -25,6 +33,19 @@ def decide(partition, cluster: MemoryCluster, **policies: str) -> None:
     asyncio.run(
         ErrorPolicy(spec, StateLog(cluster, "anchors"), DeadLetters()).decide(partition, LOST)
     )
+
+
+def decide_refused(partition, cluster: MemoryCluster) -> None:
+    spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(refused="skip"))
+    policy = ErrorPolicy(spec, StateLog(cluster, "anchors"), DeadLetters())
+    asyncio.run(policy.decide(partition, partition.error))
+
+
+def a_refused_partition():
+    """Return a partition whose first record the target rejected; the second one is behind it."""
+    partition = fill(a_partition(a_start()), 2)
+    Wire(partition, proven=False).answer(TOO_LARGE)
+    return partition
 
 
 def losses(cluster: MemoryCluster) -> int:
@@ -59,3 +80,24 @@ def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():
     decide(partition, cluster, lost_range="continue")
     assert partition.error.recovery is Recovery.TAKE_OVER
     assert (partition.position, losses(cluster)) == (2, 0)
+
+
+def test_a_skipped_record_has_its_loss_and_the_anchor_behind_it_in_one_append():
+    partition, cluster = a_refused_partition(), MemoryCluster()
+    partition.acked, partition.counters.lost = Position(0, 40), 3
+    decide_refused(partition, cluster)
+    (batch,) = cluster.logs[TopicPartition("anchors", 0)].batches  # a crash has both or neither
+    loss, anchor = [parse(*key_and_value(each)) for each in decode(next(walk(memoryview(batch))))]
+    assert (loss.first, loss.next, loss.state) == (0, 1, PartitionState.REFUSED)
+    assert (anchor.source, anchor.target, anchor.lost) == (1, 40, 4)
+    assert (partition.acked, partition.counters.lost, partition.error) == ((1, 40), 4, None)
+    assert [each.before for each in partition.queue.waiting] == [1]
+
+
+def test_where_the_loss_cannot_be_written_nothing_is_skipped():
+    partition, cluster = a_refused_partition(), MemoryCluster()
+    cluster.refuse = lambda topic, _: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(ClusterRejected):
+        decide_refused(partition, cluster)
+    assert (partition.acked, partition.counters.lost) == ((0, 0), 0)
+    assert [each.before for each in partition.queue.in_flight] == [0]
