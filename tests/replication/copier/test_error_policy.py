@@ -73,6 +73,7 @@ def test_a_hole_is_passed_with_its_loss_written_or_halts_the_partition(choice):
             1,
         )
         assert len(partition.queue.waiting) == 2
+        assert partition.counters.lost == 3
 
 
 def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():
@@ -84,19 +85,19 @@ def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():
 
 def test_a_skipped_record_has_its_loss_and_the_anchor_behind_it_in_one_append():
     partition, cluster = a_refused_partition(), MemoryCluster()
-    partition.acked, partition.counters.lost = Position(0, 40), 3
+    partition.acked, partition.counted, partition.counters.lost = Position(0, 40), 44, 3
     decide_refused(partition, cluster)
     (batch,) = cluster.logs[TopicPartition("anchors", 0)].batches  # a crash has both or neither
     loss, anchor = [parse(*key_and_value(each)) for each in decode(next(walk(memoryview(batch))))]
     assert (loss.first, loss.next, loss.state) == (0, 1, PartitionState.REFUSED)
-    assert (anchor.source, anchor.target, anchor.lost) == (1, 40, 4)
-    assert (partition.acked, partition.counters.lost, partition.error) == ((1, 40), 4, None)
+    assert (anchor.source, anchor.target, anchor.lost) == (1, 44, 4)
+    assert (partition.acked, partition.counters.lost, partition.error) == ((1, 44), 4, None)
     assert [each.before for each in partition.queue.waiting] == [1]
 
 
 def test_where_the_loss_cannot_be_written_nothing_is_skipped():
     partition, cluster = a_refused_partition(), MemoryCluster()
-    cluster.refuse = lambda topic, _: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    cluster.refuse = lambda *_: ErrorCode.TOPIC_AUTHORIZATION_FAILED
     with pytest.raises(ClusterRejected):
         decide_refused(partition, cluster)
     assert (partition.acked, partition.counters.lost) == ((0, 0), 0)
