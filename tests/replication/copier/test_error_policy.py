@@ -19,7 +19,7 @@ from replication.copier.spec import UnitSpec
 from replication.errors import ClusterRejected
 from replication.model import PartitionState, TopicPartition
 from replication.records.batch import walk
-from replication.records.codec import decode, key_and_value
+from replication.records.codec import decode, headers_of, key_and_value
 from replication.settings.state_policies import Policies
 from replication.state import parse
 
@@ -35,9 +35,11 @@ def decide(partition, cluster: MemoryCluster, **policies: str) -> None:
     )
 
 
-def decide_refused(partition, cluster: MemoryCluster) -> None:
+def decide_refused(
+    partition, cluster: MemoryCluster, dead_letters: DeadLetters | None = None
+) -> None:
     spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(refused="skip"))
-    policy = ErrorPolicy(spec, StateLog(cluster, "anchors"), DeadLetters())
+    policy = ErrorPolicy(spec, StateLog(cluster, "anchors"), dead_letters or DeadLetters())
     asyncio.run(policy.decide(partition, partition.error))
 
 
@@ -102,3 +104,25 @@ def test_where_the_loss_cannot_be_written_nothing_is_skipped():
         decide_refused(partition, cluster)
     assert (partition.acked, partition.counters.lost) == ((0, 0), 0)
     assert [each.before for each in partition.queue.in_flight] == [0]
+
+
+def test_a_skipped_record_is_kept_as_a_dead_letter_that_names_its_source_and_the_reason():
+    partition, cluster = a_refused_partition(), MemoryCluster()
+    (record,) = decode(next(walk(partition.queue.in_flight[0].batch)))
+    reason = partition.error.reason
+    decide_refused(partition, cluster, DeadLetters(StateLog(cluster, "dead-letters")))
+    (batch,) = cluster.logs[TopicPartition("dead-letters", 0)].batches
+    (letter,) = decode(next(walk(memoryview(batch))))
+    assert key_and_value(letter) == key_and_value(record)
+    assert letter.timestamp == record.timestamp
+    assert headers_of(letter) == [
+        ("isthmus.flow", b"f"),
+        ("isthmus.topic", b"t"),
+        ("isthmus.partition", b"0"),
+        ("isthmus.offset", b"0"),
+        ("isthmus.reason", reason.encode()),
+        *headers_of(record),
+    ]
+    assert [each[1] for each in cluster.events if each[0] == "append"] == [
+        "dead-letters", "anchors",
+    ]  # fmt: skip
