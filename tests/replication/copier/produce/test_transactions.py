@@ -11,6 +11,7 @@ from support.memory_network import MemoryCluster
 from support.partition_copies import OURS, a_partition, a_start, fill
 from support.record_batches import a_marker
 
+from replication.client.error_codes import ErrorCode
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.fetch.fetcher_manager import FetcherManager
@@ -171,3 +172,25 @@ def test_an_abort_between_two_appends_of_one_transaction_commits_nothing(monkeyp
     assert stage.commits() == 0
     assert [each.position for each in stage.partitions] == [0, 0]
     assert [each.counters.records for each in stage.partitions] == [0, 0]
+
+
+def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed():
+    """AddPartitionsToTxn adds all or none: the target names the one, and the other asks again."""
+    stage = Stage()
+    refused, joined = (each.target for each in stage.partitions)
+    add = stage.target.add_to_transaction
+
+    async def refuse_one(transactional_id, producer, partitions):
+        if refused not in partitions:
+            return await add(transactional_id, producer, partitions)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        others = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return {**others, refused: code}
+
+    stage.target.add_to_transaction = refuse_one
+    asyncio.run(stage.copy())
+    assert stage.partitions[0].reason == "the target has no such topic or partition"
+    assert stage.partitions[0].position == 0  # fetched again
+    assert stage.target.logs[refused].values() == []
+    assert len(stage.target.logs[joined].values()) == 3
+    assert stage.committed() == {1: 3}
