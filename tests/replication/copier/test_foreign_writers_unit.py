@@ -81,6 +81,7 @@ class Checking:
         gaps, registry = AppendGaps(), SourceRegistry(self.target)
         gaps.note(self.partition, 1)
         self.writers = ForeignWriters(spec, self.target, registry, gaps, self.dispatched.append)
+        self.partition.anchor_changes.clear()
 
     async def _run(self) -> None:
         await StateLog(self.target, PRODUCERS_TOPIC).append(REGISTRY)
