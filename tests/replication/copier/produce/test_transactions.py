@@ -181,6 +181,7 @@ def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed(
     add = stage.target.add_to_transaction
 
     async def refuse_one(transactional_id, producer, partitions):
+        await asyncio.sleep(0)
         if refused not in partitions:
             return await add(transactional_id, producer, partitions)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
