@@ -9,7 +9,7 @@ from replication.copier.partition.broker_errors import stuck_as
 from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import Position
-from replication.model import PartitionPlan, PartitionState, TopicPartition
+from replication.model import PartitionPlan, PartitionState, ProducerIdAndEpoch, TopicPartition
 from replication.provenance.origins import Origins, Rule
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
@@ -66,7 +66,7 @@ def a_partition(
     partition = kind("f", PartitionPlan(here, here), anchor.topic.encode().ljust(16, b"i"), anchor)
     partition.acked = Position(anchor.source or 0, anchor.target or 0)
     partition.position = partition.acked.source
-    partition.queue.writer.producer = (OURS, epoch)
+    partition.queue.writer.producer = ProducerIdAndEpoch(OURS, epoch)
     partition.state = PartitionState.RUNNING
     partition.counters.records, partition.counters.bytes = anchor.records, anchor.bytes
     partition.stuck = stuck_as(anchor)

@@ -12,6 +12,7 @@ from support.memory_network import MemoryCluster
 from support.partition_copies import a_start
 from support.record_batches import a_marker
 
+from replication.client.error_codes import ErrorCode
 from replication.client.state_log import StateLog
 from replication.model import TopicPartition
 from replication.records.batch import ABORT, COMMIT, TRANSACTIONAL, restamp
@@ -109,3 +110,25 @@ def test_of_a_key_the_record_that_stands_last_counts_however_late_its_marker_cam
 
     asyncio.run(play())
     assert found == last
+
+
+def test_an_append_that_the_broker_has_already_is_done():
+    """A retry whose first try landed: the broker answers DUPLICATE_SEQUENCE_NUMBER (46)."""
+    cluster, first, second = MemoryCluster(), a_start(0), a_start(1)
+    log = StateLog(cluster, "anchors", producer=(7, 0))
+    landed = []
+
+    def lands_unheard(_topic: str, batch: bytes) -> int:
+        if landed:
+            return 0
+        landed.append(cluster.logs[log.partition].append(bytes(batch)))
+        return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+
+    cluster.refuse = lands_unheard
+
+    async def both() -> list:
+        assert await log.append([first]) == []  # the broker does not say where it is
+        return await log.append([second])
+
+    assert asyncio.run(both()) == [(1, 2)]  # under the sequence that follows
+    assert [key for key, _ in cluster.logs[log.partition].records()] == [first.key(), second.key()]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
-from support.partition_copies import a_partition, a_start
+import asyncio
 
-from replication.copier.foreign_writers import AppendGaps
+import pytest
+from support.memory_network import MemoryCluster
+from support.partition_copies import FOREIGN, FORWARDED, OURS, REGISTRY, a_partition, a_start
+from support.record_batches import a_batch, a_marker
+
+from replication.client.state_log import StateLog
+from replication.copier import foreign_writers
+from replication.copier.foreign_writers import AppendGaps, ForeignWriters
+from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.recovery_queue import RecoveryQueue
+from replication.copier.spec import UnitSpec
+from replication.model import PartitionState
+from replication.provenance.producer_registry import SourceRegistry
+from replication.settings.state_policies import Policies
+from replication.state import PRODUCERS_TOPIC
 
 
 @pytest.fixture
@@ -50,3 +62,73 @@ def test_a_partition_that_leaves_the_unit_asks_for_no_recovery():
     queue.add(partition)
     assert queue.added.is_set()
     assert queue.partitions == {partition}
+
+
+class Checking:
+    """A target with a gap at offset 1, in which ``producer_id`` appended."""
+
+    def __init__(self, producer_id: int, policy: str = "continue") -> None:
+        self.partition, self.target = a_partition(a_start()), MemoryCluster()
+        log = self.target.logs[self.partition.target]
+        log.append(a_batch(0, [b"before the gap"], (FOREIGN + 1, 0, 0)))
+        log.append(a_marker(0, FOREIGN + 2, 0))
+        log.append(a_batch(0, [b"ours"], (OURS, 1, 0)))
+        log.append(a_batch(0, [b"in it"], (producer_id, -1 if producer_id < 0 else 0, 0)))
+        spec = UnitSpec(
+            "f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(target_foreign=policy)
+        )
+        self.dispatched: list = []
+        gaps, registry = AppendGaps(), SourceRegistry(self.target)
+        gaps.note(self.partition, 1)
+        self.writers = ForeignWriters(spec, self.target, registry, gaps, self.dispatched.append)
+        self.partition.anchor_changes.clear()
+
+    async def _run(self) -> None:
+        await StateLog(self.target, PRODUCERS_TOPIC).append(REGISTRY)
+        running = asyncio.create_task(self.writers.run())
+        async with asyncio.timeout(10):
+            while self.writers.gaps.starts and not running.done():  # noqa: ASYNC110 -- a plain dict
+                await asyncio.sleep(0.001)
+        assert running.cancel()  # it runs until then
+
+    def check(self) -> None:
+        asyncio.run(self._run())
+
+
+@pytest.fixture
+def at_once(monkeypatch) -> None:
+    monkeypatch.setattr(foreign_writers, "_EVERY_S", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "name"), [(FOREIGN, f"producer id {FOREIGN}"), (-1, "producer without a")]
+)
+@pytest.mark.usefixtures("at_once")
+def test_a_foreign_producer_in_the_gap_is_named_with_its_offset_and_copying_goes_on(
+    producer_id, name
+):
+    checking = Checking(producer_id)
+    checking.check()
+    state, reason = checking.partition.state_and_reason
+    assert state is PartitionState.RUNNING
+    assert name in reason
+    assert reason.endswith("writes to the target topic: offset 3")
+    assert (checking.partition.error, checking.dispatched) == (None, [])
+    assert checking.partition in checking.partition.anchor_changes
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_foreign_producer_halts_the_partition_where_the_policy_says_so():
+    checking = Checking(FOREIGN, "stop")
+    checking.check()
+    error = checking.partition.error
+    assert (error.recovery, error.state) == (Recovery.DECIDE, PartitionState.TARGET_FOREIGN)
+    assert checking.dispatched == [checking.partition]
+
+
+@pytest.mark.parametrize("producer_id", [OURS, FORWARDED])
+@pytest.mark.usefixtures("at_once")
+def test_our_producer_and_those_in_the_registry_are_not_foreign(producer_id):
+    checking = Checking(producer_id, "stop")
+    checking.check()
+    assert (checking.partition.error, checking.partition.remark) == (None, "")

@@ -9,6 +9,7 @@ from replication.client.error_codes import ErrorCode
 from replication.copier.partition.broker_errors import (
     Recovery,
     append_error,
+    diverged,
     fetch_error,
     out_of_range,
     refused_record,
@@ -105,3 +106,16 @@ def test_a_single_refused_record_is_named_with_its_offset_and_could_be_skipped()
     assert (error.recovery, error.state) == (DECIDE, PartitionState.REFUSED)
     assert "record at offset 17: it is larger than" in error.reason
     assert (error.lost, error.resume) == ((17, 18), 20)
+
+
+@pytest.mark.parametrize("position", [10, 20])
+def test_a_position_at_the_start_or_the_end_of_the_log_is_retried(position):
+    error = out_of_range(position, 10, 20)
+    assert (error.recovery, error.state) == (RETRY, PartitionState.WAITING)
+    assert (error.lost, error.resume) == (None, None)
+
+
+def test_a_log_that_diverged_names_what_the_source_lost_and_is_decided():
+    error = diverged(21, 15)
+    assert (error.recovery, error.state) == (DECIDE, PartitionState.SOURCE_TRUNCATED)
+    assert (error.lost, error.resume) == ((15, 21), 15)

@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.partition_copies import (
     FORWARDED,
+    LARGE,
+    LOCAL,
     LOOPING,
     OURS,
+    PASSING_ON,
     Target,
     a_partition,
     a_start,
@@ -23,7 +26,13 @@ from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import OwnRecords, Position
 from replication.errors import CorruptBatch
-from replication.model import PartitionPlan, PartitionState, RecordsAndBytes, TopicPartition
+from replication.model import (
+    PartitionPlan,
+    PartitionState,
+    ProducerIdAndEpoch,
+    RecordsAndBytes,
+    TopicPartition,
+)
 from replication.records.batch import AbortedTransaction, walk
 from replication.state import Anchor
 
@@ -129,6 +138,50 @@ def test_invariants_b_c_d_whatever_crashes_every_record_is_there_once_and_in_ord
     run(last, target, source, data, to_the_end=True)
     assert target.ours() == source[2]
     assert last.counters.records == len(source[2])  # nor is anything counted twice
+
+
+def crashed_twice(
+    sizes: list[int], appended: int, fetched: int
+) -> tuple[Anchor, Target, list[bytes]]:
+    """Crash after ``appended`` batches and no anchor, again after ``fetched`` of them were skipped.
+
+    Returns the second owner's anchor, the target after a third one copied the rest, and all values
+    of the source.
+    """
+    log, values, offset = b"", [], 0
+    for number, size in enumerate(sizes):
+        content = [b"%d-%d" % (number, each) for each in range(size)]
+        log += a_batch(offset, content) + a_marker(offset + size, 21, 0)
+        values += content
+        offset += size + 1
+    target, partition = Target(), take_over(a_start(), Target(), 1)
+    partition.queue.writer.proven, partition.queue.largest = True, 1 << 20  # nothing is merged
+    take(partition, fetch(log, [], 0, 2 * appended), FetchBuffer())
+    for _ in range(appended):
+        sent = partition.queue.next_batch()
+        target.append(sent.batch, sent.count)
+        partition.appended(sent, target.end - sent.count)
+    second = take_over(a_start(), target, 2)
+    take(second, fetch(log, [], 0, 2 * fetched), FetchBuffer())
+    anchor = second.anchor(0)
+    assert second.skip == sum(sizes[fetched:appended])  # so much is still to be skipped
+    third, source = take_over(anchor, target, 3), (log, [], values)
+    run(third, target, source, None, to_the_end=True)
+    return anchor, target, values
+
+
+def test_the_anchor_stays_while_only_a_part_of_the_counted_records_is_skipped():
+    anchor, target, values = crashed_twice([4, 6], appended=2, fetched=1)
+    assert target.ours() == values  # 10 records
+    assert (anchor.source, anchor.target) == (0, 0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=6), st.data())
+def test_invariant_d_a_crash_in_the_midst_of_skipping_copies_nothing_twice(sizes, data):
+    appended = data.draw(st.integers(2, len(sizes)))
+    _, target, values = crashed_twice(sizes, appended, data.draw(st.integers(1, appended - 1)))
+    assert target.ours() == values
 
 
 @settings(max_examples=100, deadline=None)
@@ -267,3 +320,46 @@ def test_offsets_beyond_the_end_of_the_log_are_damage_and_what_came_before_is_qu
     assert partition.position == 1
     take(partition, fetch(a_batch(1, [b"b"]), [], 0, 1)._replace(high_watermark=1), FetchBuffer())
     assert partition.position == 2  # it came while the answer was made
+
+
+def test_a_batch_of_another_producer_waits_until_nothing_is_in_flight_and_then_goes_alone():
+    partition = by_registry(a_partition(a_start()))
+    partition.queue.writer.proven = True
+    log = a_batch(0, [b"a"], (LOCAL, 0, 0)) + b"".join(
+        a_batch(n, [b"%d" % n + LARGE], (FORWARDED, 0, 0)) for n in (1, 2)
+    )
+    take(partition, fetch(log, [], 0, 3), FetchBuffer())
+    local = partition.queue.next_batch()
+    assert not partition.sends
+    partition.appended(local, 0)
+    assert partition.sends
+    forwarded = partition.queue.next_batch()
+    assert next(walk(forwarded.batch)).producer_id == PASSING_ON
+    assert not partition.sends  # the broker may have forgotten this producer
+    partition.appended(forwarded, 1)
+    assert partition.sends
+
+
+@pytest.mark.parametrize("renewal", ["renew", "begin"])
+def test_the_first_batch_of_the_next_producer_epoch_goes_alone(renewal):
+    partition = a_running_partition()
+    partition.queue.writer.proven = True
+    getattr(partition.queue.writer, renewal)(ProducerIdAndEpoch(OURS, 2))
+    assert partition.queue.writer.sequence == 0
+    partition.queue.next_batch()
+    assert not partition.sends
+
+
+def test_backing_off_frees_every_fetch_buffer_and_keeps_the_bytes_that_were_sent():
+    partition, buffer = a_partition(a_start()), FetchBuffer()
+    log = b"".join(a_batch(n, [b"%d" % n + LARGE]) for n in range(4))
+    found = fetch(log, [], 0, 4)
+    take(partition, found, buffer)
+    partition.queue.writer.proven = True
+    sent = [bytes(partition.queue.next_batch().batch) for _ in range(2)]
+    assert buffer.holders == 4
+    partition.queue.responses_due = 0
+    partition.back_off(0.0)
+    assert buffer.holders == 0
+    found.records[:] = bytes(len(found.records))  # the next Fetch response
+    assert [bytes(each.batch) for each in partition.queue.waiting] == sent

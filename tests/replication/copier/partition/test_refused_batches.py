@@ -123,3 +123,16 @@ def test_records_on_the_target_that_lie_behind_a_hole_are_not_copied_again():
     serve(wire, log)
     assert log.values() == [b"8", b"9"]
     assert partition.acked.source == 10
+
+
+def test_too_large_with_an_unanswered_batch_behind_it_asks_for_a_takeover():
+    """The batch behind may have landed: its sequence must not be given to other records."""
+    partition = a_partition(a_start())
+    source = b"".join(a_batch(2 * n, [LARGE] * 2) for n in range(2))
+    take(partition, fetch(source, [], 0, 9), FetchBuffer())
+    wire = Wire(partition)
+    wire.answer(TOO_LARGE)
+    wire.fail()
+    assert partition.error.recovery is Recovery.TAKE_OVER
+    assert [each.count for each in partition.queue.in_flight] == [2, 2]
+    assert not wire.open

@@ -24,6 +24,7 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.partition.intake import take
+from replication.copier.partition.position import Position
 from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover.claims import begin_at
 from replication.model import Mode, ProducerIdAndEpoch
@@ -122,3 +123,15 @@ def test_delays_go_on_from_the_anchor_that_was_committed_last():
     assert partition.acked == (7, 9)
     delays = partition.counters.delays
     assert (delays.records, delays.age.total, delays.latency.total) == (7, 30, 60)
+
+
+def test_until_the_commit_an_anchor_outside_the_transaction_has_the_committed_position():
+    partition = a_transactional_partition(LOCAL, LOCAL)
+    partition.acked = Position(0, 40)
+    partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
+    send(partition)
+    outside, within = partition.anchor(50), partition.anchor_to_commit(50)
+    assert (outside.source, outside.target, outside.records, outside.bytes) == (0, 40, 0, 0)
+    assert (within.source, within.target, within.records) == (2, 42, 2)
+    partition.commit()
+    assert (partition.anchor(50).source, partition.anchor(50).target) == (2, 42)

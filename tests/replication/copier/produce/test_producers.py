@@ -22,6 +22,7 @@ from replication.copier.produce.sender import Sender
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
 from replication.copier.takeover.connections import new_connections
+from replication.errors import FlowTaken
 from replication.model import Mode, PartitionPlan, TopicPartition
 from replication.records.batch import walk
 from replication.state import PRODUCERS_TOPIC, ProducerEntry, anchors_topic
@@ -43,15 +44,20 @@ WEAK = changed(SPEC, delivery=Mode.AT_LEAST_ONCE)
 TRANSACTIONAL = replace(SPEC, partitions=(replace(SPEC.partitions[0], mode=Mode.TRANSACTIONAL),))
 
 
-async def a_started_partition(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
-    """Start a unit that fetches a local record and one from C; return its partition."""
+async def a_started_unit(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
+    """Start a unit; return its producers and its partition."""
     source = MemoryCluster(source_id)
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
-    batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (FORWARDED, 0, 0))
     connections = new_connections(spec.flow, source, target, spec.source_alias)
     me, (partition,), _ = await start(spec, connections)
     sender = Sender(target, RecoveryQueue(), AppendGaps())
-    producers = Producers(spec.for_identity(me), connections, [partition], me, sender)
+    return Producers(spec.for_identity(me), connections, [partition], me, sender), partition
+
+
+async def a_started_partition(source_id: str, target: MemoryCluster, spec: UnitSpec = SPEC):
+    """Start a unit that fetches a local record and one from C; return its partition."""
+    producers, partition = await a_started_unit(source_id, target, spec)
+    batches = a_batch(0, [b"local"], (LOCAL, 0, 0)) + a_batch(1, [b"from c"], (FORWARDED, 0, 0))
     found = fetch(batches, [], 0, 9)
     await producers.prepare([(partition, found)])
     take(partition, found, FetchBuffer())
@@ -127,3 +133,34 @@ def test_a_unit_without_any_producer_id_passes_on_unnumbered():
         partition.appended(producer_batch, offset)
     assert sent == [(-1, -1), (-1, -1)]
     assert partition.acked.source == 2
+
+
+def test_renewing_gives_way_to_a_newer_driver_and_takes_no_epoch_from_it():
+    async def renewed():
+        target = MemoryCluster()
+        producers, partition = await a_started_unit("one", target)
+        newer = replace(partition.anchor(0), generation=2)
+        await StateLog(target, anchors_topic("A")).append([newer])
+        before = target.events.count(("init", "isthmus.A->B.0"))
+        with pytest.raises(FlowTaken, match=r"generation 2\) took over t-0"):
+            await producers.renew()
+        return target.events.count(("init", "isthmus.A->B.0")) - before
+
+    assert asyncio.run(renewed()) == 0
+
+
+def test_invariant_f_a_renewed_producer_id_is_registered_and_appends_the_anchors():
+    """The transactional id expired: the coordinator gives another producer id."""
+
+    async def renewed():
+        target = MemoryCluster()
+        producers, _ = await a_started_unit("one", target)
+        target.expire("isthmus.A->B.0")
+        await producers.renew()
+        registered = {each.producer_id: each for each in await records_of(target)}
+        return producers, registered[producers.me.producer_id]
+
+    producers, entry = asyncio.run(renewed())
+    assert producers.me.producer == (900, 0)
+    assert (entry.flow, entry.transactional_id) == ("A->B", "isthmus.A->B.0")
+    assert producers.connections.takeover.anchors.producer == producers.me.producer

@@ -11,7 +11,7 @@ from support.memory_network import Log
 from support.partition_copies import a_partition, a_start, fill
 from support.produce_requests import Wire
 
-from replication.copier.partition.broker_errors import Recovery
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.produce_queue import MAX_IN_FLIGHT
 from replication.model import PartitionState
 
@@ -179,3 +179,26 @@ def _serve(wire: Wire, log: Log, lost: str) -> None:
         wire.answer(error, base=base)
     else:
         wire.fail()
+
+
+def test_out_of_order_in_front_leaves_the_partition_unsettled_whatever_else_failed():
+    """Nothing before it failed to land: it may be on the target, so a takeover has to count."""
+    partition = fill(a_partition(a_start()), 1)
+    wire = Wire(partition)
+    partition.record_error(PartitionError(Recovery.RETRY, "the source partition has no leader"))
+    wire.answer(OUT_OF_ORDER)
+    assert partition.error.recovery is Recovery.TAKE_OVER
+    assert not partition.queue.settled
+
+
+def test_why_a_partition_backs_off_stays_its_reason_until_an_append_is_acked():
+    partition = fill(a_partition(a_start()), 2)
+    wire = Wire(partition)
+    wire.answer(TIMED_OUT)
+    wire.answer(TIMED_OUT)
+    why = "the request to the target broker timed out"
+    assert partition.state_and_reason == (PartitionState.RUNNING, why)
+    wire.resume(partition)
+    assert partition.state_and_reason == (PartitionState.RUNNING, why)
+    wire.answer(0)
+    assert partition.state_and_reason == (PartitionState.RUNNING, "")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import OURS, a_partition, a_start, fill
+from support.record_batches import a_marker
 
+from replication.client.error_codes import ErrorCode
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.fetch.fetcher_manager import FetcherManager
@@ -21,10 +24,16 @@ from replication.copier.produce.sender import Sender
 from replication.copier.produce.transaction_outcome import TransactionOutcome
 from replication.copier.produce.transactions import Transactions
 from replication.copier.spec import UnitSpec
+from replication.copier.takeover import takeover
 from replication.copier.takeover.connections import Connections, new_connections
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
+from replication.records.batch import ABORT, walk
+from replication.records.control_batches import is_commit
 from replication.state import anchors_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ANCHORS = TopicPartition(anchors_topic("A"), 0)
 ME = ProducerIdentity("isthmus.A->B.0.txn", OURS, 1, 1)
@@ -54,8 +63,8 @@ class Stage:
             partition.exact = True
             fill(partition, 3)
 
-    async def copy(self) -> None:
-        """Let one transaction begin and end."""
+    async def copy(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Let one transaction begin and end; or copy until ``until()``."""
         await self.connections.takeover.anchors.own((OURS, 1))
         spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
         recoveries, joins = RecoveryQueue(), JoinRequests()
@@ -64,19 +73,31 @@ class Stage:
         readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
         upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        takeover = self.connections.takeover
-        transactions = Transactions(takeover, producers, sender, joins, ended.append)
+        transactions = Transactions(
+            self.connections.takeover, producers, sender, joins, ended.append
+        )
         running = [asyncio.create_task(each.run()) for each in (transactions, upkeep)]
         for partition in self.partitions:
             sender.lead[partition] = 0
             sender.offer(partition)
         deadline = time.monotonic() + 10
-        while not ended:
+        while not ended and not until():
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
         await transactions.end()
         for each in running:
             each.cancel()
+
+    def is_taken_over(self) -> bool:
+        """Say whether the transaction was aborted, and its partitions were taken over since."""
+        began_anew = any(each[0] == "init" for each in self.target.events)
+        return began_anew and all(each.error is None for each in self.partitions)
+
+    def commits(self) -> int:
+        """Return how many COMMIT markers the target has."""
+        batches = (each for log in self.target.logs.values() for each in log.batches)
+        found = [next(walk(memoryview(each))) for each in batches]
+        return sum(is_commit(each, "") for each in found if each.is_control)
 
     def committed(self) -> dict[int, int]:
         """Return the source offset in each partition's newest anchor."""
@@ -132,3 +153,45 @@ def test_how_a_transaction_ended_is_asked_until_it_is_known_and_no_anchor_is_ahe
     asyncio.run(stage.copy())
     assert doubts == [True, True]
     assert not any(each.in_doubt for each in stage.partitions)
+
+
+def test_an_abort_between_two_appends_of_one_transaction_commits_nothing(monkeypatch):
+    """The coordinator would commit: it was not told that records before the marker are gone."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    stage, appends = Stage(), []
+    log = stage.target.logs[stage.partitions[0].target]
+
+    def abort_before_the_third(topic: str, _batch: bytes) -> int:
+        appends.append(topic)
+        if appends.count("t") == 3 and topic == "t":  # either partition has one record by then
+            log.append(a_marker(0, OURS, 1, ABORT))
+        return 0
+
+    stage.target.refuse = abort_before_the_third
+    asyncio.run(stage.copy(stage.is_taken_over))
+    assert stage.commits() == 0
+    assert [each.position for each in stage.partitions] == [0, 0]
+    assert [each.counters.records for each in stage.partitions] == [0, 0]
+
+
+def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed():
+    """AddPartitionsToTxn adds all or none: the target names the one, and the other asks again."""
+    stage = Stage()
+    refused, joined = (each.target for each in stage.partitions)
+    add = stage.target.add_to_transaction
+
+    async def refuse_one(transactional_id, producer, partitions):
+        await asyncio.sleep(0)
+        if refused not in partitions:
+            return await add(transactional_id, producer, partitions)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        others = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return {**others, refused: code}
+
+    stage.target.add_to_transaction = refuse_one
+    asyncio.run(stage.copy())
+    assert stage.partitions[0].reason == "the target has no such topic or partition"
+    assert stage.partitions[0].position == 0  # fetched again
+    assert stage.target.logs[refused].values() == []
+    assert len(stage.target.logs[joined].values()) == 3
+    assert stage.committed() == {1: 3}

@@ -9,15 +9,18 @@ from functools import partial
 import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition
-from support.record_batches import a_batch
+from support.record_batches import a_batch, a_marker
 
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
+from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import claim
+from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover import takeover
 from replication.copier.takeover.takeover import Takeover
 from replication.errors import ClusterRejected, FlowTaken
-from replication.records.batch import walk
+from replication.model import Mode
+from replication.records.batch import COMMIT, walk
 from replication.state import Anchor, anchors_topic
 
 CLEAN = Anchor("f", "t", 0, "t", 5, 6, clean=True)
@@ -38,11 +41,12 @@ class Side:
         await self.log.own(producer)
         return ProducerIdentity(self.unit, *producer, self.generation)
 
-    async def take(self):
+    async def take(self, kind: type[PartitionCopy] = PartitionCopy):
         """Take the one partition over from its last anchor; return its partition and the count."""
         await self.takeover.read_anchors()
         me = await self.me()
-        partition = a_partition(self.takeover.seen.get(a_partition(CLEAN).source, CLEAN))
+        known = self.takeover.seen.get(a_partition(CLEAN).source, CLEAN)
+        partition = a_partition(known, kind=kind)
         return partition, await self.takeover.take([partition], me)
 
 
@@ -185,3 +189,36 @@ def test_a_producer_that_it_named_for_another_partition_meanwhile_is_fenced_ther
 
     forwarding_id, barred = asyncio.run(both())
     assert forwarding_id in barred
+
+
+def test_a_takeover_waits_for_a_late_marker_in_the_anchors_topic_and_what_it_commits():
+    """The former owner's commit was decided; its marker reaches the anchors topic late (T)."""
+
+    class LateMarkers(MemoryCluster):
+        late: list[bytes] | None = None  # what stands before our markers
+
+        async def fence(self, transactional_id, producer, partitions) -> None:
+            *theirs, anchors = partitions
+            await super().fence(transactional_id, producer, theirs)
+            self.late = [*(self.late or []), a_marker(0, *producer)]
+            asyncio.get_running_loop().call_later(0.05, self.arrive, anchors)
+
+        def arrive(self, anchors) -> None:
+            while self.late:
+                self.logs[anchors].append(self.late.pop(0))
+
+    async def both():
+        target = LateMarkers()
+        first = Side(target, "u0")
+        await first.log.append([replace(CLEAN, mode=Mode.TRANSACTIONAL)])
+        partition, _ = await first.take(TransactionalCopy)
+        anchor = replace(partition.anchor(0), source=9, target=12)
+        me = ProducerIdentity("u0", *first.log.producer, 1)
+        await first.log.append([anchor], within=me)
+        target.late = [a_marker(0, *me.producer, COMMIT)]
+        taken, _ = await Side(target, "u1").take(TransactionalCopy)
+        return taken
+
+    taken = asyncio.run(both())
+    assert (taken.acked, taken.position) == ((9, 12), 9)
+    assert (taken.exact, taken.error) == (True, None)
