@@ -27,7 +27,7 @@ class Offsets:
 
     def __init__(self, *copied, shift=1000, copy=COPY):
         self.copied, self.shift, self.copy, self.asked = list(copied), shift, copy, []
-        self.known, self.errors = KnownPoints("A->B"), {}
+        self.known, self.errors, self.exact = KnownPoints("A->B"), {}, True
 
     def look(self):
         at = self.copied.pop(0) if len(self.copied) > 1 else self.copied[0]
@@ -40,7 +40,7 @@ class Offsets:
         self.asked.append(wanted)
         at = self.known.anchors[ORDERS].source
         return {
-            where: {o: Answer(o + self.shift if o <= at else None) for o in offsets}
+            where: {o: Answer(o + self.shift if o <= at else None, self.exact) for o in offsets}
             for where, offsets in wanted.items()
         }
 
@@ -118,6 +118,18 @@ def test_where_a_record_stands_is_asked_only_once():
     (first, *later) = sync.offsets.asked
     assert first == {ORDERS: {10, 50}}
     assert later == [{ORDERS: {50}}] * 2  # the end of the copy moves
+
+
+def test_an_answer_that_is_not_exact_is_asked_for_again_until_it_is():
+    offsets = Offsets(50)
+    sync = a_sync(offsets, Groups(g=at(10)))
+    offsets.exact = False
+    for _ in range(2):
+        sync.plan()
+    offsets.exact = True
+    for _ in range(2):
+        sync.plan()
+    assert offsets.asked == [{ORDERS: {10}}] * 3 + [{ORDERS: set()}]
 
 
 def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
