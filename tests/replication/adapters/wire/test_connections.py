@@ -69,3 +69,23 @@ def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
         assert lines.lasting(-1, "produce") is first
 
     with_lines(check)
+
+
+def test_attempts_pause_longer_each_time_and_end_after_15_s(monkeypatch):
+    now, pauses = [100.0], []
+
+    async def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        now[0] += pause_s
+
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+
+    async def run() -> list[int]:
+        return [each async for each in module.attempts()]
+
+    numbers = asyncio.run(run())
+    assert pauses[:7] == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0]
+    assert set(pauses[7:]) == {1.0}
+    assert numbers == list(range(len(pauses) + 1))
+    assert 15 < sum(pauses) < 16.1
