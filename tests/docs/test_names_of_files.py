@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("replication", "spark_jobs", "orchestration")
-PACKAGES = (*PRODUCT, "bench", "chaos", "tests")
+PACKAGES = (*PRODUCT, "bench", "chaos", "mutation", "tests")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
