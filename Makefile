@@ -7,6 +7,9 @@ PACKAGES := replication spark_jobs orchestration
 # Two modules at a time, in the order of tests/conftest.py; PYTEST_ARGS come later and win.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
+# Test modules take longer to compile than most of them to run, and so do the commands that they start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run smoke bench chaos mutants test test-fast check fix docs lock clean
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says how busy the machine is.
-hypothesis.settings.register_profile("busy machine", deadline=None)
+# How long an example takes, or to draw some, says how busy the machine is.
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("busy machine")
 
 # The modules that take longest, in that order (`pytest --durations=60`): begun first, so that
