@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import uuid
 
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from kafka.protocol.metadata import MetadataResponse
 
@@ -57,6 +57,7 @@ responses = st.builds(
 )
 
 
+@settings(phases=[Phase.explicit, Phase.generate])  # to find a smaller example takes minutes
 @given(responses)
 def test_topics_are_read_as_they_were_written(response):
     frame = struct.pack(">iB", 7, 0) + bytes(response.encode(version=12))
