@@ -71,6 +71,22 @@ def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
     with_lines(check)
 
 
+def test_a_connection_whose_oldest_request_is_overdue_is_closed(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        late, other = await lines.channel(-1, "call"), await lines.channel(-1, "produce")
+        failed: asyncio.Queue = asyncio.Queue()
+        late.request([b"1234"], lambda *each: failed.put_nowait(each), 0.02)
+        other.request([b"1234"], lambda *_: None, 60)
+        frame, error = await asyncio.wait_for(failed.get(), 10)
+        assert (frame, str(error)) == (None, "broker:9092: no response in time")
+        assert lines.ready(-1, "call") is None
+        assert lines.ready(-1, "produce") is other
+
+    with_lines(check)
+
+
 def test_attempts_pause_longer_each_time_and_end_after_15_s(monkeypatch):
     now, pauses = [100.0], []
 

@@ -166,6 +166,7 @@ def test_a_plain_producer_id_comes_from_any_broker_that_can_give_one(network):
     assert network.nodes(InitProducerIdRequest) == [None, None]
     asked = network.requests(InitProducerIdRequest)[0]
     assert (asked.transactional_id, asked.producer_id, asked.producer_epoch) == (None, -1, -1)
+    assert asked.transaction_timeout_ms == 10_000
 
 
 @pytest.mark.parametrize(
@@ -197,9 +198,9 @@ def test_partitions_are_added_by_topic_and_those_that_are_refused_are_returned(n
 
 
 def test_an_error_of_the_producer_is_no_error_of_a_partition(network):
-    network.responses[AddPartitionsToTxnRequest] = [added(a0=3, a1=47)]
-    with pytest.raises(Fenced, match="AddPartitionsToTxn for t: error 47"):
-        asyncio.run(network.add_to_transaction("t", OURS, [A0, A1]))
+    network.responses[AddPartitionsToTxnRequest] = [added(a0=3, a1=47, b7=48)]
+    with pytest.raises(Fenced, match=r"AddPartitionsToTxn for t: error 47, 48$"):
+        asyncio.run(network.add_to_transaction("t", OURS, [A0, A1, B7]))
 
 
 def test_adding_waits_for_the_last_transactions_markers_in_any_partition(network):
@@ -220,13 +221,17 @@ def test_invariant_b_a_fence_is_an_aborted_transaction_of_the_partitions(network
     network.responses[AddPartitionsToTxnRequest] = [added(a0=0, a1=0)]
     network.responses[EndTxnRequest] = [ended()]
     asyncio.run(network.fence("t", OURS, [A0, A1]))
+    (joined,) = network.requests(AddPartitionsToTxnRequest)
     (asked,) = network.requests(EndTxnRequest)
+    assert (joined.v3_and_below_producer_id, joined.v3_and_below_producer_epoch) == OURS
+    assert [list(each.partitions) for each in joined.v3_and_below_topics] == [[0, 1]]
+    assert (asked.transactional_id, asked.producer_id, asked.producer_epoch) == ("t", *OURS)
     assert asked.committed is False
 
 
 def test_invariant_b_a_fence_that_is_refused_in_a_partition_raises_and_ends_nothing(network):
-    network.responses[AddPartitionsToTxnRequest] = [added(a0=0, a1=3)]
+    network.responses[AddPartitionsToTxnRequest] = [added(a0=55, a1=3, b7=0)]
     network.responses[EndTxnRequest] = [ended()]
-    with pytest.raises(ClusterRejected, match="fencing t: a-1: error 3"):
-        asyncio.run(network.fence("t", OURS, [A0, A1]))
+    with pytest.raises(ClusterRejected, match=r"^fencing t: a-0: error 55, a-1: error 3$"):
+        asyncio.run(network.fence("t", OURS, [A0, A1, B7]))
     assert network.requests(EndTxnRequest) == []
