@@ -90,6 +90,21 @@ def test_responses_are_whole_however_the_bytes_arrive(size):
     with_peer(check)
 
 
+def test_a_size_that_is_cut_behind_another_response_is_kept():
+    async def check(peer: Peer) -> None:
+        first, second = b"a" * 300, b"b" * 70_000  # the first bytes of their sizes differ
+        peer.ask("a")
+        peer.ask("b")
+        data = framed(first) + framed(second)
+        peer.far.sendall(data[: len(framed(first)) + 3])
+        await peer.until(1)
+        peer.far.sendall(data[len(framed(first)) + 3 :])
+        await peer.until(2)
+        assert peer.got == [("a", first, None), ("b", second, None)]
+
+    with_peer(check)
+
+
 def test_a_large_response_is_received_into_the_requests_own_buffer():
     memory = bytearray(1 << 20)
 
