@@ -7,8 +7,11 @@ PACKAGES := replication spark_jobs orchestration
 # Two modules at a time, in the order of tests/conftest.py; PYTEST_ARGS come later and win.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
+# Test modules take longer to compile than most of them to run, and so do the commands that they start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke bench chaos test test-fast check fix docs lock clean
+.PHONY: help setup run smoke bench chaos mutants test test-fast check fix docs lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -38,6 +41,9 @@ bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run
 chaos: $(READY) ## faults drawn from SEED for MINUTES while records flow, then a comparison
 	@$(BIN)/python -m chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(CHAOS_ARGS)
 
+mutants: $(READY) ## change the code in places drawn from SEED, list what no test notices; MUTANTS_ARGS
+	@$(BIN)/python -m mutation $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(MUTANTS_ARGS)
+
 test: $(READY) ## all tests, two modules at a time; PYTEST_ARGS
 	@$(PYTEST) $(PYTEST_ARGS)
 
@@ -63,4 +69,4 @@ lock: ## renew requirements.lock from pyproject.toml; needs uv
 
 clean: ## remove .venv, state and caches; running clusters are stopped first
 	@if test -x $(BIN)/isthmus; then $(BIN)/isthmus down; $(BIN)/isthmus dev down; fi
-	@rm -rf .venv .isthmus .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	@rm -rf .venv .isthmus .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache mutants *.egg-info

@@ -22,9 +22,18 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says how busy the machine is.
-hypothesis.settings.register_profile("busy machine", deadline=None)
+# How long an example takes, or to draw some, says how busy the machine is.
+hypothesis.settings.register_profile(
+    "busy machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("busy machine")
+# `make mutants` asks whether a test fails: the smallest example is for people, and takes minutes.
+hypothesis.settings.register_profile(
+    "mutants",
+    hypothesis.settings.get_profile("busy machine"),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    database=None,
+)
 
 # The modules that take longest, in that order (`pytest --durations=60`): begun first, so that
 # no worker is left with one of them when the other has nothing more to do.

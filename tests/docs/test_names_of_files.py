@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("replication", "spark_jobs", "orchestration")
-PACKAGES = (*PRODUCT, "bench", "chaos", "tests")
+PACKAGES = (*PRODUCT, "bench", "chaos", "mutation", "tests")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
@@ -27,6 +29,7 @@ CLASS = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w+")
 QUOTED = {".md": re.compile(r"`([^`\n]+)`"), ".py": re.compile(r"``([^`]+)``")}
 IMPORT = re.compile(r"^from (\S+) import (\w+)", re.MULTILINE)
 FRONT_DOOR = re.compile(r"^ *(?:[-*] )?((?:``\w+``,? ?)+)(?:$|:| )", re.MULTILINE)
+COMMENT = re.compile(r"(?:^ *|  )(# .*)", re.MULTILINE)  # the formatter puts two spaces before it
 NOT_OURS = ("java.", "org.")
 
 
@@ -35,11 +38,19 @@ def our_text(path: Path) -> str:
     text = path.read_text()
     if path.suffix == ".md":
         return text
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
-    return "\n".join([*comments, *(ast.get_docstring(node) or "" for node in nodes)])
+    module = ast.parse(text)
+    documented = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [module, *(each for each in statements(module) if isinstance(each, documented))]
+    docstrings = (ast.get_docstring(node) or "" for node in nodes)
+    return "\n".join([*COMMENT.findall(text), *docstrings])
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements in a node: documented ones are among them, expressions are many more."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+            yield from statements(child)
 
 
 @cache

@@ -44,6 +44,20 @@ def test_bl_138_what_keeps_a_driver_from_copying_is_one_line_and_says_whether_to
     assert "Traceback" not in output
 
 
+def test_a_logged_exception_shows_where_it_was_raised_and_no_local_value():
+    code = (
+        "import structlog; from spark_jobs import replicate; replicate._log_plainly()\n"
+        "def connect(password):\n"
+        "    raise ValueError('cannot connect')\n"
+        "try: connect('hunter' + str(2))\n"
+        "except ValueError: structlog.get_logger().exception('unit failed')"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "in connect" in ran.stderr
+    assert ran.stderr.strip().endswith("ValueError: cannot connect")
+    assert "hunter2" not in ran.stderr
+
+
 def test_what_libraries_log_is_a_line_without_a_stack_trace():
     code = (
         "import logging; from spark_jobs import replicate; replicate._log_plainly()\n"

@@ -111,13 +111,29 @@ def test_signals_are_handed_on_and_the_driver_may_end_cleanly(tmp_path):
 
 def test_the_driver_outlives_its_watcher(tmp_path):
     """BL-130."""
-    watcher = watched(tmp_path, "import time; time.sleep(600)")
+    answers_every_request = (
+        "import pathlib, time\n"
+        f"here, number = pathlib.Path({str(tmp_path)!r}), 0\n"
+        "while True:\n"
+        "    if (here / f'request-{number}').exists():\n"
+        "        print('as a driver logs', flush=True)\n"
+        "        (here / f'answer-{number}').touch()\n"
+        "        number += 1\n"
+        "    time.sleep(0.01)\n"
+    )
+
+    def answered(number):
+        (tmp_path / f"request-{number}").touch()
+        return wait_for((tmp_path / f"answer-{number}").exists)
+
+    watcher = watched(tmp_path, answers_every_request)
     driver = wait_for(lambda: record(tmp_path).get("driver"))
     try:
+        assert answered(0)
         watcher.kill()
         watcher.wait(20)
-        time.sleep(0.3)
-        assert psutil.pid_exists(driver)
+        assert answered(1)
+        assert answered(2), "it goes on after it has written to its log"
     finally:
         kill_session(driver)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import gc
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -16,20 +17,18 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
 from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
 from replication.adapters.auth.client_config import to_kafka_python, to_librdkafka
 from replication.adapters.auth.oauth import UnsecuredTokenProvider
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.local_network import free_ports
+from replication.adapters.wire import connect
+from replication.adapters.wire.open_connection import open_connection
+from replication.errors import ClusterUnavailable
 
-pytestmark = [
-    pytest.mark.integration,
-    # kafka-python leaves the socket of its first connection to the garbage collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.integration
+SESSION_S = 3600  # until a login has to be renewed
 
 HARD = 'a"b;c,d\\e#f$g h='
 PACKAGE = "org.apache.kafka.common.security"
@@ -60,6 +59,7 @@ def listeners(folder, ports):
         f"{start}.scram-sha-512.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
         f"{start}.oauthbearer.sasl.jaas.config": f"{PACKAGE}.oauthbearer.OAuthBearerLoginModule "
         'required unsecuredLoginStringClaim_sub="broker";',
+        "connections.max.reauth.ms": str(SESSION_S * 1000),
         "listener.name.ssl.ssl.client.auth": "required",
         "ssl.keystore.location": str(store),
         "ssl.keystore.password": PASSWORD,
@@ -95,18 +95,21 @@ def broker(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _private_place(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    yield
-    gc.collect()  # here, where its warnings are expected, and not in another test
 
 
 def brokers_seen(java):
     """Return how many brokers each library sees."""
+
+    async def refreshed() -> int:
+        network = connect(java, "test")  # kafka-python opens its connections
+        try:
+            await network.refresh([])
+        finally:
+            await network.close()
+        return sum(each >= 0 for each in network._connections.brokers)
+
     first = len(AdminClient(to_librdkafka(java)).list_topics(timeout=20).brokers)
-    admin = KafkaAdminClient(**to_kafka_python({"request.timeout.ms": "20000", **java}))
-    try:
-        return first, len(admin.describe_cluster()["brokers"])
-    finally:
-        admin.close()
+    return first, asyncio.run(refreshed())
 
 
 def trusting(tmp_path):
@@ -136,6 +139,19 @@ def test_bl_098_both_libraries_log_in_with_the_hardest_password(broker, tmp_path
         **trusting(tmp_path),
     }
     assert brokers_seen(java) == (1, 1)
+
+
+def test_a_connection_knows_how_long_the_broker_keeps_its_session(broker, tmp_path):
+    java = {
+        "bootstrap.servers": f"localhost:{broker[0]}",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": login("PLAIN"),
+        **trusting(tmp_path),
+    }
+    connection = open_connection("localhost", broker[0], to_kafka_python(java), 20.0)
+    connection.sock.close()
+    assert SESSION_S - 60 < connection.expires_at - time.monotonic() <= SESSION_S
 
 
 class _TokenEndPoint(BaseHTTPRequestHandler):
@@ -242,5 +258,5 @@ def test_bl_102_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(broker,
     assert brokers_seen({**java, "ssl.endpoint.identification.algorithm": ""}) == (1, 1)
     with pytest.raises(KafkaException):
         AdminClient(to_librdkafka(java)).list_topics(timeout=3)
-    with pytest.raises(KafkaError):
-        KafkaAdminClient(**to_kafka_python(java), bootstrap_timeout_ms=3000)
+    with pytest.raises(ClusterUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+        open_connection("127.0.0.1", broker[1], to_kafka_python(java), 3.0)

@@ -198,6 +198,10 @@ def test_metadata_is_kept(world):
 
 
 def test_bl_026_excluded_groups_are_left_alone_and_the_rule_is_reported(world):
+    partition = TopicPartition(world.orders, 0)
+    here = world.sync.source.positions([world.sync.source.listed()["console-consumer-1"]])
+    assert here["console-consumer-1"][partition] == Committed(5)
+    assert partition in world.on_target("many-000"), "positions in this partition are synced"
     assert world.on_target("console-consumer-1") == {}
     rules = {each.name: each.reason for each in world.sync.plan().excluded}
     rule = "excluded by 'console-consumer-.*' of groups.exclude, a default"

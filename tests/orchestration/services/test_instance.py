@@ -1,10 +1,20 @@
 """Dagster's own configuration, as we ship it, in a home that is empty or was damaged."""
 
+import logging
+import time
+from datetime import timedelta
+
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.events import DagsterEvent, DagsterEventType
+from dagster._core.test_utils import create_run_for_test
+from dagster._daemon.monitoring import run_monitoring
+from support.builders import a_config, a_flow
+from support.fake_flows import FakeIsthmus, World
 
-from orchestration.dagster import jobs, task_assets
+from orchestration.dagster import jobs
+from orchestration.dagster.task_assets import FlowTask, Report, build_task_asset
 from orchestration.services.home import Home
 from orchestration.services.instance import write_instance
 
@@ -29,6 +39,16 @@ def first():
     says()
 
 
+def started(instance: dg.DagsterInstance, job: dg.JobDefinition) -> str:
+    """Return the id of a run that has begun now and of which nothing more is heard."""
+    run = create_run_for_test(
+        instance, job.name, tags=job.run_tags, status=dg.DagsterRunStatus.STARTING
+    )
+    begun = DagsterEvent(DagsterEventType.PIPELINE_START.value, job.name)
+    instance.report_dagster_event(begun, run.run_id)
+    return run.run_id
+
+
 @pytest.mark.integration
 def test_bl_136_the_first_run_on_an_empty_home_ends_and_no_logger_is_captured(where):
     assert "python_logs" not in shipped(where)
@@ -43,10 +63,30 @@ def test_bl_134_bl_135_runs_end_in_bounded_time_and_leave_their_place(where):
     assert monitoring["poll_interval_seconds"] <= 30
 
 
-def test_bl_137_runs_have_a_limit_of_their_own_and_none_is_set_for_all(where):
-    assert "max_runtime_seconds" not in shipped(where)["run_monitoring"]
-    assert {each.tags["dagster/max_runtime"] for each in jobs.ALL} == {"180"}
-    assert task_assets.RUN_TAGS is jobs.RUN_TAGS
+@pytest.mark.parametrize(("age_s", "ends"), [(170, False), (190, True)])
+def test_bl_137_runs_have_a_limit_of_their_own_and_none_is_set_for_all(
+    where, monkeypatch, age_s, ends
+):
+    task = FlowTask("topics", "creates topics", timedelta(minutes=1), lambda *_: Report("done"))
+    of_a_task = dg.Definitions.merge(
+        build_task_asset(a_flow(), task),
+        dg.Definitions(resources={"isthmus": FakeIsthmus.of(World(a_config()))}),
+    ).resolve_job_def("topics_A_to_B")
+    ours = [*jobs.ALL, of_a_task]
+    with dg.DagsterInstance.ephemeral(settings=shipped(where)) as instance:
+        runs = [started(instance, each) for each in (*ours, first)]
+        monkeypatch.setattr(run_monitoring, "get_current_timestamp", lambda: time.time() + age_s)
+        for each in runs:
+            run_monitoring.check_run_timeout(
+                instance,
+                instance.get_run_record_by_id(each),
+                logging.getLogger("dagster"),
+                instance.run_monitoring_max_runtime_seconds,
+            )
+        statuses = [instance.get_run_by_id(each).status for each in runs]
+    ended = dg.DagsterRunStatus.FAILURE if ends else dg.DagsterRunStatus.STARTED
+    # The last one is nobody's of ours: other jobs of the instance have no limit.
+    assert statuses == [*[ended] * len(ours), dg.DagsterRunStatus.STARTED]
 
 
 @pytest.mark.parametrize(("found", "kept"), [("", False), ("telemetry: {}\n", True)])

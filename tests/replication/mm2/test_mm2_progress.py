@@ -71,6 +71,9 @@ def test_a_tombstone_is_a_reset():
         pytest.param(KEY, b"nonsense", id="no JSON in the value"),
         pytest.param(key_of(CHECKPOINT, PLACES[CHECKPOINT]), b'{"offset":0}', id="checkpoints"),
         pytest.param(b'["MirrorSourceConnector",7]', None, id="a malformed reset"),
+        pytest.param(KEY, b'{"offset":-1}', id="a negative offset"),
+        pytest.param(KEY, b'{"offset":"x"}', id="no number"),
+        pytest.param(KEY, b"{}", id="no offset"),
     ],
 )
 def test_records_of_others_are_none_of_ours(key, value):

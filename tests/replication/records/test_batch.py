@@ -13,6 +13,11 @@ from support.record_batches import GZIP, PLAIN, a_batch, a_marker
 
 from replication.errors import CorruptBatch
 from replication.records.batch import (
+    CONTROL,
+    DELETE_HORIZON,
+    LOG_APPEND_TIME,
+    OLD_FORMAT,
+    TRANSACTIONAL,
     AbortedFilter,
     AbortedTransaction,
     next_sequence,
@@ -100,6 +105,36 @@ def test_cutting_a_batch_keeps_the_rest_as_it_was(content, codec, start, skip):
     assert (left.count, cut.offsets) == (len(wanted), tuple(each.offset for each in wanted))
     assert left.attributes == batch.attributes
     assert [(e.timestamp, e.rest) for e in decode(left)] == [(e.timestamp, e.rest) for e in wanted]
+
+
+@pytest.mark.parametrize(
+    ("change", "passes"),
+    [
+        pytest.param({}, True, id="plain"),
+        pytest.param({"attributes": TRANSACTIONAL | GZIP}, True, id="transactional, compressed"),
+        pytest.param({"attributes": LOG_APPEND_TIME}, False, id="time of the broker"),
+        pytest.param({"attributes": CONTROL}, False, id="marker"),
+        pytest.param({"attributes": DELETE_HORIZON}, False, id="delete horizon"),
+        pytest.param({"attributes": OLD_FORMAT}, False, id="format 0 or 1"),
+        pytest.param({"count": 1}, False, id="a hole that compaction left"),
+    ],
+)
+def test_a_batch_passes_as_bytes_only_if_a_restamp_is_enough(change, passes):
+    (whole,) = walk(memoryview(a_batch(7, [b"a", b"b"])))
+    assert whole._replace(**change).passes_as_bytes is passes
+
+
+def test_a_batch_with_a_delete_horizon_is_encoded_anew_without_it():
+    cleaned = bytearray(a_batch(7, [b"a", b"b"]))
+    struct.pack_into(">h", cleaned, 21, DELETE_HORIZON)
+    struct.pack_into(">q", cleaned, 27, 5000)  # KIP-534: the base timestamp is the horizon
+    struct.pack_into(">I", cleaned, 17, crc32c(bytes(cleaned[21:])))
+    (batch,) = walk(memoryview(cleaned))
+    (again,) = walk(memoryview(reshape(batch, start=7, skip=0, where="t-0").batch))
+    assert again.passes_as_bytes
+    assert [(e.timestamp, e.rest) for e in decode(again)] == [
+        (e.timestamp, e.rest) for e in decode(batch)
+    ]
 
 
 def test_a_sequence_starts_again_after_its_largest_number():

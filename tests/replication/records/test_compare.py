@@ -270,3 +270,15 @@ RECORD = (b"k", b"v", [("h", b"1")], 7)
 def test_a_fingerprint_tells_contents_apart(other):
     assert fingerprint(*RECORD) != fingerprint(*other)
     assert fingerprint(*RECORD) == fingerprint(*RECORD)
+
+
+@pytest.mark.parametrize(
+    ("null", "empty"),
+    [
+        pytest.param((None, b"v", [], 7), (b"", b"v", [], 7), id="key"),
+        pytest.param((b"k", None, [], 7), (b"k", b"", [], 7), id="value"),
+        pytest.param((b"k", b"v", [("h", None)], 7), (b"k", b"v", [("h", b"")], 7), id="header"),
+    ],
+)
+def test_null_and_empty_are_different_contents(null, empty):
+    assert fingerprint(*null) != fingerprint(*empty)

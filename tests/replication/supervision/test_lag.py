@@ -92,6 +92,7 @@ def test_idleness_is_remembered_until_the_partition_is_gone():
     ("partition", "up_s", "passed", "reason"),
     [
         pytest.param(PartitionLag(P0, 5, 59.9), 99, True, "59.9 s behind, limit 60 s", id="just"),
+        pytest.param(PartitionLag(P0, 5, 60.0), 99, True, "60.0 s behind, limit 60 s", id="at it"),
         pytest.param(
             PartitionLag(P0, 5, 61.0),
             99,
@@ -107,6 +108,9 @@ def test_idleness_is_remembered_until_the_partition_is_gone():
             id="unknown for long",
         ),
         pytest.param(PartitionLag(P0, None, None), 9, True, "0.0 s behind, limit 60 s", id="young"),
+        pytest.param(
+            PartitionLag(P0, None, None), 60, True, "0.0 s behind, limit 60 s", id="unknown, at it"
+        ),
     ],
 )
 def test_the_lag_limit(partition, up_s, passed, reason):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
+import subprocess
+import sys
 import threading
-import time
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
-from spark_jobs.driver import driver_loop
+from spark_jobs.process import loop_watchdog
+from spark_jobs.process.jvm import DIED
 from spark_jobs.process.loop_watchdog import LoopWatchdog
 
 
@@ -26,31 +25,59 @@ def test_bl_122_a_loop_that_stands_still_is_noticed(silence):
     assert silence.wait(10)
 
 
-def test_a_loop_that_goes_on_is_left_alone(silence):
-    watchdog = LoopWatchdog(silence.set, checks=200, check_s=0.02)
-    watchdog.start()
-    until = time.monotonic() + 4.5
-    while time.monotonic() < until:
-        watchdog.beat()
-        time.sleep(0.01)
-    watchdog.stop()
+def test_a_loop_that_goes_on_is_left_alone(silence, monkeypatch):
+    """The loop beats in each of 500 checks, and after 499 of another one it does not."""
+    checks, beats_in = iter(range(1000)), {*range(500), 999}
+    watchdog = LoopWatchdog(silence.set, checks=500, check_s=0)
+
+    def pause(_: float) -> None:
+        number = next(checks, None)
+        if number is None:
+            watchdog.stop()
+        elif number in beats_in:
+            watchdog.beat()
+
+    monkeypatch.setattr(loop_watchdog.time, "sleep", pause)
+    watchdog._watch()
+    assert next(checks, None) is None, "it watched to the end"
     assert not silence.is_set()
 
 
-def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends(monkeypatch, silence):
-    exits = []
+HUNG_DRIVER = """
+from types import SimpleNamespace
+from spark_jobs import replicate
+from spark_jobs.driver import driver_loop
+from spark_jobs.process import loop_watchdog
+import threading
 
-    def die(reason: str) -> None:
-        exits.append(reason)
-        silence.set()
+class HangingJvm:
+    alive = True
 
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr(driver_loop, "LoopWatchdog", partial(LoopWatchdog, checks=3, check_s=0.01))
-    monkeypatch.setattr(driver_loop, "_die", die)
-    flow = type("Flow", (), {"done": property(lambda _: silence.is_set())})()
-    flow.lease = SimpleNamespace(close=lambda: None)
-    hung = driver_loop.Driver.__new__(driver_loop.Driver)
-    hung._flows = [flow]
-    hung._drive = lambda *_: silence.wait(10)
-    hung._loop(None)
-    assert exits == ["the driver's main loop hangs; Spark's JVM may not respond"]
+class Flow:
+    done, ending, restart_reason, query = False, False, "", "a query"
+    ticks = 0
+    def tick(self):
+        self.ticks += 1
+        if self.ticks == 3:
+            print("hanging", flush=True)
+            threading.Event().wait()  # as a call into a JVM that does not answer
+    def stalls(self, **_):
+        return False
+
+replicate._log_plainly()
+driver_loop.LoopWatchdog = lambda die: loop_watchdog.LoopWatchdog(die, checks=3, check_s=0.1)
+driver_loop._TICK_S = 0.02
+driver = driver_loop.Driver.__new__(driver_loop.Driver)
+driver._flows, driver._ending, driver._exposition, driver._spark = [Flow()], False, None, None
+driver._blocks, driver._dump_classes = (), lambda jvm: None
+driver._loop(HangingJvm())
+"""
+
+
+def test_bl_122_a_driver_that_waits_for_a_jvm_that_hangs_ends():
+    ran = subprocess.run(
+        [sys.executable, "-c", HUNG_DRIVER], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == DIED, ran.stderr
+    assert ran.stdout == "hanging\n"
+    assert "the driver's main loop hangs; Spark's JVM may not respond" in ran.stderr

@@ -161,8 +161,15 @@ def test_settings_that_mean_the_same_are_passed_on_and_others_are_not():
 
 
 def test_a_number_that_librdkafka_would_refuse_is_cut_to_its_largest():
-    given = client(**{"request.timeout.ms": "2147483647"})
-    AdminClient(to_librdkafka(given))
+    largest = {
+        "request.timeout.ms": ("socket.timeout.ms", 300_000),
+        "reconnect.backoff.ms": ("reconnect.backoff.ms", 3_600_000),
+        "reconnect.backoff.max.ms": ("reconnect.backoff.max.ms", 3_600_000),
+        "metadata.max.age.ms": ("metadata.max.age.ms", 86_400_000),
+    }
+    settings = to_librdkafka(client(**dict.fromkeys(largest, "2147483647")))
+    assert {name: settings[name] for name, _ in largest.values()} == dict(largest.values())
+    AdminClient(settings)  # it refuses what is larger
 
 
 OIDC = 'x.OAuthBearerLoginModule required clientId="me" clientSecret="hush" scope="kafka";'

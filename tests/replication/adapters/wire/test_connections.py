@@ -96,3 +96,39 @@ def test_a_response_of_2_gb_is_refused_before_memory_is_taken_for_it(dialed, mon
 
     with_lines(check)
     assert taken == []
+
+
+def test_a_connection_whose_oldest_request_is_overdue_is_closed(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        late, other = await lines.channel(-1, "call"), await lines.channel(-1, "produce")
+        failed: asyncio.Queue = asyncio.Queue()
+        late.request([b"1234"], lambda *each: failed.put_nowait(each), 0.02)
+        other.request([b"1234"], lambda *_: None, 60)
+        frame, error = await asyncio.wait_for(failed.get(), 10)
+        assert (frame, str(error)) == (None, "broker:9092: no response in time")
+        assert lines.ready(-1, "call") is None
+        assert lines.ready(-1, "produce") is other
+
+    with_lines(check)
+
+
+def test_attempts_pause_longer_each_time_and_end_after_15_s(monkeypatch):
+    now, pauses = [100.0], []
+
+    async def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        now[0] += pause_s
+
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+
+    async def run() -> list[int]:
+        return [each async for each in module.attempts()]
+
+    numbers = asyncio.run(run())
+    assert pauses[:7] == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0]
+    assert set(pauses[7:]) == {1.0}
+    assert numbers == list(range(len(pauses) + 1))
+    assert 15 < sum(pauses) < 16.1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import uuid
-from itertools import groupby
 
 import pytest
 from hypothesis import given
@@ -246,10 +245,12 @@ def test_tags_that_we_do_not_know_are_skipped(count):
     assert framing.skip_tags(memoryview(bytes((count,)) + tags + b"rest"), 0) == 1 + len(tags)
 
 
-def test_topics_stand_once_each():
-    ids = [uuid.UUID(int=each).bytes for each in (1, 1, 2)]
-    asked = [FetchEntry(each, number, 0) for number, each in enumerate(ids)]
+def test_a_topic_stands_once_with_all_its_partitions():
+    one, other = (uuid.UUID(int=each) for each in (1, 2))
+    entries = ((one, 0, 10), (one, 1, 11), (other, 2, 12))
+    asked = [FetchEntry(topic.bytes, number, offset) for topic, number, offset in entries]
     decoded = FetchRequest.decode(framing.fetch_request(asked, FetchOptions(), 13), version=13)
-    assert [len(list(group)) for _, group in groupby(ids)] == [
-        len(each.partitions) for each in decoded.topics
-    ]
+    assert [
+        (each.topic_id, [(p.partition, p.fetch_offset) for p in each.partitions])
+        for each in decoded.topics
+    ] == [(one, [(0, 10), (1, 11)]), (other, [(2, 12)])]

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import gc
 import socket
+import struct
 import threading
+import time
 import warnings
 from contextlib import contextmanager
 
 import pytest
+from kafka.protocol.metadata import ApiVersionsResponse
+from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 from support.broken_servers import a_closed_port, a_server
 
 from replication.adapters.wire.open_connection import open_connection
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 
 PLAIN, TLS = {"security_protocol": "PLAINTEXT"}, {"security_protocol": "SSL"}
 
@@ -27,6 +31,47 @@ def nothing_left_open():
         yield
         gc.collect()
     assert [str(each.message) for each in caught] == []
+
+
+API_VERSIONS, HANDSHAKE, AUTHENTICATE = 18, 17, 36
+SUPPORTED = {API_VERSIONS: (0, 4), HANDSHAKE: (0, 1), AUTHENTICATE: (0, 1)}
+SASL = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "PLAIN",
+    "sasl_plain_username": "mirror",
+    "sasl_plain_password": "secret",
+}
+
+
+def a_broker(lifetime_ms: int, error: int = 0):
+    """Return what answers a login: the session ends ``lifetime_ms`` later (KIP-368), 0 never."""
+    responses = {
+        API_VERSIONS: ApiVersionsResponse(
+            error_code=0,
+            api_keys=[
+                ApiVersionsResponse.ApiVersion(api_key=key, min_version=low, max_version=high)
+                for key, (low, high) in SUPPORTED.items()
+            ],
+            throttle_time_ms=0,
+        ),
+        HANDSHAKE: SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"]),
+        AUTHENTICATE: SaslAuthenticateResponse(
+            error_code=error,
+            error_message="wrong password" if error else None,
+            auth_bytes=b"",
+            session_lifetime_ms=lifetime_ms,
+        ),
+    }
+
+    def answer(near: socket.socket) -> None:
+        with near.makefile("rb") as sent:
+            while size := sent.read(4):
+                request = sent.read(int.from_bytes(size, "big"))
+                key, version, correlation = struct.unpack_from(">hhi", request)
+                body = struct.pack(">i", correlation) + responses[key].encode(version=version)
+                near.sendall(len(body).to_bytes(4, "big") + body)
+
+    return answer
 
 
 def test_a_refused_connection_is_closed():
@@ -79,3 +124,44 @@ def _refused(host: str, port: int) -> None:
 def test_a_name_that_nobody_knows_is_reported():
     with nothing_left_open(), pytest.raises(ClusterUnavailable, match=r"nowhere\.invalid"):
         open_connection("nowhere.invalid", 9092, PLAIN, 2.0)
+
+
+def test_a_connection_knows_when_its_sasl_session_ends_and_what_the_broker_supports():
+    with a_server(a_broker(lifetime_ms=90_000)) as port, nothing_left_open():
+        opened_after = time.monotonic()
+        connection = open_connection("127.0.0.1", port, SASL, 5.0)
+        connection.sock.close()
+    assert opened_after + 90 <= connection.expires_at <= time.monotonic() + 90
+    assert connection.versions == SUPPORTED
+
+
+def test_a_sasl_session_without_an_end_never_expires():
+    with a_server(a_broker(lifetime_ms=0)) as port, nothing_left_open():
+        connection = open_connection("127.0.0.1", port, SASL, 5.0)
+        connection.sock.close()
+    assert connection.expires_at is None
+
+
+def test_credentials_that_the_broker_rejects_are_rejected_with_its_reason():
+    with (
+        a_server(a_broker(lifetime_ms=0, error=58)) as port,
+        nothing_left_open(),
+        pytest.raises(ClusterRejected, match=f"authenticating at 127.0.0.1:{port}: .*wrong passw"),
+    ):
+        open_connection("127.0.0.1", port, SASL, 5.0)
+
+
+def test_a_socket_that_was_taken_over_notices_a_silent_peer_and_sends_at_once():
+    with a_server(a_broker(lifetime_ms=0)) as port, nothing_left_open():
+        sock = open_connection("127.0.0.1", port, SASL, 5.0).sock
+        options = {
+            (socket.SOL_SOCKET, socket.SO_KEEPALIVE): 1,
+            (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE): 10,
+            (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL): 2,
+            (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT): 15_000,
+            (socket.IPPROTO_TCP, socket.TCP_NODELAY): 1,
+        }
+        found = {each: sock.getsockopt(*each) for each in options}
+        blocking = sock.getblocking()
+        sock.close()
+    assert (found, blocking) == (options, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from hypothesis import given, settings
@@ -31,6 +31,11 @@ from replication.model import PartitionState
 
 MB = 1 << 20
 EPOCH = 0  # leader epoch of all batches here
+
+
+@cache
+def a_large_batch(offset: int) -> bytes:
+    return a_batch(offset, [b"%d" % offset + LARGE * 20])
 
 
 class Source:
@@ -115,7 +120,7 @@ class Source:
         return found
 
     def _batch(self, offset: int) -> bytes:
-        batch = a_batch(offset, [b"%d" % offset + LARGE * 20])
+        batch = a_large_batch(offset)
         return batch[:-1] + b"?" if offset >= self.damaged_from else batch
 
 

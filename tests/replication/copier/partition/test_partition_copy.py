@@ -99,6 +99,7 @@ def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: b
     anchor = partition.anchor(0)
     steps = 200 if to_the_end else data.draw(st.integers(0, 12))
     for _ in range(steps):
+        before = partition.position, partition.acked
         act = "all" if to_the_end else data.draw(st.sampled_from(ACTS))
         if act in {"fetch", "all"}:
             take(partition, fetch(log, aborted, partition.position, 3), FetchBuffer())
@@ -121,6 +122,8 @@ def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: b
             target.foreign()
         if act == "anchor":
             anchor = partition.anchor(0)
+        if act == "all" and (partition.position, partition.acked) == before:
+            break  # all is copied
     return partition.anchor(0) if to_the_end else anchor
 
 

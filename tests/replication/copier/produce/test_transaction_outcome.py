@@ -82,6 +82,7 @@ def test_a_marker_that_is_on_its_way_is_waited_for():
 
 def test_of_a_topic_that_is_gone_nothing_is_waited_for(monkeypatch):
     monkeypatch.setattr(transaction_outcome, "_TIMEOUT_S", 3600.0)
+    monkeypatch.setattr(transaction_outcome, "_PAUSE_S", 0.01)
     cluster = a_target(t0=[(US, None)])
     cluster.hidden = {"t"}
     assert aborted(cluster, t0=AppendedRange(1)) == set()

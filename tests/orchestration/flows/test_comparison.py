@@ -1,0 +1,74 @@
+"""Which partitions of two clusters are compared, and with what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.flows import comparison
+from orchestration.flows.comparison import Options, TopicPair, compare_topics
+from replication.adapters.topics.record_reader import Record
+from replication.model import OffsetRange, TopicPartition
+from replication.records.comparison_result import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CREATED = 1  # librdkafka's number of a producer's timestamp
+
+
+class MemoryReader:
+    """Reads topics from memory. ``client`` holds the values by partition."""
+
+    def __init__(self, client: dict[TopicPartition, list[bytes]], _isolation: str) -> None:
+        self._logs = client
+
+    def partitions(self, topic: str) -> int | None:
+        numbers = [each.partition for each in self._logs if each.topic == topic]
+        return max(numbers) + 1 if numbers else None
+
+    def bounds(self, partition: TopicPartition) -> OffsetRange:
+        return OffsetRange(0, len(self._logs[partition]))
+
+    def read(self, partition: TopicPartition, end: int) -> Iterator[Record]:
+        for offset, value in enumerate(self._logs[partition][:end]):
+            yield Record(offset, None, value, (), (1000 + offset, CREATED))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Return the differences by target partition."""
+    monkeypatch.setattr(comparison, "RecordReader", MemoryReader)
+
+    def differences(source, target, options=None) -> dict[TopicPartition, dict[Kind, int]]:
+        results = compare_topics(source, target, [TopicPair("t", "A.t")], options or Options())
+        return {
+            each.work.target: {
+                kind: count for kind in Kind if (count := each.comparison.count(kind))
+            }
+            for each in results
+        }
+
+    return differences
+
+
+def source(number: int) -> TopicPartition:
+    return TopicPartition("t", number)
+
+
+def copy(number: int) -> TopicPartition:
+    return TopicPartition("A.t", number)
+
+
+def test_a_partition_that_only_the_target_has_is_compared(compared):
+    found = compared({source(0): [b"a"]}, {copy(0): [b"a"], copy(1): [b"b", b"c"]})
+    assert found == {copy(0): {}, copy(1): {Kind.EXTRA: 2}}
+
+
+def test_a_partition_that_only_the_source_has_is_compared(compared):
+    found = compared({source(0): [b"a"], source(1): [b"b", b"c"]}, {copy(0): [b"a"]})
+    assert found == {copy(0): {}, copy(1): {Kind.LOST: 2}}
