@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.flows import comparison
-from orchestration.flows.comparison import Options, TopicPair, compare_topics
+from orchestration.flows.comparison import topic_comparison
+from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.topic_comparison import Options, compare_topics
 from replication.adapters.topics.record_reader import Record
 from replication.model import OffsetRange, TopicPartition
 from replication.records.comparison_result import Kind
@@ -31,8 +32,8 @@ class MemoryReader:
     def bounds(self, partition: TopicPartition) -> OffsetRange:
         return OffsetRange(0, len(self._logs[partition]))
 
-    def read(self, partition: TopicPartition, end: int) -> Iterator[Record]:
-        for offset, value in enumerate(self._logs[partition][:end]):
+    def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
+        for offset, value in enumerate(self._logs[partition][begin:end], begin):
             yield Record(offset, None, value, (), (1000 + offset, CREATED))
 
     def close(self) -> None:
@@ -42,7 +43,7 @@ class MemoryReader:
 @pytest.fixture
 def compared(monkeypatch):
     """Return the differences by target partition."""
-    monkeypatch.setattr(comparison, "RecordReader", MemoryReader)
+    monkeypatch.setattr(topic_comparison, "RecordReader", MemoryReader)
 
     def differences(source, target, options=None) -> dict[TopicPartition, dict[Kind, int]]:
         results = compare_topics(source, target, [TopicPair("t", "A.t")], options or Options())
