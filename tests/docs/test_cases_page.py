@@ -14,6 +14,9 @@ PAGE = (TESTS.parent / "docs" / "cases.md").read_text()
 ROW = re.compile(r"^\| (BL-\d{3}) \| (.+) \| (.+) \|$", re.MULTILINE)
 ROWS = [(row[1], re.findall(r"`([^`]+::[^`]+)`", row[3])) for row in ROW.finditer(PAGE)]
 
+FOUND = re.compile(r"^\| (USE-\d\d) \| .+ \| (.+) \|$", re.MULTILINE)
+FOUND_ROWS = [(row[1], re.findall(r"`([^`]+::[^`]+)`", row[2])) for row in FOUND.finditer(PAGE)]
+
 
 @cache
 def about(path: str) -> dict[str, str]:
@@ -34,3 +37,9 @@ def test_every_test_that_is_named_there_exists_and_names_the_fault(name, tests):
     for path, _, test in (each.partition("::") for each in tests):
         said = about(path).get(test, "")
         assert name in said or name.lower().replace("-", "_") in said, f"{path}::{test}"
+
+
+@pytest.mark.parametrize(("name", "tests"), FOUND_ROWS, ids=[name for name, _ in FOUND_ROWS])
+def test_every_fault_that_was_found_by_use_has_tests(name, tests):
+    missing = [each for each in tests if each.partition("::")[2] not in about(each.split("::")[0])]
+    assert (bool(tests), missing) == (True, []), name
