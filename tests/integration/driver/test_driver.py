@@ -43,11 +43,30 @@ def running(source_cluster, target_cluster, tmp_path_factory):
     """One driver for the tests of this module, with a second flow whose source is down."""
     home = tmp_path_factory.mktemp("driver") / "app"
     application = Application(source_cluster, target_cluster, home, DOWN)
-    application.compacted = ""
+    application.stock = a_stock(application)
     application.start()
     application.await_state(FlowState.RUNNING)
+    wait_for(lambda: application.is_copied(application.stock))
+    compact(application)
     yield application
     application.close()
+
+
+def a_stock(application: Application) -> str:
+    """Create a topic that is to become compacted; nothing is removed from it."""
+    name, here = f"{application.alias}-stock", application.source.bootstrap_servers
+    kafka_records.create_topic(here, name, 2, {"min.compaction.lag.ms": str(2**62)})
+    application.produce(name, 100)
+    return name
+
+
+def compact(application: Application) -> None:
+    """Make the stock compacted. A driver reads topic configs every 30 s: not each test waits."""
+    client = AdminClient({"bootstrap.servers": application.source.bootstrap_servers})
+    change = AlterConfigOpType.SET
+    entry = ConfigEntry("cleanup.policy", "compact", incremental_operation=change)
+    resource = ConfigResource(ResourceType.TOPIC, application.stock, incremental_configs=[entry])
+    client.incremental_alter_configs([resource])[resource].result(20)
 
 
 def test_a_new_topic_is_copied_within_seconds(running):
@@ -80,35 +99,6 @@ def test_epochs_follow_on_without_a_new_start(running):
     running.produce(topic, 100, seed=2)
     wait_for(lambda: running.is_copied(topic), 20)
     assert running.producers(topic) == before
-
-
-def becoming_compacted(running: Application) -> str:
-    """Return a copied topic whose cleanup.policy has just become compact, or did before."""
-    if not running.compacted:
-        lag = {"min.compaction.lag.ms": str(2**62)}  # nothing is removed from the source
-        topic, here = f"{running.alias}-stock", running.source.bootstrap_servers
-        kafka_records.create_topic(here, topic, 2, lag)
-        running.produce(topic, 100)
-        wait_for(lambda: running.is_copied(topic), 20)
-        client = AdminClient({"bootstrap.servers": running.source.bootstrap_servers})
-        entry = ConfigEntry(
-            "cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET
-        )
-        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        client.incremental_alter_configs([resource])[resource].result(20)
-        running.compacted = topic
-    return running.compacted
-
-
-def produce_keyed(running: Application, topic: str, count: int) -> None:
-    keyed = [(n % 2, b"%d" % n, b"v") for n in range(count)]  # compacted topics take no others
-    kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
-
-
-def test_a_topic_that_has_just_become_compacted_is_copied(running):
-    topic = becoming_compacted(running)
-    produce_keyed(running, topic, 100)
-    wait_for(lambda: running.is_copied(topic), 30)
 
 
 def test_a_source_that_is_down_is_reported_and_holds_up_no_other_flow(running):
@@ -192,11 +182,11 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
 
 
 def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(running):
-    """A driver reads the configs every 30 s; the tests before this one fill that time."""
-    topic = becoming_compacted(running)
+    topic = running.stock
     notice = r"[2-9] partitions use transactions"  # other tests' heartbeats may be among them
     wait_for(lambda: re.search(notice, running.status().reason))
-    produce_keyed(running, topic, 100)
+    keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
+    kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
     wait_for(lambda: running.is_copied(topic), 30)
     found = running.store.read(anchors_topic(running.alias)).values()
     modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
