@@ -22,7 +22,7 @@ from replication.adapters.topics.state_store import StateStore
 from replication.adapters.wire import connect
 from replication.copier import Host, UnitReport, UnitSpec
 from replication.errors import ClusterUnavailable
-from replication.model import PartitionPlan, TopicPartition
+from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, Control, Stored, anchors_topic, status_topic
 from support import kafka_records
 from support.unit_specs import changed
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from replication.adapters.local.local_kafka import LocalCluster
 
 WAIT_S = 90.0  # generous: the machine may be busy with other things
+_MOMENT_S = 0.3  # for what a unit does although a partition has settled
 
 
 @dataclass
@@ -138,6 +139,34 @@ class Flow:
             self.end(spec)
             thread.join(WAIT_S)
         assert reports, "the unit did not end"
+
+    def settle(self, spec: UnitSpec) -> UnitReport:
+        """Copy until each partition has halted or has all of its source, and a moment longer."""
+        host, reports = Host(), []
+        thread = threading.Thread(target=lambda: reports.append(host.copy(spec, connect)))
+        thread.start()
+        try:
+            deadline = time.monotonic() + WAIT_S
+            while thread.is_alive() and not self._is_settled(host, spec):
+                assert time.monotonic() < deadline, "waited in vain until all have settled"
+                time.sleep(0.05)
+            time.sleep(_MOMENT_S)
+            self.end(spec)
+            thread.join(WAIT_S)
+        finally:
+            host.close()
+        return reports[0]
+
+    def _is_settled(self, host: Host, spec: UnitSpec) -> bool:
+        groups = host._unit_groups.get((spec.flow, spec.unit))
+        units = [each.unit for each in groups._groups if each.unit] if groups else []
+        partitions = [partition for unit in units for partition in unit.partitions]
+        end_offsets = self.admin.end_offsets([each.source for each in partitions])
+        return len(partitions) == len(spec.partitions) and all(
+            each.state_and_reason[0] not in {PartitionState.RUNNING, PartitionState.WAITING}
+            or (each.acked is not None and each.acked.source >= end_offsets[each.source])
+            for each in partitions
+        )
 
     def copy_all(self, generation: int = 1, epoch: int = 0, **more: object) -> UnitReport:
         """Copy all that is there, in an epoch that ends as soon as it is done."""

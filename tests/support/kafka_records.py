@@ -147,6 +147,7 @@ def consume_all(
             "enable.partition.eof": True,
             "auto.offset.reset": "error",
             "isolation.level": isolation,
+            "fetch.wait.max.ms": 20,  # a broker says that a log has ended when this is over
             **QUIET,
         }
     )

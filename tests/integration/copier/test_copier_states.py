@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from support import kafka_records
-from support.copier_flows import Flow, copy, kill, start_unit
+from support.copier_flows import Flow, kill, start_unit
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import Choice, PartitionPlan, TopicPartition
@@ -82,8 +82,8 @@ def told(flow: Flow) -> list[str]:
 
 
 def short(flow: Flow, epoch: int, **more):
-    """Run a short epoch."""
-    return copy(flow.spec(epoch=epoch, epoch_s=2.5, **more))
+    """Run an epoch that ends soon after each partition has halted or is copied."""
+    return flow.settle(flow.spec(epoch=epoch, **more))
 
 
 def losses(flow: Flow) -> list[tuple]:

@@ -15,6 +15,8 @@ from spark_jobs.process.jvm import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+
 
 class Standalone:
     """Starts and stops the daemons of Spark's own cluster manager."""
@@ -55,6 +57,7 @@ class Standalone:
                     **os.environ,
                     "SPARK_HOME": str(spark_home()),
                     "SPARK_DAEMON_MEMORY": "256m",
+                    "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
                 },
             )
         self._daemons.append(daemon)
@@ -75,6 +78,7 @@ def test_a_flow_waits_for_its_slots_and_then_is_copied_by_two_workers(
     more = (
         f"spark.master = {standalone.master}\nspark.conf.spark.executor.memory = 600m\n"
         "spark.conf.spark.executor.cores = 1\n"
+        f"spark.conf.spark.executor.extraJavaOptions = {QUICK_START}\n"
     )
     application = Application(source_cluster, target_cluster, tmp_path / "app", more)
     topic = application.topic()
