@@ -119,6 +119,9 @@ class Records(Protocol):
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         """Return the newest record of every key; empty when the topic does not exist."""
 
+    def read_all(self, topics: Collection[str]) -> Iterable[Stored]:
+        """Return the newest record of every key of several topics that exist."""
+
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until it is acked."""
 

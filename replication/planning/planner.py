@@ -6,6 +6,7 @@ loop. The caller selects the parts of the plan.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -27,6 +28,7 @@ from replication.planning.target_snapshot import (
     AppliedState,
     read_history,
     read_names,
+    read_others,
 )
 from replication.planning.topics import (
     MIN_INSYNC,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from replication.planning.apply import Action
     from replication.planning.topics import DesiredTopic, TopicAction
     from replication.settings.sections import Config, Flow
-    from replication.state import AppliedAcls, AppliedConfigs
+    from replication.state import Anchor, AppliedAcls, AppliedConfigs
 
 
 class Part(StrEnum):
@@ -108,7 +110,10 @@ class Planner:
         if only is not None:
             return self._plan(target, names, only)
         flows = self._flows(target, names)
-        histories = {each.name: read_history(each, self.config, self.clients) for each in flows}
+        others = functools.cache(lambda: self._anchors_of_all(flows[0]))
+        histories = {
+            each.name: read_history(each, self.config, self.clients, others) for each in flows
+        }
         changes = {flow: each.changes for flow, each in histories.items() if each.changes}
         copies = {flow: each.copies for flow, each in histories.items()}
         holder = replace(self, config=with_names_in_use(self.config, changes, copies))
@@ -119,6 +124,10 @@ class Planner:
         actions = (*named, *plan.actions)
         warnings = tuple(chain.from_iterable(histories[flow].warnings for flow in asked))
         return replace(plan, actions=actions, name_changes=about, warnings=warnings)
+
+    def _anchors_of_all(self, flow: Flow) -> tuple[Anchor, ...]:
+        """Return the anchors of all flows into the target of ``flow``."""
+        return read_others(self.clients.target(flow).topics(), self.clients.store(flow))
 
     def _flows(self, target: str, names: Collection[str] | None) -> list[Flow]:
         return [

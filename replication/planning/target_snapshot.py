@@ -25,7 +25,7 @@ from replication.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.client.admin import Clients, Cluster, TopicInfo
     from replication.naming.name_changes import Changes
@@ -36,10 +36,16 @@ if TYPE_CHECKING:
 _BEGIN, _END = anchors_topic("\0").split("\0")
 
 
-class TargetReads(Protocol):
-    """What is needed of ``client.admin.Records``."""
+class TopicReads(Protocol):
+    """What is needed of ``client.admin.Records`` to know of one flow."""
 
     def read(self, topic: str) -> Mapping[bytes, Stored]: ...
+
+
+class TargetReads(TopicReads, Protocol):
+    """What is needed of ``client.admin.Records`` to know of all flows."""
+
+    def read_all(self, topics: Collection[str]) -> Iterable[Stored]: ...
 
 
 class TopicSources(NamedTuple):
@@ -83,10 +89,9 @@ def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
 
 
 def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
-    """Yield the anchors of every flow into this target, those of other processes too."""
-    for topic in ours:
-        if topic.startswith(_BEGIN) and topic.endswith(_END):
-            yield from (each for each in store.read(topic).values() if isinstance(each, Anchor))
+    """Return the anchors of every flow into this target, those of other processes too."""
+    topics = [each for each in ours if each.startswith(_BEGIN) and each.endswith(_END)]
+    return (each for each in store.read_all(topics) if isinstance(each, Anchor))
 
 
 def _copied_before(ours: Iterable[str], store: TargetReads) -> set[str]:
@@ -94,7 +99,7 @@ def _copied_before(ours: Iterable[str], store: TargetReads) -> set[str]:
     return {each.flow for each in registry.values() if isinstance(each, ProducerEntry)}
 
 
-def read_copied(flow: Flow, store: TargetReads) -> tuple[Anchor, ...]:
+def read_copied(flow: Flow, store: TopicReads) -> tuple[Anchor, ...]:
     """Return a flow's own anchors: under which names its topics were copied.
 
     Raises ClusterUnavailable.
@@ -111,10 +116,13 @@ class FlowHistory(NamedTuple):
     copies: tuple[MappedName, ...] = ()  # on the source, whose names do not show it
 
 
-def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
+def read_history(
+    flow: Flow, config: Config, clients: Clients, others: Callable[[], Iterable[Anchor]]
+) -> FlowHistory:
     """Return what the target knows of a flow; nothing where its source does not answer.
 
-    Raises ClusterUnavailable for the target.
+    ``others`` returns the anchors of all flows into the target; it is called for a flow that has
+    none. Raises ClusterUnavailable for the target.
     """
     store, selector = clients.store(flow), TopicSelector.for_flow(flow, config.clusters)
     try:
@@ -123,10 +131,9 @@ def read_history(flow: Flow, config: Config, clients: Clients) -> FlowHistory:
         return FlowHistory({})  # the flow's plan has this problem
     copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients))
     if not (anchors := read_copied(flow, store)):
-        others = read_others(clients.target(flow).topics(), store)
         known = [each.name for each in config.flows]
         ids = {name: each.topic_id for name, each in theirs.items()}
-        warnings = tuple(former_flows(flow.name, selector, ids, others, known))
+        warnings = tuple(former_flows(flow.name, selector, ids, others(), known))
         return FlowHistory({}, warnings, copies)
     counts = {name: each.partitions for name, each in theirs.items()}
     changes = name_changes(flow, selector, anchors, {}, counts)
@@ -150,7 +157,7 @@ def read_others(ours: Iterable[str], store: TargetReads) -> tuple[Anchor, ...]:
     return tuple(_anchors(ours, store))
 
 
-def read_name_decisions(flow: Flow, store: TargetReads) -> dict[str, NameDecision]:
+def read_name_decisions(flow: Flow, store: TopicReads) -> dict[str, NameDecision]:
     """Return an operator's decisions on names of a flow's topics, by topic of the source."""
     found = store.read(status_topic(flow.source)).values()
     return {e.topic: e for e in found if isinstance(e, NameDecision) and e.flow == flow.name}

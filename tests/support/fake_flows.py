@@ -34,6 +34,9 @@ class MemoryStore:
             raise ClusterUnavailable("reading state at B:9092: connection refused")
         return self.topics.get(topic, {})
 
+    def read_all(self, topics: Iterable[str]) -> tuple[Stored, ...]:
+        return tuple(each for topic in topics for each in self.read(topic).values())
+
     def write(self, topic: str, *records: Stored) -> None:
         self.topics.setdefault(topic, {}).update((each.key(), each) for each in records)
 

@@ -153,6 +153,9 @@ class MemoryRecords:
         self.reads.append(topic)
         return self.topics.get(topic, {})
 
+    def read_all(self, topics: Iterable[str]) -> tuple[Stored, ...]:
+        return tuple(each for topic in topics for each in self.read(topic).values())
+
     def write(self, topic: str, *records: Stored) -> None:
         self.topics.setdefault(topic, {}).update((each.key(), each) for each in records)
 

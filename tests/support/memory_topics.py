@@ -36,5 +36,8 @@ class StoredRecords:
         self.reads.append(topic)
         return {each.key(): each for each in self.topics.get(topic, [])}
 
+    def read_all(self, topics: Iterable[str]) -> tuple[Stored, ...]:
+        return tuple(each for topic in topics for each in self.read(topic).values())
+
     def write(self, topic: str, *records: Stored) -> None:
         self.topics.setdefault(topic, []).extend(records)

@@ -51,7 +51,7 @@ class FlowComparison:
         target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
         self._here, there = self._source.topics(), target.topics()
         self._topics = topics
-        held = holding(flow, read_history(flow, config, KafkaClients()).changes)
+        held = holding(flow, read_history(flow, config, KafkaClients(), tuple).changes)
         self._selector = selector = TopicSelector.for_flow(held, config.clusters)
         named = {
             each: selector.remote_topic(each)

@@ -21,7 +21,7 @@ from replication.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
@@ -110,6 +110,16 @@ class StateStore:
         tail = self.tail(topic)
         try:
             return {each.key(): each for each in tail.catch_up()}
+        finally:
+            tail.close()
+
+    def read_all(self, topics: Collection[str]) -> tuple[Stored, ...]:
+        """Return the newest record of every key of several topics that exist, by one client."""
+        if not topics:
+            return ()
+        tail = StateTail(self._client, *topics)
+        try:
+            return tuple({each.key(): each for each in tail.catch_up()}.values())
         finally:
             tail.close()
 

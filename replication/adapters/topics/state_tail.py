@@ -1,4 +1,4 @@
-"""Reads one of Isthmus' own topics to its end and follows it."""
+"""Reads some of Isthmus' own topics to their ends and follows them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _AT_ONCE = 1000  # records a poll
 
 
 class StateTail:
-    """Follows one state topic: all of it first, then what is new."""
+    """Follows state topics: all of each first, then what is new."""
 
-    def __init__(self, client: Mapping[str, Any], topic: str) -> None:
-        self._topic = topic
-        self._where = f"{topic} at {client['bootstrap.servers']}"
+    def __init__(self, client: Mapping[str, Any], *topics: str) -> None:
+        more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
+        self._where = f"{topics[0]}{more} at {client['bootstrap.servers']}"
         self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
-        self._next = 0
+        self._next = dict.fromkeys(topics, 0)
         self._consumer: Consumer | None = Consumer(
             {
                 **quiet(client, self._complaints),
@@ -43,18 +43,17 @@ class StateTail:
                 "fetch.error.backoff.ms": 200,
             }
         )
-        self._consumer.assign([ClientPartition(topic, 0, 0)])
+        self._consumer.assign([ClientPartition(each, 0, 0) for each in topics])
 
     def catch_up(self) -> list[Stored]:
-        """Return everything up to the present end. Raises ClusterUnavailable after 10 s."""
-        end = self._admin.end_offsets([TopicPartition(self._topic, 0)]).get(
-            TopicPartition(self._topic, 0)
-        )
-        if end is None:
-            raise ClusterUnavailable(f"reading {self._where}: it has no leader")
+        """Return everything up to the present ends. Raises ClusterUnavailable after 10 s."""
+        found_ends = self._admin.end_offsets([TopicPartition(each, 0) for each in self._next])
+        ends = {partition.topic: end for partition, end in found_ends.items()}
+        if missing := min(self._next.keys() - ends, default=""):
+            raise ClusterUnavailable(f"reading {self._where}: {missing} has no leader")
         deadline = time.monotonic() + _PATIENCE_S
         found: list[Stored] = []
-        while self._next < end:
+        while any(self._next[topic] < end for topic, end in ends.items()):
             if time.monotonic() > deadline:
                 message = str(self._complaints) or "no response in time"
                 raise ClusterUnavailable(f"reading {self._where}: {message}")
@@ -75,12 +74,13 @@ class StateTail:
             self._consumer = None
 
     def _take(self, message: Message) -> Stored | None:
-        error, offset = message.error(), message.offset()
+        error, offset, topic = message.error(), message.offset() or 0, message.topic() or ""
         if error is None:
-            self._next = (offset or 0) + 1
+            self._next[topic] = offset + 1
             return parse(_bytes(message.key()), _bytes(message.value()))
         if error.code() == KafkaError._PARTITION_EOF:
-            self._next = max(self._next, offset or 0)  # markers and compaction leave no record
+            # Markers and compaction leave no record.
+            self._next[topic] = max(self._next[topic], offset)
             return None
         if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
             return None  # the client asks for the group's coordinator; we need none
