@@ -244,8 +244,8 @@ def _carry_out(
     elif commits:
         typer.echo("nothing was changed: run it again with --yes")
     if (yes or not commits) and len(commits) < len(actions):
-        reasons = _explained([each for each in actions if not isinstance(each, CommitGroup)])
-        end(1, "left as before: " + "; ".join(reasons))
+        left_count = counted(len(actions) - len(commits), "position")
+        end(1, f"{left_count} left as before, for the reasons above")
 
 
 def _explained(actions: Sequence[GroupAction]) -> Iterator[str]:
