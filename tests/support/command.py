@@ -6,8 +6,10 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
 from orchestration.cli import main as module
+from replication.errors import ReplicationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,17 @@ class Ended(NamedTuple):
     @property
     def lines(self) -> list[str]:
         return (self.out + self.err).splitlines()
+
+
+def run_command(*words: object) -> Ended:
+    """Run ``isthmus``, 200 columns wide, where no fixture is at hand."""
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(module.app, [str(each) for each in words])
+    if isinstance(done.exception, ReplicationError):
+        message = f"error: {done.exception}\n"
+        return Ended(module.exit_code(done.exception), done.stdout, done.stderr + message)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Ended(done.exit_code, done.stdout, done.stderr)
 
 
 def runner(

@@ -173,20 +173,14 @@ class Reader:
             self._ends, self._found = end_offsets, consume_all(*self._where, self._isolation)
         return self._found
 
+    def offsets(self) -> int:
+        """Return the number of offsets in the topic now; 0 if there is no such topic yet."""
+        return sum(self._end_offsets().values())
+
     def _end_offsets(self) -> dict[Partition, int]:
         known = self._admin.topics().get(self._where[1])
         count = known.partitions if known is not None else 0
         return self._admin.end_offsets(Partition(self._where[1], n) for n in range(count))
-
-
-def consume_if_there(bootstrap: str, topic: str) -> list[Rec]:
-    """Return every record that is in the topic now; none if there is no such topic yet."""
-    try:
-        return consume_all(bootstrap, topic)
-    except Exception as error:
-        if "UNKNOWN_TOPIC" in str(error) or isinstance(error, KeyError):
-            return []
-        raise
 
 
 def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:

@@ -24,6 +24,10 @@ class Both:
         alone = "heartbeats.replication.enabled = false\n"  # the source may hold other tests' ones
         self.app = Application(source, target, home, SETTINGS + alone)
         self.topic = self.app.topic()
+        self._source = kafka_records.Reader(source.bootstrap_servers, self.topic)
+        self._copy = kafka_records.Reader(
+            target.bootstrap_servers, f"{self.app.alias}.{self.topic}"
+        )
         self.mirrormakers = []
         self._batch = 0
 
@@ -47,13 +51,10 @@ class Both:
             thread.join(30)
 
     def source(self) -> list[tuple]:
-        found = kafka_records.consume_all(self.app.source.bootstrap_servers, self.topic)
-        return [each.content for each in found]
+        return [each.content for each in self._source.read()]
 
     def copy(self) -> list[tuple]:
-        name = f"{self.app.alias}.{self.topic}"
-        found = kafka_records.consume_if_there(self.app.target.bootstrap_servers, name)
-        return [each.content for each in found]
+        return [each.content for each in self._copy.read()]
 
     def is_complete(self) -> bool:
         return set(self.copy()) >= set(self.source())
@@ -72,8 +73,8 @@ class Both:
 
     def await_more(self, count: int = 500) -> None:
         """Wait until the copy has grown by some records."""
-        before = len(self.copy())
-        wait_for(lambda: len(self.copy()) >= before + count)
+        before = self._copy.offsets()
+        wait_for(lambda: self._copy.offsets() >= before + count)
 
     def command(self, *words: str):
         return CliRunner().invoke(app, list(words))

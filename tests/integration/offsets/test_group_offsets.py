@@ -6,8 +6,6 @@ import contextlib
 import csv
 import io
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,10 +13,9 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from support import kafka_records
+from support.command import run_command
 from support.copier_flows import Flow, kill, start_unit
-from typer.testing import CliRunner
 
-from orchestration.cli.main import app
 from replication.adapters.mm2_writers import position_of
 from replication.adapters.offset_reader import GroupSyncs, opened_sync
 from replication.config.load import load_config
@@ -90,17 +87,10 @@ class World:
             return {}
         return self.sync.target.positions([listed[group]])[group]
 
-    def command(self, verb, *options):
-        """Run `isthmus offsets` in this process."""
-        done = CliRunner().invoke(app, ["offsets", verb, str(self.file), *options])
-        return done.exit_code, done.output
-
-    def isthmus(self, *options, verb=("offsets",)):
-        command = [sys.executable, "-m", "orchestration.cli.main", *verb, options[0]]
-        done = subprocess.run(
-            [*command, str(self.file), *options[1:]], capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout + done.stderr
+    def command(self, *options, verb=("offsets",)):
+        """Run the command on the world's file; return its exit code and output."""
+        done = run_command(*verb, options[0], self.file, *options[1:])
+        return done.code, done.out + done.err
 
 
 def transact(flow, topic):
@@ -285,36 +275,36 @@ def test_bl_077_restarts_take_no_group_back_and_stop_no_translation(world, tmp_p
 
 def test_the_commands_show_set_export_and_import(world):
     world.commit("by-hand", world.orders, 3, 40)
-    code, said = world.isthmus("diff", "-o", "json")
+    code, said = world.command("diff", "-o", "json")
     told, _, reason = said.rpartition("]\n")
     (line,) = [each for each in json.loads(told + "]") if each["group"] == "by-hand"]
     assert f"would change; set them with: isthmus offsets sync {world.file}" in reason
     assert (code, line["action"], line["translated"], line["source_lag"]) == (2, "set", 40, 60)
     name, partition = world.flow.name, TopicPartition(world.orders, 3)
-    _, said = world.isthmus("plan", "--groups", verb=())
+    _, said = world.command("plan", "--groups", verb=())
     assert f"{name}: set group by-hand to {partition} offset 40" in said
-    code, exported = world.isthmus("export", "-o", "csv")
+    code, exported = world.command("export", "-o", "csv")
     rows = [e for e in csv.DictReader(io.StringIO(exported)) if e["group"] == "by-hand"]
     assert (code, [e["target_offset"] for e in rows]) == (0, ["40"])
     file = Path(world.file).with_name("export.csv")
     file.write_text(exported)
-    code, said = world.isthmus("import", str(file), "--flow", name)
+    code, said = world.command("import", str(file), "--flow", name)
     assert (code, "nothing was changed" in said) == (0, True), said
     assert world.on_target("by-hand") == {}
-    code, said = world.isthmus("import", str(file), "--flow", name, "--yes")
+    code, said = world.command("import", str(file), "--flow", name, "--yes")
     assert (code, world.on_target("by-hand")) == (0, {partition: Committed(40)}), said
     at = ["--group", "by-hand", "--topic", world.orders, "--partition", "3"]
-    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "7", "--yes")
+    code, said = world.command("set", "--flow", name, *at, "--offset", "7", "--yes")
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 7), said
-    code, said = world.isthmus("set", "--flow", name, *at, "--offset", "9999", "--yes")
+    code, said = world.command("set", "--flow", name, *at, "--offset", "9999", "--yes")
     assert (code, "offset 9999 is out of range" in said) == (2, True), said
     slips = {"group": "by-hnad", "topic": f"{world.orders}x", "partition": "77"}
     for kind, known in {"group": "by-hand", "topic": world.orders, "partition": "3"}.items():
         wrong = ["--group", "by-hand", f"--{kind}", slips[kind]]
-        code, said = world.isthmus("set", "--flow", name, *wrong)
+        code, said = world.command("set", "--flow", name, *wrong)
         assert (code, f"no {kind} {slips[kind]!r}; " in said) == (2, True), said
         assert known in said.splitlines()[-1].rpartition("; ")[2], said
-    code, said = world.isthmus("sync")
+    code, said = world.command("sync")
     assert (code, world.on_target("by-hand")[partition].offset) == (0, 40), said
 
 

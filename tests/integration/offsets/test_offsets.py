@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 
 import pytest
 from confluent_kafka import Producer
 from support import kafka_records
+from support.command import run_command
 from support.copier_flows import Flow, kill, start_unit
 from support.kept_name_clusters import Mesh
 
@@ -168,16 +167,8 @@ def test_the_command_translates_and_says_what_it_does_not_know(merged, tmp_path)
     reader.close()
 
     def isthmus(*options):
-        command = [
-            sys.executable,
-            "-m",
-            "orchestration.cli.main",
-            "offsets",
-            "translate",
-            str(file),
-        ]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        done = run_command("offsets", "translate", file, *options)
+        return done.code, done.out + done.err
 
     code, said = isthmus("--flow", flow.name, "--topic", name, "--offset", "5")
     assert (code, f"{name}-0 offset 5 is {name}-0 offset " in said) == (0, True), said

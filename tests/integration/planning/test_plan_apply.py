@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import warnings
 
 import dagster as dg
 import pytest
 from support import kafka_records
+from support.command import run_command
 
 from orchestration.dagster.assets import slug
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -35,20 +34,10 @@ class Desk:
             "heartbeats.replication.enabled = false\n"  # other tests' heartbeats
         )
 
-    def isthmus(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "orchestration.cli.main", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env={"PATH": "/usr/bin:/bin", "COLUMNS": "200"},
-        )
-
     def call(self, verb: str, code: int, *options: str) -> str:
-        done = self.isthmus(verb, str(self.file), *options)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
+        done = run_command(verb, self.file, *options)
+        assert done.code == code, done.out + done.err
+        return done.out
 
 
 @pytest.fixture
@@ -136,8 +125,8 @@ def test_dagsters_job_does_what_apply_does(desk, source_cluster, monkeypatch, tm
 
 def test_a_source_that_is_down_ends_a_plan_with_one_message(desk, target_cluster):
     desk.write("127.0.0.1:1", target_cluster.bootstrap_servers)
-    done = desk.isthmus("plan", str(desk.file))
-    assert done.returncode == 1
+    done = run_command("plan", desk.file)
+    assert done.code == 1
     refused = "connecting to 127.0.0.1:1: [Errno 111] Connection refused"
-    assert done.stderr == f"error: {desk.alias}->west: {refused}\n"
-    assert done.stdout.endswith(f"the plan for west is incomplete: {desk.alias}->west: {refused}\n")
+    assert done.err == f"error: {desk.alias}->west: {refused}\n"
+    assert done.out.endswith(f"the plan for west is incomplete: {desk.alias}->west: {refused}\n")
