@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.builders import a_config, a_flow
+from support.memory_admin import MemoryClients, MemoryCluster
 
 from orchestration.flows.comparison.compared_partition import Result, Work
 from orchestration.flows.comparison.compared_span import is_explained, span_of
@@ -24,12 +26,13 @@ from orchestration.flows.comparison.copy_positions import (
     copied_of,
     start_of,
 )
-from orchestration.flows.comparison.flow_comparison import Late, late
+from orchestration.flows.comparison.flow_comparison import Late, late, selector_in_use
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, SyncPoint
 from replication.records.compare_compacted import Compacted
 from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
-from replication.state import Anchor
+from replication.settings.sections import Naming
+from replication.state import Anchor, NameDecision
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("A.t", 0)
 ANCHOR = Anchor("A->B", "t", 0, "A.t", 100, 90, state=PartitionState.RUNNING)
@@ -204,3 +207,17 @@ def test_records_of_others_can_be_accepted():
     rows = [Row("A->B", Result(WORK, found))]
     assert Report(rows).verdict is Verdict.DIFFERENT
     assert Report(rows, foreign_ok=True).verdict is Verdict.EQUAL
+
+
+def test_a_flow_is_compared_under_the_names_in_use_and_without_copies_that_come_from_its_target():
+    dash = {"naming": Naming(separator="-")}
+    there, back = (a_flow(*each).model_copy(update=dash) for each in ("AB", "BA"))
+    config = a_config(there, back)
+    source, target = MemoryCluster({"orders": 1}), MemoryCluster({"A.orders": 1, "users": 1})
+    clients = MemoryClients({"A": source, "B": target})
+    copied = Anchor("A->B", "orders", 0, "A.orders", 5, 5, records=5)
+    kept = NameDecision("A->B", "orders", "A.orders", "A-orders", "keep")
+    clients.records.write("isthmus-anchors.A.internal", copied)
+    clients.records.write("isthmus-status.A.internal", kept)
+    assert selector_in_use(there, config, clients).remote_topic("orders") == "A.orders"
+    assert selector_in_use(back, config, clients).selected(target.topics()) == ("users",)
