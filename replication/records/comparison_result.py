@@ -90,6 +90,7 @@ class Known:
     )
     source_deleted: int = 0
     target_deleted: int = 0
+    timed: bool = True  # timestamps are part of the fingerprints
 
     def may_be_in_flight(self, offset: int) -> bool:
         """Say whether the source's record at ``offset`` need not be on the target yet."""
