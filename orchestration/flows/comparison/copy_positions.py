@@ -54,7 +54,7 @@ class Begins(NamedTuple):
 
     source: int | None  # the source's record that is the first on the target
     target: int | None  # the target's record that is the first on the source
-    start: int = 0  # where copying started on the source
+    start: LogStarts = LogStarts(0, 0)  # where copying started on both
 
 
 UNKNOWN = Begins(None, None)
@@ -129,7 +129,7 @@ class FlowPositions:
         back = self._translated(source, starts.target, back=True) if starts.target else None
         forth = self._translated(source, starts.source, back=False) if starts.source else None
         start = start_of(sync_points, anchor, starts.target, shared=self.shared)
-        return begins_of(starts, (back, forth), anchor, start)
+        return begins_of(starts, (back, forth), anchor, LogStarts(start, 0))
 
     def _renamed(
         self, since: tuple[int, int], source: TopicPartition, starts: LogStarts, anchor: Anchor
@@ -141,7 +141,7 @@ class FlowPositions:
             self._translated(source, starts.source, back=False) if starts.source > here else None
         )
         least = LogStarts(max(starts.source, here), max(starts.target, there))
-        return begins_of(least, (back, forth), anchor, here)
+        return begins_of(least, (back, forth), anchor, LogStarts(here, there))
 
     def _translated(self, source: TopicPartition, offset: int, *, back: bool) -> Answer:
         try:
@@ -182,7 +182,10 @@ def start_of(
 
 
 def begins_of(
-    starts: LogStarts, answers: tuple[Answer | None, Answer | None], anchor: Anchor, start: int
+    starts: LogStarts,
+    answers: tuple[Answer | None, Answer | None],
+    anchor: Anchor,
+    start: LogStarts,
 ) -> Begins:
     """Return the begins from the translated log starts; None: retention deleted nothing there.
 

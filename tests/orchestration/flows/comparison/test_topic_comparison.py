@@ -86,6 +86,9 @@ def test_the_copy_started_where_its_first_point_is(points, anchor, target_start,
     assert start_of(points, anchor, target_start, shared=shared) == start
 
 
+START = LogStarts(5, 0)
+
+
 @pytest.mark.parametrize(
     ("answers", "begins"),
     [
@@ -97,11 +100,11 @@ def test_the_copy_started_where_its_first_point_is(points, anchor, target_start,
     ],
 )
 def test_logs_are_compared_from_where_both_have_records(answers, begins):
-    assert begins_of(LogStarts(10, 20), answers, ANCHOR, 5) == Begins(*begins, 5)
+    assert begins_of(LogStarts(10, 20), answers, ANCHOR, START) == Begins(*begins, START)
 
 
 def test_what_stands_before_the_common_beginning_is_counted_by_its_reason():
-    span = span_of(WORK, LogStarts(10, 20), Begins(50, 45, 30))
+    span = span_of(WORK, LogStarts(10, 20), Begins(50, 45, LogStarts(30, 0)))
     assert span.begins == (50, 45)
     assert span.apart == {
         Apart.BEFORE_START: 20,
@@ -112,8 +115,19 @@ def test_what_stands_before_the_common_beginning_is_counted_by_its_reason():
     assert (span.known.source_deleted, span.known.target_deleted) == (0, 0)
 
 
+@pytest.mark.parametrize("work", [WORK, replace(WORK, compacted=Compacted())])
+def test_what_a_renamed_topic_held_before_is_no_deletion_and_no_difference(work):
+    span = span_of(work, LogStarts(0, 0), Begins(60, 50, LogStarts(60, 50)))
+    assert span.begins == (60, 50)
+    assert span.apart == {
+        Apart.BEFORE_START: 110,
+        Apart.DELETED_ON_TARGET: 0,
+        Apart.DELETED_ON_SOURCE: 0,
+    }
+
+
 def test_nothing_is_counted_behind_the_ends():
-    span = span_of(WORK, LogStarts(0, 0), Begins(500, 400, 300))
+    span = span_of(WORK, LogStarts(0, 0), Begins(500, 400, LogStarts(300, 0)))
     assert span.begins == (120, 100)
     assert span.apart[Apart.BEFORE_START] == 120
     assert sum(span.apart.values()) == 220
