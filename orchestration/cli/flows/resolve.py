@@ -35,7 +35,6 @@ from replication.supervision.operator_decisions import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from orchestration.flows.observe import Clusters, FlowLook
     from replication.naming.name_changes import Changes
@@ -69,7 +68,7 @@ def resolve(
             "choice", choice, sorted({e for each in CHOICES.values() for e in each}), "resolve"
         )
     clusters, config = KafkaClusters(), read_config(file)
-    looks = list(_looks(file, flow, clusters))
+    looks = list(_looks(config, flow, clusters))
     _require_partitions(looks, topic, partition)
     halted: list[Question] = [
         anchor
@@ -100,7 +99,8 @@ def losses(
     output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
     """List the offsets that were not copied, with time and reason. Entries are never removed."""
-    found = [each for _, look in _looks(file, flow, KafkaClusters()) for each in look.seen.losses]
+    looks = _looks(read_config(file), flow, KafkaClusters())
+    found = [each for _, look in looks for each in look.seen.losses]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
         return
@@ -111,9 +111,8 @@ def losses(
 
 
 def _looks(
-    file: Path, names: list[str] | None, clusters: Clusters
+    config: Config, names: list[str] | None, clusters: Clusters
 ) -> Iterator[tuple[Flow, FlowLook]]:
-    config = read_config(file)
     for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)
         if look.seen.target_silence is not None:
