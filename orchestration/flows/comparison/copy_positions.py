@@ -84,12 +84,14 @@ class TopicIds(NamedTuple):
 class FlowPositions:
     """Implements CopyPositions on a flow's clusters.
 
-    ``shared``: others' records may stand in front of the flow's on the target.
+    ``shared``: others' records may stand in front of the flow's on the target. ``own``: only the
+    flow's own records on the target are compared, none of another copier.
     """
 
     flow: Flow
     ids: TopicIds
     shared: bool = False
+    own: bool = False
     reader: OffsetReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,18 +125,21 @@ class FlowPositions:
         anchor = self.reader.known.anchors.get(source)
         if anchor is None:
             return UNKNOWN
-        if anchor.former and anchor.since is not None:
-            return self._renamed(anchor.since, source, starts, anchor)
+        if anchor.since is not None and (anchor.former or self.own):
+            return self._since(anchor.since, source, starts, anchor)
         sync_points = sync_points_of(self.reader.known.points[source].values(), anchor)
         back = self._translated(source, starts.target, back=True) if starts.target else None
         forth = self._translated(source, starts.source, back=False) if starts.source else None
         start = start_of(sync_points, anchor, starts.target, shared=self.shared)
         return begins_of(starts, (back, forth), anchor, LogStarts(start, 0))
 
-    def _renamed(
+    def _since(
         self, since: tuple[int, int], source: TopicPartition, starts: LogStarts, anchor: Anchor
     ) -> Begins:
-        """Return the begins where another topic on the target has the records before ``since``."""
+        """Return the begins where the copies from before ``since`` are not among the compared ones.
+
+        Another topic on the target has them, or another copier appended them.
+        """
         here, there = since
         back = self._translated(source, starts.target, back=True) if starts.target > there else None
         forth = (

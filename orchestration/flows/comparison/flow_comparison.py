@@ -68,7 +68,7 @@ class FlowComparison:
         own = OwnRecords.for_flow(flow, config)
         ids = TopicIds(_ids(self._here), _ids(there))
         shared = own is not None or options.foreign_ok
-        self.positions = FlowPositions(flow, ids, shared=shared)
+        self.positions = FlowPositions(flow, ids, shared=shared, own=own is not None)
         clients = flow.clients.source_consumer, flow.clients.target_admin
         self._comparer = TopicComparer(
             (to_librdkafka(clients[0]), to_librdkafka(clients[1])), options, own, self.positions

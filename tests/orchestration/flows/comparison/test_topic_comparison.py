@@ -21,7 +21,9 @@ from orchestration.flows.comparison.copy_positions import (
     UNKNOWN,
     Begins,
     Copied,
+    FlowPositions,
     LogStarts,
+    TopicIds,
     begins_of,
     copied_of,
     start_of,
@@ -84,6 +86,25 @@ POINT = SyncPoint(40, 30, 0, "", "", "")
 )
 def test_the_copy_started_where_its_first_point_is(points, anchor, target_start, shared, start):
     assert start_of(points, anchor, target_start, shared=shared) == start
+
+
+@pytest.mark.parametrize(
+    ("more", "own", "begins"),
+    [
+        pytest.param({"former": "t"}, False, (40, 30), id="renamed"),
+        pytest.param({}, True, (40, 30), id="taken over, only own records are compared"),
+        pytest.param({}, False, (0, 0), id="taken over, all records are compared"),
+    ],
+)
+def test_copies_that_are_not_among_the_compared_ones_are_not_missed(more, own, begins):
+    positions = FlowPositions(a_flow(), TopicIds(), shared=own, own=own)
+    try:
+        positions.reader.known.learn([replace(ANCHOR, since=(40, 30), **more)])
+        found = positions.begins(HERE, LogStarts(0, 0))
+    finally:
+        positions.close()
+    assert (found.source, found.target) == begins
+    assert found.start == begins
 
 
 START = LogStarts(5, 0)
