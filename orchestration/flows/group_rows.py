@@ -129,8 +129,8 @@ def as_csv(rows: Iterable[Row]) -> str:
 def desired_by(text: str, flow: str, where: str) -> dict[str, dict[TopicPartition, Committed]]:
     """Return the target positions that an export of ``flow`` sets, JSON or CSV.
 
-    Raises ConfigError, naming ``where`` and the line, and where no line is of ``flow``. Lines of
-    other flows, and those without an offset on the target, are left out.
+    Raises ConfigError, naming ``where`` and the line, where no line is of ``flow``, and for an
+    empty text. Lines of other flows, and those without an offset on the target, are left out.
     """
     desired: dict[str, dict[TopicPartition, Committed]] = {}
     flows: set[str] = set()
@@ -161,6 +161,8 @@ def _natural(line: Mapping[str, Any], name: str) -> int:
 
 
 def _lines(text: str, where: str) -> list[dict[str, Any]]:
+    if not text.strip():
+        raise ConfigError(f"{where} is empty: write it with `isthmus offsets export`")
     if not text.lstrip().startswith("["):
         return list(csv.DictReader(io.StringIO(text)))
     try:

@@ -40,9 +40,10 @@ class TakeoverFinding:
     stored: int  # positions that MirrorMaker 2 has
     steps: tuple[Step, ...]
 
-    @property
-    def unproven(self) -> tuple[Unproven, ...]:
-        return tuple(each for each in self.steps if isinstance(each, Unproven))
+    def unproven(self, *, trust: bool) -> tuple[Unproven, ...]:
+        """Return the partitions whose position is not known. ``trust``: a stored one is known."""
+        steps = (_trusted(each) if trust else each for each in self.steps)
+        return tuple(each for each in steps if isinstance(each, Unproven))
 
 
 def stopped_anchors(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
@@ -124,11 +125,11 @@ def take_over(
 
     Raises ClusterRejected where the position of a partition is not known.
     """
-    steps = [_trusted(each) if trust else each for each in found.steps]
-    if unproven := [each for each in steps if isinstance(each, Unproven)]:
+    if unproven := found.unproven(trust=trust):
         raise ClusterRejected(
             f"{found.flow.name}: {unproven[0].ends.source}: {unproven[0].why}; nothing was changed"
         )
+    steps = (_trusted(each) for each in found.steps)
     taken = [each for each in steps if isinstance(each, TakeOver)]
     store, name = clusters.store(found.flow), found.flow.name
     store.ensure_topics(found.flow.source)

@@ -11,6 +11,8 @@
 ``content_search``: Finds a batch in a log by the content of its records, where offsets do not
     help
 ``control_batches``: Transaction markers: the control batches that commit or abort a transaction
+``keyed_log``: The records of a compacted log by key and content, and which of them are copies of
+    which
 
 May import: the ground (``model``, ``durations``, ``errors``). Pure.
 """

@@ -9,28 +9,17 @@ Memory grows with the number of records that are left, about 300 bytes each.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
+from replication.records.keyed_log import KeyedLog, Pairing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from replication.records.comparison_result import Known
-
-
-class Keyed(NamedTuple):
-    """A record's offset, the fingerprints of its key and its content; tombstone: it has no value.
-
-    A record without a key replaces no other; give it one that no other record has.
-    """
-
-    offset: int
-    key: int
-    digest: int
-    tombstone: bool = False
+    from replication.records.keyed_log import Keyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,78 +41,79 @@ def compare_compacted(
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Comparison:
     """Compare two streams of one partition by key."""
-    here, there = _Log.of(source), _Log.of(target)
+    here, there = KeyedLog.of(source), KeyedLog.of(target)
     return _ByKey((here, there), known, compacted, limits).run()
-
-
-@dataclass(slots=True)
-class _Log:
-    """All records of one side, in order."""
-
-    records: list[Keyed] = field(default_factory=list)
-    last: dict[int, Keyed] = field(default_factory=dict)  # of each key
-    places: dict[int, int] = field(default_factory=dict)  # offset of each content, the last one
-    again: Counter[int] = field(default_factory=Counter)  # of contents that come more than once
-
-    @classmethod
-    def of(cls, stream: Iterable[Keyed]) -> _Log:
-        log = cls()
-        for each in stream:
-            log.records.append(each)
-            log.last[each.key] = each
-            if each.digest in log.places:
-                log.again[each.digest] += 1
-            log.places[each.digest] = each.offset
-        return log
-
-    def front(self, other: _Log) -> int:
-        """Return the offset of the first record that ``other`` has as well.
-
-        Retention of ``other`` may have deleted what stands before it: all, if ``other`` is empty.
-        """
-        common = (each.offset for each in self.records if each.digest in other.places)
-        after = self.records[-1].offset + 1 if self.records and not other.records else 0
-        return next(common, after)
 
 
 class _ByKey:
     """One comparison in progress."""
 
     def __init__(
-        self, logs: tuple[_Log, _Log], known: Known, compacted: Compacted, limits: Limits
+        self, logs: tuple[KeyedLog, KeyedLog], known: Known, compacted: Compacted, limits: Limits
     ) -> None:
         source, target = self._source, self._target = logs
         self._known, self._compacted, self._limits = known, compacted, limits
         self._source_front = source.front(target) if known.target_deleted else 0
         self._target_front = target.front(source) if known.source_deleted else 0
+        self._pairing = Pairing(source)
+        self._in_flight: dict[int, Collection[int]] = {}  # of contents that come again
         self._result = Comparison()
 
     def run(self) -> Comparison:
         self._result.source_records = len(self._source.records)
         self._result.target_records = len(self._target.records)
-        self._judge_order()
+        self._judge_copies()
         for each in self._target.records:
             if each.digest not in self._source.places:
                 self._judge_additional(each)
         for each in self._source.records:
-            if each.digest not in self._target.places:
+            if not self._pairing.is_copied(each):
                 self._judge_missing(each)
         return self._result
 
-    def _judge_order(self) -> None:
-        """Count what both sides have, what comes again, and what stands before its predecessor."""
-        seen: Counter[int] = Counter()
-        before = -1
-        for each in self._target.records:
-            place = self._source.places.get(each.digest)
-            if seen[each.digest] > self._source.again[each.digest]:
-                self._note(Kind.REPEATED, None, each.offset)
-            elif place is not None:
+    def _judge_copies(self) -> None:
+        """Judge what both sides have: whether it is there again, and whether it is in order."""
+        again = {
+            digest: len(offsets) - len(self._source.offsets(digest))
+            for digest, offsets in self._target.again.items()
+            if digest in self._source.places
+        }
+        found: list[tuple[Kind, int | None, int]] = []
+        for each in reversed(self._target.records):
+            if each.digest not in self._source.places:
+                continue
+            if again.get(each.digest, 0) > 0 and not self._forgets_equals:
+                again[each.digest] -= 1
+                found.append((Kind.REPEATED, None, each.offset))
+            elif self._pairing.place(each.digest, in_order=True) is not None:
                 self._result.equal += 1
-                if place < before:
-                    self._note(Kind.OUT_OF_ORDER, place, each.offset)
-                before = place
-            seen[each.digest] += 1
+            elif self._forgets_equals and self._may_be_followed(each):
+                is_compacted = self._compacted.source
+                why = Apart.COMPACTED_ON_SOURCE if is_compacted else Apart.DELETED_ON_SOURCE
+                self._result.apart[why] += 1
+            else:
+                self._result.equal += 1
+                place = self._pairing.place(each.digest, in_order=False)
+                found.append((Kind.OUT_OF_ORDER, place, each.offset))
+        for finding in reversed(found):
+            self._note(*finding)
+
+    @property
+    def _forgets_equals(self) -> bool:
+        """Whether the source may have had more equal records than it has.
+
+        Only where timestamps are not compared: else equal records are a rarity.
+        """
+        deletes = self._compacted.source or self._known.source_deleted > 0
+        return deletes and not self._known.timed
+
+    def _may_be_followed(self, record: Keyed) -> bool:
+        """Say whether the source may have a later record of a target record's key."""
+        following = self._source.last.get(record.key)
+        is_last = record is self._target.last[record.key]
+        return not is_last or (
+            following is not None and self._known.may_be_in_flight(following.offset)
+        )
 
     def _judge_additional(self, record: Keyed) -> None:
         """Judge a record that the source does not have."""
@@ -141,7 +131,11 @@ class _ByKey:
         following = self._source.last.get(record.key)
         if record is not self._target.last[record.key]:
             return True
-        return record.tombstone if following is None else self._is_in_flight(following)
+        if following is None:
+            return record.tombstone
+        if self._known.timed:
+            return self._is_in_flight(following)
+        return self._may_be_followed(record)  # by one that looks copied: an equal one was
 
     def _judge_missing(self, record: Keyed) -> None:
         """Judge a record that the target does not have."""
@@ -152,7 +146,7 @@ class _ByKey:
             self._note(Kind.DIFFERENT, record.offset, self._target.last[record.key].offset)
         elif self._compacted.target and self._is_replaced_on_target(record):
             self._result.apart[Apart.COMPACTED_ON_TARGET] += 1
-        elif record.offset < self._source_front:
+        elif self._may_be_deleted_on_target(record):
             self._result.apart[Apart.DELETED_ON_TARGET] += 1
         else:
             self._note(Kind.LOST, record.offset, None)
@@ -161,10 +155,17 @@ class _ByKey:
         """Say whether the target may have dropped it: by a later record, or as an old tombstone."""
         following, theirs = self._source.last[record.key], self._target.last.get(record.key)
         if record is following:
-            return record.tombstone and theirs is None
+            if theirs is None:
+                return record.tombstone
+            return theirs.digest == record.digest  # an equal one before it is the one that is gone
         if not self._is_in_flight(following):
             return True
         return theirs is not None and self._source.places.get(theirs.digest, -1) > record.offset
+
+    def _may_be_deleted_on_target(self, record: Keyed) -> bool:
+        """Say whether retention may have deleted its copy, or that of an equal record before it."""
+        is_equal = bool(self._known.target_deleted) and record.digest in self._target.places
+        return is_equal or record.offset < self._source_front
 
     def _is_altered(self, key: int) -> bool:
         """Say whether the last records of a key are each unknown to the other side."""
@@ -174,9 +175,19 @@ class _ByKey:
         return ours.digest not in self._target.places and theirs.digest not in self._source.places
 
     def _is_in_flight(self, record: Keyed) -> bool:
-        return (
-            self._known.may_be_in_flight(record.offset) and record.digest not in self._target.places
-        )
+        if self._pairing.is_copied(record):
+            return False
+        if record.digest not in self._source.again:
+            return self._known.may_be_in_flight(record.offset)
+        return record.offset in self._flying(record.digest)
+
+    def _flying(self, digest: int) -> Collection[int]:
+        """Return the offsets of equal records that may be in flight: which ones cannot be told."""
+        if digest not in self._in_flight:
+            may_be = map(self._known.may_be_in_flight, self._source.offsets(digest))
+            left, count = self._pairing.without_copy(digest), sum(may_be)
+            self._in_flight[digest] = frozenset(left[max(0, len(left) - count) :])
+        return self._in_flight[digest]
 
     def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
         self._result.note(kind, Example(source, target), self._limits)

@@ -44,7 +44,7 @@ class Apart(StrEnum):
     """Why a record needs no counterpart on the other side."""
 
     IN_FLIGHT = "in flight"  # on the source, behind what the anchor says is copied
-    BEFORE_START = "before the copy's start"  # on the source; copying started behind it
+    BEFORE_START = "before the copy's start"  # on either side; copying started behind it
     DELETED_ON_TARGET = "deleted on the target"  # before its first offset: retention
     DELETED_ON_SOURCE = "deleted on the source"  # before its first offset: retention
     COMPACTED_ON_TARGET = "compacted on the target"  # a later record of its key replaced it there
@@ -90,6 +90,7 @@ class Known:
     )
     source_deleted: int = 0
     target_deleted: int = 0
+    timed: bool = True  # timestamps are part of the fingerprints
 
     def may_be_in_flight(self, offset: int) -> bool:
         """Say whether the source's record at ``offset`` need not be on the target yet."""

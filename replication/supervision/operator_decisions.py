@@ -54,6 +54,11 @@ def name_questions(
     )
 
 
+def fitting(questions: Iterable[Question], choice: str) -> tuple[Question, ...]:
+    """Return the questions that know ``choice``."""
+    return tuple(each for each in questions if choice in CHOICES[each.state])
+
+
 def answers(
     questions: Iterable[Question], choice: str, by: str, at_ms: int
 ) -> tuple[tuple[Decision | NameDecision, ...], tuple[Question, ...]]:
@@ -62,15 +67,15 @@ def answers(
     Raises ConfigError when no question knows it.
     """
     questions = tuple(questions)
-    fitting = [each for each in questions if choice in CHOICES[each.state]]
-    if not fitting:
+    answered = fitting(questions, choice)
+    if not answered:
         known = sorted({known for each in questions for known in CHOICES[each.state]})
         raise ConfigError(
             f"{choice!r} does not fit any of these partitions; "
             + (f"the choices are {', '.join(known)}" if known else "no partition awaits a decision")
         )
-    decisions = tuple(_decision(each, choice, by, at_ms) for each in fitting)
-    return decisions, tuple(each for each in questions if each not in fitting)
+    decisions = tuple(_decision(each, choice, by, at_ms) for each in answered)
+    return decisions, tuple(each for each in questions if each not in answered)
 
 
 def _decision(question: Question, choice: str, by: str, at_ms: int) -> Decision | NameDecision:

@@ -53,23 +53,28 @@ def check(
 ) -> None:
     """Check a configuration file: its flows, settings and errors.
 
-    Connects to no cluster without --clusters. Exit code 2: the file has errors.
+    Connects to no cluster without --clusters. Exit code 2: the file has errors. 1: it has none,
+    and a cluster that --clusters asks did not answer.
     """
     try:
         loaded, findings = examine(file, lenient=lenient)
     except ConfigError as error:
         _refuse(str(error), output)
     wrong = errors(findings)
+    silent: tuple[str, ...] = ()
     if clusters and loaded is not None and not wrong:
         from orchestration.cli.configuration.check_clusters import cluster_findings  # noqa: PLC0415 - Kafka's clients, only with --clusters
 
-        findings = (*findings, *cluster_findings(loaded.config))
+        found, silent = cluster_findings(loaded.config)
+        findings = (*findings, *found)
     if output is Output.JSON:
         typer.echo(json.dumps(as_json(file, loaded, findings), indent=2))
     else:
         _print(None if wrong else loaded, findings)
     line = _summary(file, None if wrong else loaded, findings)
-    end(2 if wrong else 0, line, is_output=output is Output.TEXT)
+    if silent:
+        line = f"{line}; not all clusters answered: {'; '.join(silent)}"
+    end(2 if wrong else 1 if silent else 0, line, is_output=output is Output.TEXT)
 
 
 def as_json(file: Path, loaded: Loaded | None, findings: Iterable[Finding]) -> Mapping[str, Any]:

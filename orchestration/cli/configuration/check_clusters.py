@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.adapters.clients import KafkaClients
+from orchestration.flows.plans import target_plans
 from replication.config.file.findings import Finding, Severity
-from replication.errors import ReplicationError
 from replication.naming.name_changes import describe
-from replication.planning.planner import Planner, TargetPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from replication.planning.planner import TargetPlan
     from replication.settings.sections import Config
 
 
-def cluster_findings(config: Config) -> Iterator[Finding]:
-    """Yield warnings about what the flows copied before, and the clusters that did not answer."""
-    planner = Planner(config, KafkaClients(), frozenset())
-    for target in dict.fromkeys(flow.target for flow in config.flows):
-        try:
-            plan = planner.plan(target)
-        except ReplicationError as error:
-            plan = TargetPlan(target, problems=(f"{target}: {error}",))
-        for message in _messages(plan):
-            yield Finding(Severity.WARNING, config.path, 0, "", message)
+def cluster_findings(config: Config) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return warnings about what the flows copied before, and which clusters did not answer."""
+    names = [flow.name for flow in config.flows]
+    plans = [plan for plan, _ in target_plans(config, names, frozenset())]
+    silent = tuple(dict.fromkeys(problem for plan in plans for problem in plan.problems))
+    messages = (*(message for plan in plans for message in _messages(plan)), *silent)
+    found = tuple(Finding(Severity.WARNING, config.path, 0, "", each) for each in messages)
+    return found, silent
 
 
 def _messages(plan: TargetPlan) -> Iterator[str]:
@@ -36,4 +33,3 @@ def _messages(plan: TargetPlan) -> Iterator[str]:
     for conflict in plan.conflicts:
         if conflict.refused:
             yield f"not copied: {conflict}"
-    yield from plan.problems

@@ -28,13 +28,13 @@ from replication.supervision.losses import describe
 from replication.supervision.operator_decisions import (
     NameQuestion,
     answers,
+    fitting,
     name_questions,
     open_questions,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from orchestration.flows.observe import Clusters, FlowLook
     from replication.naming.name_changes import Changes
@@ -60,14 +60,15 @@ def resolve(
     """List what is halted, or set how it continues; it does so within seconds.
 
     A choice applies to the event that was listed, not to later ones. A topic whose name changed is
-    listed once for all its partitions, also before a driver runs.
+    listed once for all its partitions, also before a driver runs. With --topic its name can be
+    chosen again, if nothing else of the topic waits for that choice.
     """
     if choice is not None:
         require_name(
             "choice", choice, sorted({e for each in CHOICES.values() for e in each}), "resolve"
         )
     clusters, config = KafkaClusters(), read_config(file)
-    looks = list(_looks(file, flow, clusters))
+    looks = list(_looks(config, flow, clusters))
     _require_partitions(looks, topic, partition)
     halted: list[Question] = [
         anchor
@@ -76,15 +77,10 @@ def resolve(
         if topic in {None, anchor.topic} and partition in {None, anchor.partition}
     ]
     if partition is None:  # a topic has one name for all its partitions
-        decided = topic if choice is not None else None
-        halted += [
-            question
-            for each, look in looks
-            for question in name_questions(
-                each.name, _name_changes(config, each, look, clusters), decided
-            )
-            if topic in {None, question.topic}
-        ]
+        changes = {each.name: _name_changes(config, each, look, clusters) for each, look in looks}
+        halted += _name_questions(changes, topic, again=False)
+        if choice is not None and topic is not None and not fitting(halted, choice):
+            halted = _name_questions(changes, topic, again=True) or halted
     if not halted:
         typer.echo("no partition is halted")
     elif choice is not None:
@@ -103,7 +99,8 @@ def losses(
     output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
 ) -> None:
     """List the offsets that were not copied, with time and reason. Entries are never removed."""
-    found = [each for _, look in _looks(file, flow, KafkaClusters()) for each in look.seen.losses]
+    looks = _looks(read_config(file), flow, KafkaClusters())
+    found = [each for _, look in looks for each in look.seen.losses]
     if output is Output.json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
         return
@@ -114,9 +111,8 @@ def losses(
 
 
 def _looks(
-    file: Path, names: list[str] | None, clusters: Clusters
+    config: Config, names: list[str] | None, clusters: Clusters
 ) -> Iterator[tuple[Flow, FlowLook]]:
-    config = read_config(file)
     for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)
         if look.seen.target_silence is not None:
@@ -135,6 +131,18 @@ def _require_partitions(
     if partition is not None:
         known = sorted({each.partition for each in anchors if topic in {None, each.topic}})
         require_name("partition", partition, known, f"{where}, topic {topic}" if topic else where)
+
+
+def _name_questions(
+    changes: Mapping[str, Changes], topic: str | None, *, again: bool
+) -> list[Question]:
+    """Return the topics whose name awaits a decision; ``again``: ``topic``, decided or not."""
+    return [
+        question
+        for flow, each in changes.items()
+        for question in name_questions(flow, each, topic if again else None)
+        if topic in {None, question.topic}
+    ]
 
 
 def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: Clusters) -> Changes:

@@ -233,8 +233,10 @@ def _carry_out(
     actions = (*work.towards(desired, rewind=rewind), *left)
     for line in _explained(actions):
         typer.echo(line)
-    if not actions:
+    if not actions and any(desired.values()):
         typer.echo("no change: the groups have these offsets already")
+    elif not actions:
+        typer.echo("no change: there is no offset to set on the target")
     commits = [each for each in actions if isinstance(each, CommitGroup)]
     if yes and commits:
         refused = work.target.commit(commits)

@@ -56,10 +56,10 @@ def takeover(  # noqa: PLR0913 - the options of the command
             count = take_over(found, anchors, clusters, trust=trust_stored)
             typer.echo(f"{each.name}: {count} partitions taken over; start the flow: isthmus run "
                        "(if it was stopped: isthmus resume)")  # fmt: skip
-        unproven += len(found.unproven)
+        unproven += len(found.unproven(trust=trust_stored))
     if not yes:
         typer.echo("nothing was changed: run it again with --yes")
-    if not yes and unproven and not trust_stored:
+    if not yes and unproven:
         end(1, f"the offsets of {counted(unproven, 'partition')} could not be verified: see above")
 
 

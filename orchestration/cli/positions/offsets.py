@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from replication.offsets.flow_offsets import KnownPoints
     from replication.offsets.offset_map import Answer
     from replication.settings.sections import Flow
+    from replication.state import Anchor
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -73,15 +74,22 @@ def translate(  # noqa: PLR0913 - one parameter an option
         "translated": {"topic": there.topic, "offset": answer.offset, "exact": answer.exact},
         "problem": answer.problem,
     }
-    late = (
-        "is behind the first record of an open transaction"
-        if reverse
-        else f"is not copied yet: the flow has copied offsets below {anchor.source}"
-    )
-    sentence = f"{here} offset {offset} {_predicate(answer, there, late)}"
+    sentence = f"{here} offset {offset} {_predicate(answer, there, _late(offset, anchor, reverse))}"
     if output is Output.json:
         typer.echo(json.dumps(data))
     end(1 if answer.offset is None else 0, sentence, is_output=output is not Output.json)
+
+
+def _late(offset: int, anchor: Anchor, reverse: bool) -> str:  # noqa: FBT001 - the option
+    """Return why an offset has no translation yet, the predicate of a sentence about it."""
+    if reverse:
+        return "is behind the first record of an open transaction"
+    if anchor.source is None or offset >= anchor.source:
+        return f"is not copied yet: the flow has copied offsets below {anchor.source}"
+    return (
+        "is not copied yet, or not readable: the source has lost the record that was copied there, "
+        f"or a transaction is open on the target in {anchor.target_topic}-{anchor.partition}"
+    )
 
 
 def _predicate(answer: Answer, there: TopicPartition, late: str) -> str:

@@ -35,24 +35,27 @@ def span_of(work: Work, starts: LogStarts, begins: Begins | None) -> Span:
     known = Known(work.copied.source, work.source_end)
     if begins is None:
         return Span(starts, starts, known, {})
-    started = _within(starts.source, begins.start, work.source_end)
-    source, target = started, starts.target
+    started = LogStarts(
+        _within(starts.source, begins.start.source, work.source_end),
+        _within(starts.target, begins.start.target, work.target_end),
+    )
+    source, target = started
     if begins.source is None or work.compacted:
         known = replace(known, target_deleted=starts.target)
     else:
-        source = _within(started, begins.source, work.source_end)
+        source = _within(started.source, begins.source, work.source_end)
     if begins.target is None or work.compacted:
         known = replace(known, source_deleted=starts.source)
     else:
-        target = _within(starts.target, begins.target, work.target_end)
+        target = _within(started.target, begins.target, work.target_end)
     return Span(
         starts,
         LogStarts(source, target),
         known,
         {
-            Apart.BEFORE_START: started - starts.source,
-            Apart.DELETED_ON_TARGET: source - started,
-            Apart.DELETED_ON_SOURCE: target - starts.target,
+            Apart.BEFORE_START: sum(started) - sum(starts),
+            Apart.DELETED_ON_TARGET: source - started.source,
+            Apart.DELETED_ON_SOURCE: target - started.target,
         },
     )
 

@@ -54,7 +54,7 @@ class Begins(NamedTuple):
 
     source: int | None  # the source's record that is the first on the target
     target: int | None  # the target's record that is the first on the source
-    start: int = 0  # where copying started on the source
+    start: LogStarts = LogStarts(0, 0)  # where copying started on both
 
 
 UNKNOWN = Begins(None, None)
@@ -84,12 +84,14 @@ class TopicIds(NamedTuple):
 class FlowPositions:
     """Implements CopyPositions on a flow's clusters.
 
-    ``shared``: others' records may stand in front of the flow's on the target.
+    ``shared``: others' records may stand in front of the flow's on the target. ``own``: only the
+    flow's own records on the target are compared, none of another copier.
     """
 
     flow: Flow
     ids: TopicIds
     shared: bool = False
+    own: bool = False
     reader: OffsetReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,25 +125,28 @@ class FlowPositions:
         anchor = self.reader.known.anchors.get(source)
         if anchor is None:
             return UNKNOWN
-        if anchor.former and anchor.since is not None:
-            return self._renamed(anchor.since, source, starts, anchor)
+        if anchor.since is not None and (anchor.former or self.own):
+            return self._since(anchor.since, source, starts, anchor)
         sync_points = sync_points_of(self.reader.known.points[source].values(), anchor)
         back = self._translated(source, starts.target, back=True) if starts.target else None
         forth = self._translated(source, starts.source, back=False) if starts.source else None
         start = start_of(sync_points, anchor, starts.target, shared=self.shared)
-        return begins_of(starts, (back, forth), anchor, start)
+        return begins_of(starts, (back, forth), anchor, LogStarts(start, 0))
 
-    def _renamed(
+    def _since(
         self, since: tuple[int, int], source: TopicPartition, starts: LogStarts, anchor: Anchor
     ) -> Begins:
-        """Return the begins where another topic on the target has the records before ``since``."""
+        """Return the begins where the copies from before ``since`` are not among the compared ones.
+
+        Another topic on the target has them, or another copier appended them.
+        """
         here, there = since
         back = self._translated(source, starts.target, back=True) if starts.target > there else None
         forth = (
             self._translated(source, starts.source, back=False) if starts.source > here else None
         )
         least = LogStarts(max(starts.source, here), max(starts.target, there))
-        return begins_of(least, (back, forth), anchor, here)
+        return begins_of(least, (back, forth), anchor, LogStarts(here, there))
 
     def _translated(self, source: TopicPartition, offset: int, *, back: bool) -> Answer:
         try:
@@ -182,7 +187,10 @@ def start_of(
 
 
 def begins_of(
-    starts: LogStarts, answers: tuple[Answer | None, Answer | None], anchor: Anchor, start: int
+    starts: LogStarts,
+    answers: tuple[Answer | None, Answer | None],
+    anchor: Anchor,
+    start: LogStarts,
 ) -> Begins:
     """Return the begins from the translated log starts; None: retention deleted nothing there.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_partition import Result, Work
     from orchestration.flows.comparison.copy_positions import Copied
     from orchestration.flows.comparison.topic_comparison import Options
-    from replication.client.admin import TopicInfo
+    from replication.client.admin import Clients, TopicInfo
     from replication.settings.sections import Config, Flow
 
 _LOOK_S = 0.5
@@ -51,8 +51,7 @@ class FlowComparison:
         target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
         self._here, there = self._source.topics(), target.topics()
         self._topics = topics
-        held = holding(flow, read_history(flow, config, KafkaClients(), tuple).changes)
-        self._selector = selector = TopicSelector.for_flow(held, config.clusters)
+        self._selector = selector = selector_in_use(flow, config, KafkaClients())
         named = {
             each: selector.remote_topic(each)
             for each in selector.selected(self._here)
@@ -69,7 +68,7 @@ class FlowComparison:
         own = OwnRecords.for_flow(flow, config)
         ids = TopicIds(_ids(self._here), _ids(there))
         shared = own is not None or options.foreign_ok
-        self.positions = FlowPositions(flow, ids, shared=shared)
+        self.positions = FlowPositions(flow, ids, shared=shared, own=own is not None)
         clients = flow.clients.source_consumer, flow.clients.target_admin
         self._comparer = TopicComparer(
             (to_librdkafka(clients[0]), to_librdkafka(clients[1])), options, own, self.positions
@@ -134,6 +133,15 @@ class FlowComparison:
     def _copied(self, pair: TopicPair, number: int) -> Copied:
         source, target = (TopicPartition(each, number) for each in (pair.source, pair.target))
         return self.positions.copied(source, target)
+
+
+def selector_in_use(flow: Flow, config: Config, clients: Clients) -> TopicSelector:
+    """Return what selects and names a flow's topics as its driver does: by what was copied before.
+
+    Raises ClusterUnavailable for the target.
+    """
+    history = read_history(flow, config, clients, tuple)  # its warnings are not needed
+    return TopicSelector.for_flow(holding(flow, history.changes, history.copies), config.clusters)
 
 
 def late(ends: Mapping[TopicPartition, int], copied: Mapping[TopicPartition, Copied]) -> list[Late]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.provenance.record_headers import ORIGIN
-from replication.records.compare_compacted import Keyed
 from replication.records.comparison_result import Fingerprint, fingerprint
+from replication.records.keyed_log import Keyed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

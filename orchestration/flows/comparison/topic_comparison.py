@@ -115,7 +115,8 @@ class TopicComparer:
         timed = records.timed = first is None or not first.retimed
         if work.compacted:
             here, there = map(records.keyed, source), map(records.keyed, copies)
-            found = compare_compacted(here, there, span.known, work.compacted, options.limits)
+            known = replace(span.known, timed=timed)
+            found = compare_compacted(here, there, known, work.compacted, options.limits)
         else:
             found = compare(
                 map(records.plain, source),

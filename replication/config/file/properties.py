@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _BLANKS = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -64,14 +64,6 @@ def parse_properties(text: str) -> tuple[Entry, ...]:
     Raises MalformedEscape.
     """
     return tuple(_entry(line, content) for line, content in _logical_lines(text))
-
-
-def dump_properties(values: Mapping[str, str]) -> str:
-    """Return a file that parses back to ``values``."""
-    return "".join(
-        f"{_escape(key, in_key=True)}={_escape(value, in_key=False)}\n"
-        for key, value in values.items()
-    )
 
 
 def as_written(value: str) -> str:
@@ -155,23 +147,3 @@ def _unicode(digits: str, line: int) -> str:
 def _join_surrogates(text: str) -> str:
     r"""Turn ``\ud83d\ude00`` into the one character that the two halves mean in Java."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _escape(text: str, *, in_key: bool) -> str:
-    names = {char: name for name, char in _ESCAPES.items()}
-    result = []
-    for index, char in enumerate(text):
-        if char in names:
-            result.append("\\" + names[char])
-        elif char in "\\=:#!" or (char == " " and (in_key or index == 0)):
-            result.append("\\" + char)
-        elif not 0x20 <= ord(char) < 0x7F:
-            result.append(_utf16_escapes(char))
-        else:
-            result.append(char)
-    return "".join(result)
-
-
-def _utf16_escapes(char: str) -> str:
-    units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

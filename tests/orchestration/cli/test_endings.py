@@ -21,6 +21,8 @@ A->B.enabled = true
 """
 CLI = Path(orchestration.cli.__file__).parent
 BOTH = (
+    "check FILE --clusters",
+    "check FILE --clusters -o json",
     "plan FILE",
     "plan FILE -o json",
     "plan FILE --groups",

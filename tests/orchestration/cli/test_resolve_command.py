@@ -9,7 +9,7 @@ from support.fake_flows import World
 from orchestration.cli.flows import resolve as module
 from orchestration.flows.answers import Answers
 from replication.config.load import load_config
-from replication.state import Anchor, Decision
+from replication.state import Anchor, Decision, NameDecision
 
 CONFIG = """\
 clusters = A, B
@@ -21,11 +21,20 @@ B->A.enabled = true
 
 
 @pytest.fixture
-def resolve(tmp_path, monkeypatch, capsys):
+def file(tmp_path):
+    path = tmp_path / "mm2.properties"
+    path.write_text(CONFIG)
+    return path
+
+
+@pytest.fixture
+def world(file):
+    return World(load_config(file).config)
+
+
+@pytest.fixture
+def resolve(file, world, monkeypatch, capsys):
     """Run the command on a flow with two halted partitions and one that runs."""
-    file = tmp_path / "mm2.properties"
-    file.write_text(CONFIG)
-    world = World(load_config(file).config)
     for topic, number, state in (
         ("orders", 0, "RUNNING"), ("orders", 1, "REFUSED"), ("stock", 0, "SOURCE_TRUNCATED"),
     ):  # fmt: skip
@@ -86,3 +95,17 @@ def test_a_choice_goes_to_each_flow_that_it_fits(resolve):
 def test_a_partition_that_runs_is_no_question_and_no_error(resolve):
     ended, _ = resolve("--topic", "orders", "--partition", 0)
     assert (ended.code, ended.out) == (0, "no partition is halted\n")
+
+
+def test_a_choice_for_a_halted_partition_leaves_a_name_that_was_decided(resolve, world):
+    """``continue`` fits both: it must not rename a topic that somebody decided to keep."""
+    kept = NameDecision("A->B", "moved", "A-moved", "A.moved", "keep")
+    halted = Anchor("A->B", "moved", 0, "A-moved", 5, 5, records=5, state="SOURCE_TRUNCATED")
+    world.target.write("isthmus-anchors.A.internal", halted)
+    world.target.write("isthmus-status.A.internal", kept)
+    ended, decided = resolve("continue", "--topic", "moved")
+    assert (ended.code, decided) == (0, {("moved", 0)})
+    assert ended.out == "A->B moved-0 SOURCE_TRUNCATED: continue\n"
+    assert kept in world.target.topics["isthmus-status.A.internal"].values()
+    ended, _ = resolve("reseed", "--topic", "moved")  # the partition does not know it
+    assert (ended.code, ended.out) == (0, "A->B moved NAME_CHANGED: reseed\n")

@@ -42,7 +42,7 @@ def test_lines_of_other_flows_are_left_out():
     assert desired_by(as_csv([*other, *ROWS]), "A->B", "file") == DESIRED
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])
+@pytest.mark.parametrize("text", ["", " \n", "a,b\n1,2\n", '[{"flow": "A->B"}]', "[1]", "[oh"])
 def test_what_is_no_export_is_reported_with_its_place(text):
     with pytest.raises(ConfigError, match="file"):
         desired_by(text, "A->B", "file")

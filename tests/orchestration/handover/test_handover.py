@@ -109,6 +109,13 @@ def test_one_partition_without_proof_leaves_all_as_it_is_unless_the_stored_one_i
     assert anchors(world)["orders"].source == 41
 
 
+def test_a_plan_that_trusts_still_counts_partitions_without_any_position():
+    stored, none = Unproven(ENDS, 40, "other content"), Unproven(ENDS, None, "other content")
+    plan = found(stored, none)
+    assert plan.unproven(trust=False) == (stored, none)
+    assert plan.unproven(trust=True) == (none,), "`takeover --yes` would end with it"
+
+
 def test_without_any_position_there_is_nothing_to_trust(world):
     with pytest.raises(ClusterRejected, match="nothing was changed"):
         take_over(found(Unproven(ENDS, None, "other content")), {}, world, trust=True)

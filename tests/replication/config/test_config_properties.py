@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from replication.config.file.properties import (
     Entry,
     MalformedEscape,
+    as_written,
     decode,
-    dump_properties,
     parse_properties,
 )
 
@@ -78,9 +78,9 @@ def test_a_file_may_be_utf_8_or_latin_1(encoding):
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
-@given(st.dictionaries(TEXT.filter(bool), TEXT, max_size=6))
-def test_what_is_dumped_parses_back(values):
-    assert dict(pairs(dump_properties(values))) == values
+@given(TEXT)
+def test_a_value_as_it_is_written_parses_back(value):
+    assert pairs(f"key = {as_written(value)}\n") == [("key", value)]
 
 
 @given(st.text())

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.config.file.jaas import parse_jaas
-from replication.config.file.properties import dump_properties, parse_properties
+from replication.config.file.properties import as_written, parse_properties
 from replication.errors import ConfigError
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -16,7 +16,7 @@ def line(password):
 
 
 def test_bl_098_a_password_with_every_special_character_is_read_whole():
-    text = dump_properties({"sasl.jaas.config": line(HARD)})
+    text = f"sasl.jaas.config = {as_written(line(HARD))}\n"
     (entry,) = parse_properties(text)
     jaas = parse_jaas(entry.value)
     assert jaas.module == "ScramLoginModule"

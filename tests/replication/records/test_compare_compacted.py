@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replication.records.compare_compacted import Compacted, Keyed, compare_compacted
+from replication.records.compare_compacted import Compacted, compare_compacted
 from replication.records.comparison_result import Apart, Comparison, Kind, Known
+from replication.records.keyed_log import Keyed
 
 BOTH = Compacted()
 
@@ -108,3 +109,73 @@ def test_whatever_the_cleaners_dropped_a_copy_is_equal(written, data):
     assert result.is_clean()
     assert result.source_records == result.equal + result.apart[Apart.COMPACTED_ON_TARGET]
     assert result.target_records == result.equal + result.apart[Apart.COMPACTED_ON_SOURCE]
+
+
+UNTIMED = Known(timed=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "told", "finding"),
+    [
+        pytest.param("a1 b1 a1", "a1 b1 a1", {}, {}, id="the same value again"),
+        pytest.param(
+            "a1 b1 a1", "b1 a1", {Apart.COMPACTED_ON_TARGET: 1}, {}, id="target compacted"
+        ),
+        pytest.param(
+            ". b1 a1", "a1 b1 a1", {Apart.COMPACTED_ON_SOURCE: 1}, {}, id="source compacted"
+        ),
+        pytest.param(
+            ". b1 a2", "a1 a1 b1 a2", {Apart.COMPACTED_ON_SOURCE: 2}, {}, id="all of them"
+        ),
+        pytest.param("a1 b1 a1 c1", "a1 b1 c1 a1", {}, {Kind.OUT_OF_ORDER: 1}, id="order"),
+        pytest.param("a1 a2 a1", "a1 a2", {}, {Kind.LOST: 1}, id="the last record of the key"),
+    ],
+)
+def test_equal_records_are_told_apart_by_their_places(source, target, told, finding):
+    result = judged(source, target, UNTIMED)
+    assert (apart(result), counts(result)) == (told, finding)
+
+
+def test_a_side_that_is_not_compacted_must_hold_equal_records_as_often():
+    one_side = judged("a1 b1 a1", "a1 b1", UNTIMED, Compacted(target=False))
+    assert counts(one_side) == {Kind.LOST: 1}
+    one_side = judged("a1 b1", "a1 b1 a1", UNTIMED, Compacted(source=False))
+    assert counts(one_side) == {Kind.REPEATED: 1}
+
+
+def test_the_same_value_again_may_be_in_flight_or_deleted():
+    flying = judged("a1 b1 a1", "a1 b1", Known(copied=2, source_end=3, timed=False))
+    assert (apart(flying), counts(flying)) == ({Apart.IN_FLIGHT: 1}, {})
+    which, known = Compacted(source=False), Known(source_deleted=1, timed=False)
+    deleted = judged(". b1 a1", "a1 b1 a1", known, which)
+    assert (apart(deleted), counts(deleted)) == ({Apart.DELETED_ON_SOURCE: 1}, {})
+    which, known = Compacted(target=False), Known(target_deleted=1, timed=False)
+    deleted = judged("a1 b1 a1", ". b1 a1", known, which)
+    assert (apart(deleted), counts(deleted)) == ({Apart.DELETED_ON_TARGET: 1}, {})
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=30),
+    st.sampled_from([BOTH, Compacted(target=False), Compacted(source=False)]),
+    st.data(),
+)
+def test_whatever_was_cleaned_a_copy_with_equal_values_and_no_timestamps_is_equal(
+    written, which, data
+):
+    """A cleaner leaves, up to some offset, the last record of each key."""
+    log = [Keyed(at, key, 10 * key + value, not value) for at, (key, value) in enumerate(written)]
+
+    def cleaned(records: list[Keyed], *, compacted: bool) -> list[Keyed]:
+        up_to = data.draw(st.integers(0, len(records))) if compacted else 0
+        last = {each.key: each for each in records[:up_to]}
+        return [e for e in records[:up_to] if e is last[e.key]] + records[up_to:]
+
+    copied = data.draw(st.integers(0, len(log)))
+    here = cleaned(log, compacted=which.source)
+    there = cleaned(log[:copied], compacted=which.target)
+    anchor = data.draw(st.integers(0, copied))
+    result = compare_compacted(here, there, Known(anchor, len(log), timed=False), which)
+    assert counts(result) == {}
+    told = result.apart
+    assert result.source_records == result.equal + told[Apart.COMPACTED_ON_TARGET]
+    assert result.target_records == result.equal + told[Apart.COMPACTED_ON_SOURCE]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.builders import a_config, a_flow
+from support.memory_admin import MemoryClients, MemoryCluster
 
 from orchestration.flows.comparison.compared_partition import Result, Work
 from orchestration.flows.comparison.compared_span import is_explained, span_of
@@ -19,17 +21,20 @@ from orchestration.flows.comparison.copy_positions import (
     UNKNOWN,
     Begins,
     Copied,
+    FlowPositions,
     LogStarts,
+    TopicIds,
     begins_of,
     copied_of,
     start_of,
 )
-from orchestration.flows.comparison.flow_comparison import Late, late
+from orchestration.flows.comparison.flow_comparison import Late, late, selector_in_use
 from replication.model import Mode, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, NOT_YET, Answer, SyncPoint
 from replication.records.compare_compacted import Compacted
 from replication.records.comparison_result import Apart, Comparison, Example, Kind, Limits
-from replication.state import Anchor
+from replication.settings.sections import Naming
+from replication.state import Anchor, NameDecision
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("A.t", 0)
 ANCHOR = Anchor("A->B", "t", 0, "A.t", 100, 90, state=PartitionState.RUNNING)
@@ -84,6 +89,28 @@ def test_the_copy_started_where_its_first_point_is(points, anchor, target_start,
 
 
 @pytest.mark.parametrize(
+    ("more", "own", "begins"),
+    [
+        pytest.param({"former": "t"}, False, (40, 30), id="renamed"),
+        pytest.param({}, True, (40, 30), id="taken over, only own records are compared"),
+        pytest.param({}, False, (0, 0), id="taken over, all records are compared"),
+    ],
+)
+def test_copies_that_are_not_among_the_compared_ones_are_not_missed(more, own, begins):
+    positions = FlowPositions(a_flow(), TopicIds(), shared=own, own=own)
+    try:
+        positions.reader.known.learn([replace(ANCHOR, since=(40, 30), **more)])
+        found = positions.begins(HERE, LogStarts(0, 0))
+    finally:
+        positions.close()
+    assert (found.source, found.target) == begins
+    assert found.start == begins
+
+
+START = LogStarts(5, 0)
+
+
+@pytest.mark.parametrize(
     ("answers", "begins"),
     [
         pytest.param((None, None), (10, 20), id="retention deleted nothing"),
@@ -94,11 +121,11 @@ def test_the_copy_started_where_its_first_point_is(points, anchor, target_start,
     ],
 )
 def test_logs_are_compared_from_where_both_have_records(answers, begins):
-    assert begins_of(LogStarts(10, 20), answers, ANCHOR, 5) == Begins(*begins, 5)
+    assert begins_of(LogStarts(10, 20), answers, ANCHOR, START) == Begins(*begins, START)
 
 
 def test_what_stands_before_the_common_beginning_is_counted_by_its_reason():
-    span = span_of(WORK, LogStarts(10, 20), Begins(50, 45, 30))
+    span = span_of(WORK, LogStarts(10, 20), Begins(50, 45, LogStarts(30, 0)))
     assert span.begins == (50, 45)
     assert span.apart == {
         Apart.BEFORE_START: 20,
@@ -109,8 +136,19 @@ def test_what_stands_before_the_common_beginning_is_counted_by_its_reason():
     assert (span.known.source_deleted, span.known.target_deleted) == (0, 0)
 
 
+@pytest.mark.parametrize("work", [WORK, replace(WORK, compacted=Compacted())])
+def test_what_a_renamed_topic_held_before_is_no_deletion_and_no_difference(work):
+    span = span_of(work, LogStarts(0, 0), Begins(60, 50, LogStarts(60, 50)))
+    assert span.begins == (60, 50)
+    assert span.apart == {
+        Apart.BEFORE_START: 110,
+        Apart.DELETED_ON_TARGET: 0,
+        Apart.DELETED_ON_SOURCE: 0,
+    }
+
+
 def test_nothing_is_counted_behind_the_ends():
-    span = span_of(WORK, LogStarts(0, 0), Begins(500, 400, 300))
+    span = span_of(WORK, LogStarts(0, 0), Begins(500, 400, LogStarts(300, 0)))
     assert span.begins == (120, 100)
     assert span.apart[Apart.BEFORE_START] == 120
     assert sum(span.apart.values()) == 220
@@ -204,3 +242,17 @@ def test_records_of_others_can_be_accepted():
     rows = [Row("A->B", Result(WORK, found))]
     assert Report(rows).verdict is Verdict.DIFFERENT
     assert Report(rows, foreign_ok=True).verdict is Verdict.EQUAL
+
+
+def test_a_flow_is_compared_under_the_names_in_use_and_without_copies_that_come_from_its_target():
+    dash = {"naming": Naming(separator="-")}
+    there, back = (a_flow(*each).model_copy(update=dash) for each in ("AB", "BA"))
+    config = a_config(there, back)
+    source, target = MemoryCluster({"orders": 1}), MemoryCluster({"A.orders": 1, "users": 1})
+    clients = MemoryClients({"A": source, "B": target})
+    copied = Anchor("A->B", "orders", 0, "A.orders", 5, 5, records=5)
+    kept = NameDecision("A->B", "orders", "A.orders", "A-orders", "keep")
+    clients.records.write("isthmus-anchors.A.internal", copied)
+    clients.records.write("isthmus-status.A.internal", kept)
+    assert selector_in_use(there, config, clients).remote_topic("orders") == "A.orders"
+    assert selector_in_use(back, config, clients).selected(target.topics()) == ("users",)
