@@ -152,6 +152,23 @@ def test_anchors_are_read_once_while_a_topic_waits_and_each_time_while_it_moves(
     assert run.store.reads.count(ANCHORS) == 3
 
 
+@pytest.mark.parametrize("choice", ["", "keep"])
+def test_a_topic_that_comes_back_after_others_were_new_still_has_its_old_name(choice):
+    """Its own anchors are not among those that are remembered of the last reading."""
+    run = Run()
+    run.decide(choice)
+    run.plan()
+    run.source.denied = {"orders"}
+    for _ in range(4):
+        run.plan()
+    run.source.counts["later"] = 1
+    assert targets(run.plan()).keys() == {"clicks-0", "later-0"}
+    run.source.denied = set()
+    assert targets(run.plan())["orders-0"] == "A.orders-0"
+    assert "A-orders" not in run.target.counts
+    assert STATUS not in run.store.topics, "the decision is not withdrawn"
+
+
 def test_an_unanswered_plan_is_the_same_object_until_something_changes():
     run = Run()
     first = run.plan()
