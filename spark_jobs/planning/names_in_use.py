@@ -56,7 +56,7 @@ class NamesInUse:
         self._known_flows = known_flows
         self._seen: frozenset[str] = frozenset()  # topics that were looked up in ``arrivals``
         self._copies: dict[str, MappedName] = {}
-        self._known: frozenset[str] = frozenset()  # topics of the last plan, whose anchors were read
+        self._known: frozenset[str] = frozenset()  # of the last plan: their anchors were read
         self._former: tuple[Anchor, ...] = ()  # anchors of topics whose name changed
         self._moving = False
 
