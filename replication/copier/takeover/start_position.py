@@ -204,6 +204,7 @@ class StartPositions:
             at_ms=int(time.time() * 1000),
             clean=known.clean or not same,
             appenders=known.appenders if same else (),  # who may still append must be fenced
+            former=known.former if same else known.target_topic,
         )
 
     def _begin(self, plan: PartitionPlan) -> int:

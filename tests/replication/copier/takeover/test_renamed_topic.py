@@ -136,6 +136,14 @@ def test_a_copy_that_waits_is_ended_under_its_old_name():
     assert (partition.claimed.source, partition.claimed.clean) == (2, True)
 
 
+@pytest.mark.parametrize("choice", ["continue", "reseed"])
+def test_the_new_anchor_names_the_old_copy_so_that_no_flow_takes_it_for_a_local_topic(choice):
+    partition = taken_over(CHANGE._replace(choice=choice))
+    anchor = partition.anchor(0)
+    assert (anchor.target_topic, anchor.former) == ("A-orders", "A.orders")
+    assert (anchor.source, anchor.since) == ((2, (2, 0)) if choice == "continue" else (0, None))
+
+
 def test_what_happened_to_the_old_copy_is_asked_before_the_new_one_begins():
     partition = taken_over(CHANGE, source_topic_id="recreated")
     assert (partition.target, partition.state) == (OLD, PartitionState.SOURCE_RECREATED)
