@@ -61,12 +61,13 @@ class NamesInUse:
         self._moving = False
 
     def copies(self, selected: Collection[str]) -> Mapping[str, MappedName]:
-        """Return those of the ``selected`` topics that are copies, although their names hide it.
+        """Return those of the ``selected`` topics that would come back, but for their names.
 
         Raises ClusterUnavailable.
         """
         if frozenset(selected) - self._seen:
-            found = unnamed_copies(self._flow, self._selector, self._arrivals())
+            arrivals, flows = self._arrivals(), self._known_flows
+            found = unnamed_copies(self._flow, self._selector, arrivals, flows)
             self._copies = {each.target: each for each in found}
             self._seen |= frozenset(selected)
         return {each: self._copies[each] for each in selected if each in self._copies}

@@ -188,15 +188,17 @@ def test_a_flow_under_another_alias_is_told_that_its_topics_were_copied():
     assert made.refused == ""
 
 
-def test_a_copy_under_a_former_name_is_not_copied_back():
+@pytest.mark.parametrize(
+    ("further", "copies"), [((), set()), (("B->C",), {"C.stock"})], ids=["chain", "ring"]
+)
+def test_a_copy_under_a_former_name_is_not_copied_back(further, copies):
     run = Run()
-    back = a_flow("C", "A")
-    run.source.counts = {"C.stock": 1, "C-fresh": 1, "own": 1}
+    into = a_flow("C", "A")
     former = Anchor("C->A", "stock", 0, "C.stock", 9, 9, records=9)
     fresh = Anchor("C->A", "fresh", 0, "C-fresh", 9, 9, records=9)
-    namer = Namer.for_flow(run.flow, a_config(run.flow, back))
-    names = NamesInUse(namer, run.store, dict, lambda: (former, fresh))
-    assert set(names.copies(["C.stock", "own"])) == {"C.stock"}
+    namer, flows = Namer.for_flow(run.flow, a_config(run.flow, into)), ("A->B", "C->A", *further)
+    names = NamesInUse(namer, run.store, dict, lambda: (former, fresh), flows)
+    assert set(names.copies(["C.stock", "own"])) == copies
 
 
 def test_a_topic_may_go_back_to_a_name_that_it_was_copied_under_before():
