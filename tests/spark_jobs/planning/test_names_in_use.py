@@ -45,7 +45,10 @@ class Run:
         self.store = StoredRecords({ANCHORS: list(anchors or (COPIED,))})
         self.decisions: dict[str, NameDecision] = {}
         namer = Namer.for_flow(self.flow, self.config)
-        names = NamesInUse(namer, self.store, lambda: self.decisions, known_flows=["A->B"])
+        self.arrivals: tuple[Anchor, ...] = ()  # of flows into A
+        names = NamesInUse(
+            namer, self.store, lambda: self.decisions, lambda: self.arrivals, ["A->B"]
+        )
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
         memory = FlowMemory(SourceTopics(self.flow.name, namer.selector, StoredRecords()), names)
@@ -199,6 +202,16 @@ def test_a_copy_under_a_former_name_is_not_copied_back(further, copies):
     namer, flows = Namer.for_flow(run.flow, a_config(run.flow, into)), ("A->B", "C->A", *further)
     names = NamesInUse(namer, run.store, dict, lambda: (former, fresh), flows)
     assert set(names.copies(["C.stock", "own"])) == copies
+
+
+@pytest.mark.parametrize(("others", "gap"), [((), True), (("own",), False)])
+def test_a_flow_that_has_only_copies_to_hide_says_so(others, gap):
+    run = Run()
+    run.source.counts = {"B.orders": 1, **dict.fromkeys(others, 1)}
+    run.arrivals = (Anchor("B->A", "orders", 0, "B.orders", 9, 9, records=9),)
+    made = run.plan()
+    text = "no topic is copied; B.orders is orders of B: not copied back"
+    assert (made.gap, len(made.partitions)) == (text if gap else "", len(others))
 
 
 def test_a_topic_may_go_back_to_a_name_that_it_was_copied_under_before():
