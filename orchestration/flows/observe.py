@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.errors import ReplicationError
-from replication.model import Desired, TopicPartition
+from replication.model import ABSENT, Desired, TopicPartition
 from replication.state import (
     AbsentTopic,
     Anchor,
@@ -209,8 +209,14 @@ def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:
 def _read_source(
     flow: Flow, clusters: Clusters, anchors: Iterable[Anchor]
 ) -> Mapping[TopicPartition, int]:
-    """Return the end offsets, read after the anchors: so lag cannot be negative."""
-    partitions = [TopicPartition(each.topic, each.partition) for each in anchors]
+    """Return the end offsets, read after the anchors: so lag cannot be negative.
+
+    Not of topics that are not copied any more: they have no lag, and a request about one that our
+    user may not describe would fail for all.
+    """
+    partitions = [
+        TopicPartition(each.topic, each.partition) for each in anchors if each.state not in ABSENT
+    ]
     source = clusters.source(flow)  # also without partitions: it may be known to be silent
     return source.end_offsets(partitions) if partitions else {}
 

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 from replication.client.network import Fenced
 from replication.copier.partition.position import Position
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
-from replication.copier.takeover.renamed_topic import find_end, under_old_name
+from replication.copier.takeover.renamed_topic import (
+    find_ends,
+    halt_under_old_name,
+    under_old_name,
+)
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
 from replication.model import BY_ID, PartitionState
 from replication.provenance.origins import rule_of
@@ -54,7 +58,6 @@ async def learn(spec: UnitSpec, connections: Connections) -> None:
     """Refresh metadata: the unit's topics on both clusters, its state topics on the target."""
     sources = {each.source.topic for each in spec.partitions}
     targets = {each.target.topic for each in spec.partitions}
-    targets |= {each.name_change.old for each in spec.partitions if each.name_change}
     states = {*flow_topics(spec.source_alias), PRODUCERS_TOPIC}
     await asyncio.gather(
         connections.source.refresh(sources), connections.target.refresh(targets | states)
@@ -88,31 +91,39 @@ async def take_partitions(
     spec: UnitSpec, connections: Connections, me: ProducerIdentity
 ) -> tuple[list[PartitionCopy], int]:
     """Find the start positions of ``spec`` and take its partitions over for ``me``."""
-    ended = await _end_old_names(spec, connections, me)
-    partitions, counted = await _take_placed(spec, connections, me)
-    return partitions, ended + counted
+    halted, ended = await _end_old_names(spec, connections, me)
+    kept = {each.source for each in halted}
+    rest = tuple(each for each in spec.partitions if each.source not in kept)
+    partitions, counted = await _take_placed(replace(spec, partitions=rest), connections, me)
+    return [*partitions, *halted], ended + counted
 
 
-async def _end_old_names(spec: UnitSpec, connections: Connections, me: ProducerIdentity) -> int:
-    """Fence and count partitions under their old names, and write clean anchors; return how many.
+async def _end_old_names(
+    spec: UnitSpec, connections: Connections, me: ProducerIdentity
+) -> tuple[list[PartitionCopy], int]:
+    """Fence and count partitions under their old names, and write clean anchors.
 
     A copy that ended uncleanly has a position that lags: under the new name, records between it and
-    the last append would be copied a second time (D).
+    the last append would be copied a second time (D). Returns those that could not be ended, halted
+    under the old name, and how many were counted.
     """
     seen = connections.takeover.seen
     plans = (under_old_name(each, seen.get(each.source)) for each in spec.partitions)
     old = tuple(each for each in plans if each is not None)
     if not old:
-        return 0
+        return [], 0
+    await connections.target.refresh({each.target.topic for each in old})
     partitions, counted = await _take_placed(replace(spec, partitions=old), connections, me)
-    for partition in partitions:
-        if partition.skip and partition.state is PartitionState.RUNNING:
-            await find_end(connections.source, partition)
+    running = [each for each in partitions if each.state is PartitionState.RUNNING]
+    await find_ends(connections.source, [each for each in running if each.skip])
     now = int(time.time() * 1000)
-    ended = [each.anchor(now, clean=True) for each in partitions if each.topic_id and each.exact]
-    await connections.takeover.anchors.append(ended)
+    ended = [each for each in running if each.exact]
+    await connections.takeover.anchors.append([each.anchor(now, clean=True) for each in ended])
     await connections.takeover.read_anchors()
-    return counted
+    halted = [each for each in partitions if each not in ended]
+    for each in halted:
+        halt_under_old_name(each)
+    return halted, counted
 
 
 async def _take_placed(

@@ -16,7 +16,7 @@ from replication.settings.sections import MappedName
 from replication.settings.state_policies import CONTINUE, KEEP, RESEED, STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.naming.selection import TopicSelector
     from replication.settings.sections import Config, Flow
@@ -100,24 +100,42 @@ def with_names_in_use(
 
 
 def unnamed_copies(
-    flow: Flow, selector: TopicSelector, arrivals: Iterable[Anchor]
+    flow: Flow, selector: TopicSelector, arrivals: Iterable[Anchor], flows: Collection[str]
 ) -> tuple[MappedName, ...]:
-    """Return the copies on a flow's source whose names do not show where they come from, sorted.
+    """Return the copies on a flow's source that would come back, but for their names; sorted.
 
-    ``arrivals`` are the anchors of flows into the source. Where all names have prefixes, records
-    under a former name would be copied back to where they came from. Flows that keep names detect
-    copies by their records, and a copy that is called as its source may hold local records too.
+    ``arrivals`` are the anchors of flows into the source, ``flows`` those of the file. Where all
+    names have prefixes, records under a former name would be copied back to where they came from.
+    Flows that keep names detect copies by their records, and a copy that is called as its source
+    may hold local records too. Of a cluster that nothing from the target reaches, copies lead on.
     """
     if not flow.naming.prefixes_all:
         return ()
+    back = _reached(flow.target, flows)
     names = {
-        MappedName(each.flow.partition("->")[0], each.topic, name)
+        MappedName(source, each.topic, name)
         for each in arrivals
-        if each.source is not None
+        if each.source is not None and (source := _ends(each.flow)[0]) in back
         for name in (each.target_topic, each.former)
         if name not in {"", each.topic} and selector.policy.origin(name) is None
     }
     return tuple(sorted(names))
+
+
+def _reached(start: str, flows: Collection[str]) -> Collection[str]:
+    """Return the clusters that records of ``start`` may come to, itself included."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        at = waiting.pop()
+        following = {target for source, target in map(_ends, flows) if source == at} - seen
+        seen |= following
+        waiting += following
+    return seen
+
+
+def _ends(flow: str) -> tuple[str, str]:
+    source, _, target = flow.partition("->")
+    return source, target
 
 
 def describe(topic: str, change: NameChange) -> str:

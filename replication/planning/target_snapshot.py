@@ -129,9 +129,9 @@ def read_history(
         theirs = clients.source(flow).topics()
     except ReplicationError:
         return FlowHistory({})  # the flow's plan has this problem
-    copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients))
+    known = [each.name for each in config.flows]
+    copies = unnamed_copies(flow, selector, read_arrivals(flow, config, clients), known)
     if not (anchors := read_copied(flow, store)):
-        known = [each.name for each in config.flows]
         ids = {name: each.topic_id for name, each in theirs.items()}
         warnings = tuple(former_flows(flow.name, selector, ids, others(), known))
         return FlowHistory({}, warnings, copies)

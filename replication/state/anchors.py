@@ -51,7 +51,9 @@ class Anchor(Record):
     # Where we took the partition over from another copier, or from our copy under a former name, at
     # the source and on the target: offsets before it cannot be translated.
     since: tuple[int, int] | None = None
-    former: str = ""  # the topic on the target that holds the records before ``since``; empty: this
+    # The topic on the target that was the copy before this one, if any: it is no local topic there.
+    # With ``since``, it holds the records before.
+    former: str = ""
     # Delays in ms, see copier.latency: the last one, the recent maximum, the sum over ``timed``
     # records; when read at the source, and when acked by the target.
     timed: int = 0

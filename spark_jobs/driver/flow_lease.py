@@ -24,6 +24,7 @@ from spark_jobs.driver.fencing_probe import probe_target
 from spark_jobs.process.identity import holder_of, new_status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from replication.adapters.topics.state_store import StateStore
@@ -47,7 +48,8 @@ class FlowLease:
         self.probe_problem = ""  # why that is not known
         self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
-        self.name_decisions: dict[str, NameDecision] = {}  # by topic of the source
+        # By topic of the source. Never changed in place: the thread that plans iterates over it.
+        self.name_decisions: Mapping[str, NameDecision] = {}
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
@@ -172,7 +174,7 @@ class FlowLease:
                 where = TopicPartition(each.topic, each.partition)
                 self.decisions[where] = Choice(each.state, each.position, each.choice)
             elif isinstance(each, NameDecision) and each.flow == self._flow.name:
-                self.name_decisions[each.topic] = each
+                self.name_decisions = {**self.name_decisions, each.topic: each}
         return statuses
 
 

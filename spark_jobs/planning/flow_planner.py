@@ -20,7 +20,13 @@ from spark_jobs.planning.partition_plans import (
     partition_plans,
     with_name_changes,
 )
-from spark_jobs.planning.plan_notes import Note, change_notes, hidden_notes, outcome_notes
+from spark_jobs.planning.plan_notes import (
+    Note,
+    change_notes,
+    hidden_notes,
+    nothing_else,
+    outcome_notes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -138,7 +144,8 @@ class FlowPlanner:
             tuple(
                 filter(None, (self._guard.unreadable, *problems, *(each.text for each in notes)))
             ),
-            self._gap(names.union(each.topic for each in look.absent)),
+            self._gap(names.union(each.topic for each in look.absent))
+            or nothing_else(selected, hidden),
             "; ".join(filter(None, self._remarks(changes))),
             min(self._own - ours.keys(), default=""),
             "; ".join(each.text for each in notes if each.refused),

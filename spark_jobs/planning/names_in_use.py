@@ -1,7 +1,7 @@
 """Finds the topics of a flow that were copied under another name, and whether each may go on.
 
-Anchors are read when a topic is new to this process, and while a topic is on its way to its new
-name: until then its anchors are partly under the old one.
+Anchors are read when a topic is new to this process or has come back, and while a topic is on its
+way to its new name: until then its anchors are partly under the old one.
 """
 
 from __future__ import annotations
@@ -57,17 +57,18 @@ class NamesInUse:
         self._known_flows = known_flows
         self._seen: frozenset[str] = frozenset()  # topics that were looked up in ``arrivals``
         self._copies: dict[str, MappedName] = {}
-        self._known: frozenset[str] = frozenset()  # topics whose anchors were read
+        self._known: frozenset[str] = frozenset()  # of the last plan: their anchors were read
         self._former: tuple[Anchor, ...] = ()  # anchors of topics whose name changed
         self._moving = False
 
     def copies(self, selected: Collection[str]) -> Mapping[str, MappedName]:
-        """Return those of the ``selected`` topics that are copies, although their names hide it.
+        """Return those of the ``selected`` topics that would come back, but for their names.
 
         Raises ClusterUnavailable.
         """
         if frozenset(selected) - self._seen:
-            found = unnamed_copies(self._flow, self._selector, self._arrivals())
+            arrivals, flows = self._arrivals(), self._known_flows
+            found = unnamed_copies(self._flow, self._selector, arrivals, flows)
             self._copies = {each.target: each for each in found}
             self._seen |= frozenset(selected)
         return {each: self._copies[each] for each in selected if each in self._copies}
@@ -94,9 +95,9 @@ class NamesInUse:
                     former_flows(self._flow.name, self._selector, ids, others, self._known_flows)
                 )
             self._former = tuple(each for each in anchors if each.topic in found)
-            self._known |= new
         else:
             found = self._of(self._former, counts) if self._former else {}
+        self._known = frozenset(selected)
         self._moving = any(each.in_use == each.new for each in found.values())
         self._withdraw(found, counts)
         return found

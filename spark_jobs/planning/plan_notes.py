@@ -9,7 +9,7 @@ from replication.planning.explain import explain_action
 from replication.planning.topics import Refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.client.admin import TopicInfo
     from replication.model import NameChange
@@ -35,6 +35,13 @@ def change_notes(
 def hidden_notes(hidden: Mapping[str, MappedName]) -> Iterator[Note]:
     for name, each in sorted(hidden.items()):
         yield Note(f"{name} is {each.topic} of {each.source}: not copied back", refused=False)
+
+
+def nothing_else(selected: Collection[str], hidden: Mapping[str, MappedName]) -> str:
+    """Return why a flow of which all topics are hidden copies nothing; empty: it has others."""
+    if selected or not hidden:
+        return ""
+    return f"no topic is copied; {next(hidden_notes(hidden)).text}"
 
 
 def outcome_notes(outcomes: Iterable[Outcome]) -> Iterator[Note]:

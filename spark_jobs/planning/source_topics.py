@@ -128,8 +128,12 @@ class SourceTopics:
             for each in records
             if isinstance(each, AbsentTopic) and each.flow == self._flow and each.state
         }
-        copied = dict.fromkeys(self._selector.selected(anchors.keys() - absent.keys()))
-        return _Memory(inventory, copied, absent, self._unselected(anchors)), is_first
+        memory = _Memory(inventory, {}, absent, self._unselected(anchors))
+        # Of one that was not selected until now, nobody has seen yet whether it is there.
+        memory.copied.update(
+            dict.fromkeys(self._selector.selected(anchors.keys() - self._gone(memory)))
+        )
+        return memory, is_first
 
     def _confirm(self, memory: _Memory, listed: Mapping[str, TopicInfo]) -> None:
         """Store the inventory once several looks agree on it."""

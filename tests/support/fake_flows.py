@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.observe import LagWatch, look_here
 from orchestration.services.home import Home
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
 from replication.state import Anchor, FlowStatus
 
@@ -50,10 +50,13 @@ class MemorySource:
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
         self.silent = False
+        self.denied: set[str] = set()  # topics that our user may not describe
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.silent:
             raise ClusterUnavailable("reading end offsets at A:9092: connection refused")
+        if self.denied & {each.topic for each in partitions}:
+            raise ClusterRejected("reading end offsets at A:9092: Topic authorization failed")
         return {each: self.ends[each] for each in partitions if each in self.ends}
 
 

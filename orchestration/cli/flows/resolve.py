@@ -19,6 +19,7 @@ from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import look_at, now_ms
 from replication.errors import ClusterUnavailable
+from replication.model import ABSENT, PartitionState
 from replication.naming.name_changes import name_changes
 from replication.naming.selection import TopicSelector
 from replication.planning.target_snapshot import read_name_decisions
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from replication.naming.name_changes import Changes
     from replication.settings.sections import Config, Flow
     from replication.supervision.operator_decisions import Question
+
+# Its name does not matter until the source shows it again. What the file does not select may have
+# been NOT_SELECTED by the former file: the present one decides.
+_GONE = ABSENT - {PartitionState.NOT_SELECTED}
 
 
 def resolve(
@@ -146,8 +151,9 @@ def _name_questions(
 
 
 def _name_changes(config: Config, flow: Flow, look: FlowLook, clusters: Clusters) -> Changes:
-    """Return the changed names of the topics that the flow has copied."""
-    anchors, selector = look.seen.anchors, TopicSelector.for_flow(flow, config.clusters)
+    """Return the changed names of the topics that the flow has copied and that the source shows."""
+    anchors = [each for each in look.seen.anchors if each.state not in _GONE]
+    selector = TopicSelector.for_flow(flow, config.clusters)
     decisions = read_name_decisions(flow, clusters.store(flow))
     counts: dict[str, int] = {}
     for each in anchors:

@@ -6,13 +6,15 @@ is taken over and ended there first: otherwise the new topic would repeat what t
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.source_scan import SourceScan
-from replication.errors import CorruptBatch
-from replication.model import PartitionState
+from replication.errors import ReplicationError
+from replication.model import EARLIEST_TIMESTAMP, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from replication.model import PartitionPlan
     from replication.records.codec import Record
     from replication.state import Anchor
+
+_LOG_START_S = 3.0
 
 
 def renamed(ended: Anchor, target_topic: str, end: int, now_ms: int) -> Anchor:
@@ -55,6 +59,14 @@ def under_old_name(plan: PartitionPlan, known: Anchor | None) -> PartitionPlan |
     return replace(plan, target=target, name_change=None)
 
 
+def halt_under_old_name(partition: PartitionCopy) -> None:
+    """Halt a partition whose old copy could not be ended; a state with choices remains."""
+    if partition.state in {PartitionState.RUNNING, PartitionState.WAITING}:
+        why = partition.reason or "the source does not show where it ended"
+        reason = f"its copy in {partition.target.topic} has not ended yet: {why}"
+        partition.halt(PartitionState.WAITING, reason)
+
+
 @dataclass(slots=True)
 class _Skipped:
     """Counts the records that a copy has; ``after``: one past the last of them, when it is read."""
@@ -69,18 +81,39 @@ class _Skipped:
         self.seen += len(offsets)
 
 
-async def find_end(source: Network, partition: PartitionCopy) -> None:
-    """Set a counted partition to the end of its copy: as many source records behind its anchor (C).
+async def find_ends(source: Network, partitions: Sequence[PartitionCopy]) -> None:
+    """Set counted partitions to the end of their copies: as many source records behind the anchor.
 
-    A copy that goes on finds it while it copies. If the source has not that many, or one cannot be
-    read, the partition keeps its position. Raises ClusterUnavailable.
+    A copy that goes on finds it while it copies (C). If the source does not answer, has not that
+    many records, or one cannot be read, a partition keeps its position, which is not ``exact``.
     """
-    skipped, start = _Skipped(partition.skip), partition.claimed.source or 0
+    starts = await asyncio.gather(*(_log_start(source, each) for each in partitions))
+    for partition, start in zip(partitions, starts, strict=True):
+        if start is not None:
+            with contextlib.suppress(ReplicationError):
+                await _find_end(source, partition, start)
+
+
+async def _log_start(source: Network, partition: PartitionCopy) -> int | None:
     try:
-        await SourceScan(source, partition, skipped, partition.skip, start).run()
-    except CorruptBatch:
-        return
-    if skipped.after is not None:
-        partition.resume_at(skipped.after)
+        async with asyncio.timeout(_LOG_START_S):
+            return await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
+    except (TimeoutError, ReplicationError):
+        return None
+
+
+async def _find_end(source: Network, partition: PartitionCopy, log_start: int) -> None:
+    """Find the end behind ``log_start``, or before it: then the next copy notes what is lost.
+
+    Of the counted records, at most one per offset was in what retention deleted at the source.
+    """
+    anchor = partition.claimed.source or 0
+    gap = max(0, log_start - anchor)
+    skipped = _Skipped(partition.skip - gap)
+    if skipped.count > 0:
+        await SourceScan(source, partition, skipped, skipped.count, anchor + gap).run()
+    after = skipped.after if skipped.count > 0 else anchor + partition.skip
+    if after is not None:
+        partition.resume_at(after)
         partition.skip, partition.done = 0, partition.fetched_to
-        partition.set_position(Position(skipped.after, partition.counted))
+        partition.set_position(Position(after, partition.counted))

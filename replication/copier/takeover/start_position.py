@@ -63,6 +63,8 @@ class StartPositions:
         known = partition.claimed
         if not partition.topic_id:
             partition.halt(PartitionState.WAITING, "the source does not know the topic")
+        elif plan.name_change is not None and not plan.name_change.choice:
+            _halt(partition, PartitionState.NAME_CHANGED, plan.name_change.reason)
         elif self._position_is_lost(known):
             await self._without_anchor(partition)
         elif known.source is None:
@@ -96,8 +98,7 @@ class StartPositions:
         """
         known, plan = partition.claimed, partition.plan
         change = plan.name_change or NameChange(known.target_topic, plan.target.topic)
-        is_as_before = known.target_topic == plan.target.topic
-        if is_as_before and (plan.name_change is None or change.choice):
+        if known.target_topic == plan.target.topic:
             return True
         if not change.choice:
             _halt(partition, PartitionState.NAME_CHANGED, change.reason)
@@ -203,6 +204,7 @@ class StartPositions:
             at_ms=int(time.time() * 1000),
             clean=known.clean or not same,
             appenders=known.appenders if same else (),  # who may still append must be fenced
+            former=known.former if same else known.target_topic,
         )
 
     def _begin(self, plan: PartitionPlan) -> int:

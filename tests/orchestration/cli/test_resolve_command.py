@@ -9,7 +9,8 @@ from support.fake_flows import World
 from orchestration.cli.flows import resolve as module
 from orchestration.flows.answers import Answers
 from replication.config.load import load_config
-from replication.state import Anchor, Decision, NameDecision
+from replication.model import PartitionState
+from replication.state import AbsentTopic, Anchor, Decision, NameDecision
 
 CONFIG = """\
 clusters = A, B
@@ -42,11 +43,14 @@ def resolve(file, world, monkeypatch, capsys):
         world.target.write("isthmus-anchors.A.internal", at)
     back = Anchor("B->A", "users", 0, "B.users", 5, 5, state="TARGET_RESET", reason="because")
     world.target.write("isthmus-anchors.B.internal", back)
+    ended = Anchor("A->B", "gone", 0, "A_gone", 5, 5, state="RUNNING", records=5)
+    world.target.write("isthmus-anchors.A.internal", ended)
     monkeypatch.setattr(module, "KafkaClusters", lambda: world)
     monkeypatch.setattr(Answers, "ask", lambda answers: answers)
     run = runner(monkeypatch, capsys)
 
-    def ended(*more: object):
+    def ended(*more: object, absent: str = PartitionState.SOURCE_DELETED):
+        world.target.write("isthmus-status.A.internal", AbsentTopic("A->B", "gone", absent))
         found = run("resolve", file, *more)
         topics = [f"isthmus-status.{each}.internal" for each in "AB"]
         records = [e for topic in topics for e in world.target.topics.get(topic, {}).values()]
@@ -61,7 +65,7 @@ def resolve(file, world, monkeypatch, capsys):
     [
         (["bogus"], "resolve: no choice 'bogus'; there is continue, keep, reseed, skip"),
         (["contineu"], "resolve: no choice 'contineu'; near: continue"),
-        (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is orders, stock, users"),
+        (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is gone, orders, stock, users"),
         (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
         (
             ["skip", "--topic", "stock", "--partition", 1],
@@ -109,3 +113,17 @@ def test_a_choice_for_a_halted_partition_leaves_a_name_that_was_decided(resolve,
     assert kept in world.target.topics["isthmus-status.A.internal"].values()
     ended, _ = resolve("reseed", "--topic", "moved")  # the partition does not know it
     assert (ended.code, ended.out) == (0, "A->B moved NAME_CHANGED: reseed\n")
+
+
+@pytest.mark.parametrize(
+    ("absent", "asked"),
+    [
+        (PartitionState.SOURCE_DELETED, False),
+        (PartitionState.SOURCE_DENIED, False),
+        (PartitionState.NOT_SELECTED, True),  # by the former file: this one selects it
+        ("", True),
+    ],
+)
+def test_a_changed_name_is_asked_about_unless_the_source_lacks_the_topic(resolve, absent, asked):
+    ended, _ = resolve(absent=absent)
+    assert ("A_gone" in ended.out, "NAME_CHANGED" in ended.out) == (asked, asked)

@@ -162,9 +162,12 @@ def test_a_name_decision_comes_back_as_it_was_stored():
 BACK = a_flow("B", "A").model_copy(update={"naming": DASH})
 
 
-def hidden(*arrivals: Anchor, flow=BACK) -> list[str]:
+BOTH = ("A->B", "B->A")
+
+
+def hidden(*arrivals: Anchor, flow=BACK, flows=BOTH) -> list[str]:
     selector = TopicSelector.for_flow(flow, ("A", "B"))
-    return [each.target for each in unnamed_copies(flow, selector, arrivals)]
+    return [each.target for each in unnamed_copies(flow, selector, arrivals, flows)]
 
 
 def test_a_copy_whose_name_no_longer_shows_it_is_known_by_its_anchor():
@@ -178,7 +181,22 @@ def test_a_copy_that_may_hold_local_records_is_copied_on():
     assert hidden(COPIED, flow=keeps) == [], "copies are detected by their records"
 
 
+@pytest.mark.parametrize(
+    ("flows", "is_hidden"),
+    [
+        (("C->B",), False),
+        (("C->B", "B->C"), False),  # of what C got from A, nothing comes to C
+        (("C->B", "A->C"), True),  # it may be A's own records, copied to C
+        (("C->B", "A->D", "D->C"), True),
+    ],
+)
+def test_a_copy_of_another_cluster_leads_on_unless_it_may_come_from_the_target(flows, is_hidden):
+    onward = replace(COPIED, flow="C->B", target_topic="C.orders")
+    assert hidden(onward, flows=("B->A", *flows)) == ["C.orders"] * is_hidden
+
+
 def test_a_hidden_copy_is_no_topic_of_the_flow_back():
-    held = holding(BACK, {}, unnamed_copies(BACK, TopicSelector.for_flow(BACK, "AB"), [COPIED]))
+    copies = unnamed_copies(BACK, TopicSelector.for_flow(BACK, "AB"), [COPIED], BOTH)
+    held = holding(BACK, {}, copies)
     judged = TopicSelector.for_flow(held, ("A", "B")).judge("A.orders")
     assert judged.reason == "comes from A: copying it would create a replication cycle"

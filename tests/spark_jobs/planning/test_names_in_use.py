@@ -45,7 +45,10 @@ class Run:
         self.store = StoredRecords({ANCHORS: list(anchors or (COPIED,))})
         self.decisions: dict[str, NameDecision] = {}
         namer = Namer.for_flow(self.flow, self.config)
-        names = NamesInUse(namer, self.store, lambda: self.decisions, known_flows=["A->B"])
+        self.arrivals: tuple[Anchor, ...] = ()  # of flows into A
+        names = NamesInUse(
+            namer, self.store, lambda: self.decisions, lambda: self.arrivals, ["A->B"]
+        )
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
         memory = FlowMemory(SourceTopics(self.flow.name, namer.selector, StoredRecords()), names)
@@ -152,6 +155,23 @@ def test_anchors_are_read_once_while_a_topic_waits_and_each_time_while_it_moves(
     assert run.store.reads.count(ANCHORS) == 3
 
 
+@pytest.mark.parametrize("choice", ["", "keep"])
+def test_a_topic_that_comes_back_after_others_were_new_still_has_its_old_name(choice):
+    """Its own anchors are not among those that are remembered of the last reading."""
+    run = Run()
+    run.decide(choice)
+    run.plan()
+    run.source.denied = {"orders"}
+    for _ in range(4):
+        run.plan()
+    run.source.counts["later"] = 1
+    assert targets(run.plan()).keys() == {"clicks-0", "later-0"}
+    run.source.denied = set()
+    assert targets(run.plan())["orders-0"] == "A.orders-0"
+    assert "A-orders" not in run.target.counts
+    assert STATUS not in run.store.topics, "the decision is not withdrawn"
+
+
 def test_an_unanswered_plan_is_the_same_object_until_something_changes():
     run = Run()
     first = run.plan()
@@ -171,15 +191,27 @@ def test_a_flow_under_another_alias_is_told_that_its_topics_were_copied():
     assert made.refused == ""
 
 
-def test_a_copy_under_a_former_name_is_not_copied_back():
+@pytest.mark.parametrize(
+    ("further", "copies"), [((), set()), (("B->C",), {"C.stock"})], ids=["chain", "ring"]
+)
+def test_a_copy_under_a_former_name_is_not_copied_back(further, copies):
     run = Run()
-    back = a_flow("C", "A")
-    run.source.counts = {"C.stock": 1, "C-fresh": 1, "own": 1}
+    into = a_flow("C", "A")
     former = Anchor("C->A", "stock", 0, "C.stock", 9, 9, records=9)
     fresh = Anchor("C->A", "fresh", 0, "C-fresh", 9, 9, records=9)
-    namer = Namer.for_flow(run.flow, a_config(run.flow, back))
-    names = NamesInUse(namer, run.store, dict, lambda: (former, fresh))
-    assert set(names.copies(["C.stock", "own"])) == {"C.stock"}
+    namer, flows = Namer.for_flow(run.flow, a_config(run.flow, into)), ("A->B", "C->A", *further)
+    names = NamesInUse(namer, run.store, dict, lambda: (former, fresh), flows)
+    assert set(names.copies(["C.stock", "own"])) == copies
+
+
+@pytest.mark.parametrize(("others", "gap"), [((), True), (("own",), False)])
+def test_a_flow_that_has_only_copies_to_hide_says_so(others, gap):
+    run = Run()
+    run.source.counts = {"B.orders": 1, **dict.fromkeys(others, 1)}
+    run.arrivals = (Anchor("B->A", "orders", 0, "B.orders", 9, 9, records=9),)
+    made = run.plan()
+    text = "no topic is copied; B.orders is orders of B: not copied back"
+    assert (made.gap, len(made.partitions)) == (text if gap else "", len(others))
 
 
 def test_a_topic_may_go_back_to_a_name_that_it_was_copied_under_before():

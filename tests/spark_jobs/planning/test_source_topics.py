@@ -365,6 +365,18 @@ def test_a_deleted_topic_that_the_file_excludes_is_no_problem_any_more(store):
     assert absent.state == PartitionState.NOT_SELECTED
 
 
+@pytest.mark.parametrize(("lose", "state", "reason"), GONE)
+def test_a_topic_that_went_while_it_was_not_selected_is_named_once_it_is(
+    store, lose, state, reason
+):
+    source = a_source()
+    copied(store, "orders", 93, 100)
+    Driver(store, TopicCluster(), ("clicks",)).plan(source)
+    lose(source)
+    (absent,) = Driver(store, TopicCluster()).plan(source, *[BOTH] * 3).absent
+    assert (absent.state, absent.reason) == (state, reason)
+
+
 def test_a_deleted_topic_of_which_nothing_was_copied_is_left_out(driver):
     source = a_source()
     driver.plan(source, *[BOTH] * 3)

@@ -6,15 +6,19 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.memory_network import MemoryCluster
+from support.memory_network import OUT_OF_RANGE, MemoryCluster
 from support.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
 from support.record_batches import a_batch
 
+from replication.client.state_log import StateLog
 from replication.copier.partition.position import Position
-from replication.copier.takeover.renamed_topic import find_end, renamed, under_old_name
-from replication.model import NameChange, PartitionPlan, TopicPartition
+from replication.copier.spec import UnitSpec
+from replication.copier.start import start
+from replication.copier.takeover.connections import new_connections
+from replication.copier.takeover.renamed_topic import find_ends, renamed, under_old_name
+from replication.model import NameChange, PartitionPlan, PartitionState, TopicPartition
 from replication.provenance.origins import Origins, Rule
-from replication.state import Anchor
+from replication.state import Anchor, anchors_topic
 
 ENDED = Anchor(
     "A->B", "orders", 0, "A.orders", 100, 90, (("isthmus.A->B.0", 7),), clean=True, records=88,
@@ -24,12 +28,28 @@ CHANGE = NameChange("A.orders", "A-orders", "continue")
 PLAN = PartitionPlan(TopicPartition("orders", 0), TopicPartition("A-orders", 0))
 
 
+class Retained(MemoryCluster):
+    """A source whose logs begin at ``log_start``."""
+
+    log_start = 0
+
+    async def offset_at(self, partition, timestamp: int) -> int:
+        return await super().offset_at(partition, timestamp) or self.log_start
+
+    async def fetch(self, node, entries, options, into):
+        found = await super().fetch(node, entries, options, into)
+        return [
+            answer._replace(error=OUT_OF_RANGE if entry.offset < self.log_start else answer.error)
+            for entry, answer in zip(entries, found, strict=True)
+        ]
+
+
 def counted(skip: int):
     """Return a partition with ``skip`` records on the target behind its anchor, and its source.
 
     The source has batches of three records; those of FORWARDED are copies that are passed on.
     """
-    source, partition, origins = MemoryCluster("source"), a_partition(a_start()), Origins()
+    source, partition, origins = Retained("source"), a_partition(a_start()), Origins()
     origins.learn(REGISTRY)
     partition.path_of = lambda producer_id: origins.path_of(producer_id, Rule("b"))
     for number, producer in enumerate([LOCAL, FORWARDED, LOCAL]):
@@ -44,7 +64,7 @@ def counted(skip: int):
 @pytest.mark.parametrize("skip", range(1, 10))
 def test_a_copy_ends_behind_as_many_source_records_as_were_counted(skip):
     source, partition = counted(skip)
-    asyncio.run(find_end(source, partition))
+    asyncio.run(find_ends(source, [partition]))
     assert (partition.acked, partition.skip, partition.exact) == (Position(skip, 50), 0, True)
     assert partition.position == skip
 
@@ -52,8 +72,97 @@ def test_a_copy_ends_behind_as_many_source_records_as_were_counted(skip):
 def test_a_source_with_fewer_records_than_were_counted_leaves_the_position_alone():
     source, partition = counted(20)
     before = partition.acked
-    asyncio.run(find_end(source, partition))
+    asyncio.run(find_ends(source, [partition]))
     assert (partition.acked, partition.skip) == (before, 20)
+
+
+@pytest.mark.parametrize(("skip", "log_start", "end"), [(2, 3, 2), (3, 3, 3), (5, 3, 5), (4, 6, 4)])
+def test_a_copy_whose_anchor_retention_has_passed_ends_without_waiting_for_it(skip, log_start, end):
+    """The next copy begins at that end, and finds which offsets are lost, if any."""
+    source, partition = counted(skip)
+    source.log_start = log_start
+    asyncio.run(asyncio.wait_for(find_ends(source, [partition]), 5))
+    assert (partition.acked, partition.skip, partition.exact) == (Position(end, 50), 0, True)
+
+
+def test_a_source_that_does_not_answer_leaves_the_position_alone():
+    source, partition = counted(4)
+    before, source.down = partition.acked, True
+    asyncio.run(find_ends(source, [partition]))
+    assert (partition.acked, partition.skip) == (before, 4)
+
+
+class Asked(MemoryCluster):
+    """A cluster that shows the leaders of the topics that it was asked about."""
+
+    def leader(self, partition):
+        asked = any(partition.topic in event[1:] for event in self.events if event[0] == "refresh")
+        return super().leader(partition) if asked else None
+
+
+OLD, NEW = TopicPartition("A.orders", 0), TopicPartition("A-orders", 0)
+
+
+def taken_over(change: NameChange, **more: object):
+    """Return a partition that a new driver takes over after its unit was killed."""
+
+    async def take():
+        source, target = Retained("source"), Asked("target")
+        source.logs[PLAN.source].append(a_batch(0, [b"v"] * 3))
+        killed = await target.init_producer_id("isthmus.A->B.0")
+        target.logs[OLD].append(a_batch(0, [b"v"] * 2, (killed.producer_id, 0, 0)))
+        anchor = Anchor("A->B", *PLAN.source, "A.orders", 0, 0, (("isthmus.A->B.0", 100),), 1)
+        log = StateLog(target, anchors_topic("A"))
+        await log.append([replace(anchor, **more)])
+        plan = replace(PLAN, target=OLD._replace(topic=change.in_use), name_change=change)
+        spec = UnitSpec("A->B", "A", "B", 0, 2, 0, (plan,), {}, {})
+        connections = new_connections("A->B", source, target, "A")
+        (partition,) = (await start(spec, connections))[1]
+        return partition
+
+    return asyncio.run(take())
+
+
+@pytest.mark.parametrize("old", ["A.orders", "another, as most of the topic's partitions"])
+def test_after_a_kill_the_old_copy_is_counted_and_the_new_one_begins_behind_it(old):
+    partition = taken_over(CHANGE._replace(old=old))
+    assert (partition.target, partition.state) == (NEW, PartitionState.RUNNING)
+    assert partition.acked == Position(2, 0)
+
+
+def test_a_copy_that_waits_is_ended_under_its_old_name():
+    partition = taken_over(CHANGE._replace(choice=""))
+    assert (partition.target, partition.state) == (OLD, PartitionState.NAME_CHANGED)
+    assert (partition.claimed.source, partition.claimed.clean) == (2, True)
+
+
+@pytest.mark.parametrize("choice", ["continue", "reseed"])
+def test_the_new_anchor_names_the_old_copy_so_that_no_flow_takes_it_for_a_local_topic(choice):
+    partition = taken_over(CHANGE._replace(choice=choice))
+    anchor = partition.anchor(0)
+    assert (anchor.target_topic, anchor.former) == ("A-orders", "A.orders")
+    assert (anchor.source, anchor.since) == ((2, (2, 0)) if choice == "continue" else (0, None))
+
+
+def test_what_happened_to_the_old_copy_is_asked_before_the_new_one_begins():
+    partition = taken_over(CHANGE, source_topic_id="recreated")
+    assert (partition.target, partition.state) == (OLD, PartitionState.SOURCE_RECREATED)
+
+
+def test_an_old_copy_with_more_records_than_the_source_waits_and_says_so():
+    partition = taken_over(CHANGE, source=2)
+    assert (partition.target, partition.state) == (OLD, PartitionState.WAITING)
+    assert partition.reason == (
+        "its copy in A.orders has not ended yet: the source does not show where it ended"
+    )
+    assert not partition.anchor(0, clean=True).clean
+
+
+@pytest.mark.parametrize("choice", ["", "continue"])
+def test_a_partition_that_was_never_copied_waits_with_its_topic(choice):
+    partition = taken_over(CHANGE._replace(choice=choice), partition=1)
+    state = PartitionState.RUNNING if choice else PartitionState.NAME_CHANGED
+    assert (partition.state, partition.target) == (state, NEW if choice else OLD)
 
 
 def test_the_new_topic_continues_at_the_source_offset_and_names_the_topic_with_the_rest():
