@@ -175,10 +175,15 @@ def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:
     if status.state == FlowState.DEGRADED and status.not_running and not status.reason and not bad:
         return {"state": FlowState.RUNNING, "not_running": 0}
     since = status.beat_ms - _EPOCH_MS
-    fresh = [e for e in bad if e.generation == status.generation and e.at_ms > since]
+    fresh = [each for each in bad if _is_of(each, status) and each.at_ms > since]
     if status.state == FlowState.RUNNING and fresh:
         return {"state": FlowState.DEGRADED, "not_running": len(fresh), "reason": ""}
     return {}
+
+
+def _is_of(anchor: Anchor, status: FlowStatus) -> bool:
+    """Say whether a driver's unit wrote an anchor; unclaimed ones keep an old generation."""
+    return anchor.generation == status.generation or anchor.at_ms > status.started_ms
 
 
 # What is wrong with a topic that is gone, the driver's status says: its anchors stay as they were.

@@ -124,9 +124,19 @@ def test_a_partition_that_stopped_since_the_last_epoch_is_seen_at_once():
     assert flow_health(look).reason.startswith("orders-3 is REFUSED: too large")
 
 
+def test_a_partition_that_was_halted_before_it_was_claimed_counts_at_once():
+    """Its anchor has the generation of the last claim; its time says that this driver wrote it."""
+    now = status(generation=4, started_ms=NOW - 20_000)
+    waits = anchor("NAME_CHANGED", at_ms=NOW - 900, generation=3)
+    assert flow_health(seen(status=now, anchors=(waits,))).state == "DEGRADED"
+    before = anchor("NAME_CHANGED", at_ms=NOW - 21_000, generation=3)
+    assert flow_health(seen(status=now, anchors=(before,))).state == "RUNNING"
+
+
 @pytest.mark.parametrize("rest", [{"at_ms": NOW - 90_000}, {"at_ms": NOW - 900, "generation": 3}])
 def test_a_partition_that_is_not_copied_any_more_is_no_trouble(rest):
-    assert flow_health(seen(anchors=(anchor("REFUSED", **rest),))).state == "RUNNING"
+    now = status(started_ms=NOW - 800)
+    assert flow_health(seen(status=now, anchors=(anchor("REFUSED", **rest),))).state == "RUNNING"
 
 
 def test_a_flow_whose_partitions_have_come_back_is_well_before_the_epoch_ends():
