@@ -35,24 +35,30 @@ hypothesis.settings.register_profile(
     database=None,
 )
 
-# The modules that take longest, in that order (`pytest --durations=60`): begun first, so that
-# no worker is left with one of them when the other has nothing more to do.
+# The modules that take longest (`pytest --durations=60`), those that compute beside those that
+# wait: begun first, so that no worker is left with one of them when the other has nothing to do.
 LONGEST = (
     "test_takeover_from_mm2",
-    "test_driver",
-    "test_driver_ends",
-    "test_spark_standalone",
-    "test_kept_names",
-    "test_driver_names",
-    "test_mm2_clients",
-    "test_driver_acls",
-    "test_faults_brokers",
     "test_copier_states",
-    "test_local_kafka",
-    "test_driver_both_ways",
+    "test_driver",
+    "test_compare_clusters",
+    "test_driver_ends",
     "test_copier_crashes",
-    "test_faults_network",
+    "test_spark_standalone",
+    "test_copier_transactions",
+    "test_kept_names",
+    "test_faults_brokers",
+    "test_driver_names",
+    "test_driver_acls",
     "test_group_offsets",
+    "test_local_kafka",
+    "test_faults_target",
+    "test_mm2_clients",
+    "test_faults_network",
+    "test_renamed_topics",
+    "test_driver_both_ways",
+    "test_acl_sync_on_brokers",
+    "test_services",
     "test_relay",
     "test_cli",
 )
