@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from replication.adapters.local.processes import began
 from replication.errors import ReplicationError
 from replication.model import ABSENT, Desired, TopicPartition
 from replication.state import (
@@ -131,7 +132,9 @@ class LagWatch:
 def look_at(
     flow: Flow, clusters: Clusters, *, driver: bool = False, stopped_ms: int = 0
 ) -> FlowLook:
-    """Look at one flow. ``driver``: whether the local driver holds its lock.
+    """Look at one flow. ``driver``: whether a driver holds the lock of our state directory.
+
+    One that was started with another state directory of this host is known by its process.
 
     ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not.
     """
@@ -149,6 +152,7 @@ def look_at(
     except ReplicationError as error:
         source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
+    status = next((each for each in stored if isinstance(each, FlowStatus)), None)
     seen = Seen(
         flow=flow.name,
         host=socket.gethostname(),
@@ -156,11 +160,11 @@ def look_at(
         desired=Desired(intent.desired),
         desired_ms=intent.at_ms,
         desired_by=intent.by,
-        status=next((each for each in stored if isinstance(each, FlowStatus)), None),
+        status=status,
         anchors=anchors,
         absent=_absent(stored),
         losses=_losses(stored),
-        driver=driver,
+        driver=driver or (status is not None and _runs_here(status)),
         stopped_ms=stopped_ms,
         source_silence=source_silence,
         target_silence=target_silence,
@@ -172,6 +176,11 @@ def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Proce
     """Look at one flow and at the processes of its application on this host."""
     driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
     return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms)
+
+
+def _runs_here(status: FlowStatus) -> bool:
+    """Say whether the process that wrote ``status`` runs on this host."""
+    return status.host == socket.gethostname() and began(status.pid) is not None
 
 
 def now_ms() -> int:

@@ -234,7 +234,7 @@ def test_an_idle_flow_is_not_materialized(world, instance):
 
 def test_what_an_earlier_driver_copied_does_not_materialize_a_dead_flow(world, instance):
     world.watched = world.driven = set()
-    world.copy(records=10, end=20, host=socket.gethostname())
+    world.copy(records=10, end=20, host=socket.gethostname(), pid=0)
     assert "AssetMaterialization" not in kinds(tick(world, instance))
 
 

@@ -1,14 +1,19 @@
-"""What one look at a flow finds, when one of its topics is not copied any more."""
+"""What one look at a flow finds: of topics that are not copied any more, of its driver."""
 
 from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
 
 import pytest
 from support.builders import a_config
 from support.fake_flows import World
 
-from orchestration.flows.observe import look_at
+from orchestration.flows.observe import look_at, now_ms
 from replication.model import ABSENT, PartitionState
-from replication.state import AbsentTopic, Anchor, anchors_topic, status_topic
+from replication.state import AbsentTopic, Anchor, FlowStatus, anchors_topic, status_topic
 
 
 @pytest.mark.parametrize("state", sorted(ABSENT))
@@ -23,3 +28,19 @@ def test_a_topic_that_may_not_be_described_hides_the_ends_of_no_other(state):
     assert look.seen.source_silence is None
     assert look.lag().records == 7
     assert {each.topic: each.state for each in look.seen.anchors}["users"] == state
+
+
+@pytest.mark.parametrize(("ended", "state"), [(False, "RUNNING"), (True, "DEAD")])
+def test_a_driver_of_another_state_directory_of_this_host_is_known_by_its_process(ended, state):
+    driver = subprocess.Popen([sys.executable, "-c", "pass"])
+    driver.wait()
+    pid = driver.pid if ended else os.getpid()
+    now = now_ms()
+    status = FlowStatus(
+        "A->B", "RUNNING", host=socket.gethostname(), pid=pid, beat_ms=now, started_ms=now - 90_000,
+        partitions=1,
+    )  # fmt: skip
+    world = World(a_config())
+    world.copy(records=100, end=100)
+    world.target.write(status_topic("A"), status)
+    assert look_at(world.config.flows[0], world).health.state == state
