@@ -84,14 +84,10 @@ def _say_halted(rows: Group) -> str:
     return f"copying has halted, so what is in flight does not arrive: {rows[0].result.halted}"
 
 
-def _say_in_flight(rows: Group) -> str:
-    return f"{_sum(rows, Apart.IN_FLIGHT)} in flight: behind what the anchors say is copied"
-
-
-def _say_others(rows: Group) -> str:
+def _say_others(rows: Group, count: str) -> str:
     beside = rows[0].beside
     who = f"; {', '.join(beside)} may write to it, too" if beside else ""
-    return f"{_sum(rows, Apart.OF_OTHERS)} of other producers in the target topic left out{who}"
+    return f"{count} of other producers in the target topic left out{who}"
 
 
 def _say_compacted(rows: Group) -> str:
@@ -101,28 +97,36 @@ def _say_compacted(rows: Group) -> str:
     return f"compacted on {' and '.join(where)}: compared by key, the last record of each"
 
 
-def _say_deleted(why: Apart, side: int) -> Callable[[Group], str]:
-    def say(rows: Group) -> str:
-        cluster = rows[0].clusters[side]
-        return f"{_sum(rows, why)} deleted on {cluster}, before its first offset (retention)"
-
-    return say
-
-
-def _say_replaced(why: Apart, side: int) -> Callable[[Group], str]:
-    def say(rows: Group) -> str:
-        return f"{_sum(rows, why)} replaced on {rows[0].clusters[side]} by a later one of their key"
-
-    return say
-
-
 def _sum(rows: Group, why: Apart) -> str:
     count = sum(each.result.comparison.apart[why] for each in rows)
     return f"{count:,} record{'' if count == 1 else 's'}"
 
 
-def _counts(why: Apart) -> Callable[[Row], object]:
-    return lambda row: row.result.comparison.apart[why] > 0
+def _apart(why: Apart, say: Callable[[Group, str], str], name: str = "") -> _Rule:
+    """Return the rule for records that were set apart; ``say`` gets them and their count."""
+    return (
+        name or why,
+        lambda row: row.result.comparison.apart[why] > 0,
+        lambda rows: say(rows, _sum(rows, why)),
+    )
+
+
+def _deleted(why: Apart, side: int) -> _Rule:
+    return _apart(
+        why,
+        lambda rows, count: (
+            f"{count} deleted on {rows[0].clusters[side]}, before its first offset (retention)"
+        ),
+    )
+
+
+def _replaced(why: Apart, side: int) -> _Rule:
+    return _apart(
+        why,
+        lambda rows, count: (
+            f"{count} replaced on {rows[0].clusters[side]} by a later one of their key"
+        ),
+    )
 
 
 _RULES: tuple[_Rule, ...] = (
@@ -133,33 +137,16 @@ _RULES: tuple[_Rule, ...] = (
         lambda row: row.result.work.on_source and row.result.work.copied.remark,
         lambda rows: rows[0].result.work.copied.remark,
     ),
-    (Apart.IN_FLIGHT, _counts(Apart.IN_FLIGHT), _say_in_flight),
-    (
-        Apart.BEFORE_START,
-        _counts(Apart.BEFORE_START),
-        lambda rows: f"{_sum(rows, Apart.BEFORE_START)} before the offset where copying started",
+    _apart(
+        Apart.IN_FLIGHT,
+        lambda _, count: f"{count} in flight: behind what the anchors say is copied",
     ),
-    (
-        Apart.DELETED_ON_SOURCE,
-        _counts(Apart.DELETED_ON_SOURCE),
-        _say_deleted(Apart.DELETED_ON_SOURCE, 0),
-    ),
-    (
-        Apart.DELETED_ON_TARGET,
-        _counts(Apart.DELETED_ON_TARGET),
-        _say_deleted(Apart.DELETED_ON_TARGET, 1),
-    ),
-    (
-        Apart.COMPACTED_ON_SOURCE,
-        _counts(Apart.COMPACTED_ON_SOURCE),
-        _say_replaced(Apart.COMPACTED_ON_SOURCE, 0),
-    ),
-    (
-        Apart.COMPACTED_ON_TARGET,
-        _counts(Apart.COMPACTED_ON_TARGET),
-        _say_replaced(Apart.COMPACTED_ON_TARGET, 1),
-    ),
-    ("merged", _counts(Apart.OF_OTHERS), _say_others),
+    _apart(Apart.BEFORE_START, lambda _, count: f"{count} before the offset where copying started"),
+    _deleted(Apart.DELETED_ON_SOURCE, 0),
+    _deleted(Apart.DELETED_ON_TARGET, 1),
+    _replaced(Apart.COMPACTED_ON_SOURCE, 0),
+    _replaced(Apart.COMPACTED_ON_TARGET, 1),
+    _apart(Apart.OF_OTHERS, _say_others, "merged"),
     (
         "compacted",
         lambda row: bool(row.result.work.compacted) and not row.result.missing,

@@ -9,7 +9,6 @@ from orchestration.flows.comparison.compared_partition import TopicPair
 from orchestration.flows.comparison.copy_positions import FlowPositions, TopicIds
 from orchestration.flows.comparison.own_records import OwnRecords
 from orchestration.flows.comparison.topic_comparison import TopicComparer
-from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
 from replication.model import TopicPartition
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from orchestration.flows.comparison.compared_partition import Result, Work
     from orchestration.flows.comparison.copy_positions import Copied
     from orchestration.flows.comparison.topic_comparison import Options
+    from replication.adapters.admin.kafka_admin import KafkaAdmin
     from replication.client.admin import Clients, TopicInfo
     from replication.settings.sections import Config, Flow
 
@@ -47,11 +47,11 @@ class FlowComparison:
         self, flow: Flow, config: Config, topics: re.Pattern[str], options: Options
     ) -> None:
         self.flow, self._config = flow, config
-        self._source = KafkaAdmin(to_librdkafka(flow.clients.source_admin))
-        target = KafkaAdmin(to_librdkafka(flow.clients.target_admin))
+        clients = KafkaClients()
+        self._source, target = clients.source(flow), clients.target(flow)
         self._here, there = self._source.topics(), target.topics()
         self._topics = topics
-        self._selector = selector = selector_in_use(flow, config, KafkaClients())
+        self._selector = selector = selector_in_use(flow, config, clients)
         named = {
             each: selector.remote_topic(each)
             for each in selector.selected(self._here)
@@ -69,9 +69,9 @@ class FlowComparison:
         ids = TopicIds(_ids(self._here), _ids(there))
         shared = own is not None or options.foreign_ok
         self.positions = FlowPositions(flow, ids, shared=shared, own=own is not None)
-        clients = flow.clients.source_consumer, flow.clients.target_admin
+        readers = flow.clients.source_consumer, flow.clients.target_admin
         self._comparer = TopicComparer(
-            (to_librdkafka(clients[0]), to_librdkafka(clients[1])), options, own, self.positions
+            (to_librdkafka(readers[0]), to_librdkafka(readers[1])), options, own, self.positions
         )
 
     def __enter__(self) -> Self:
