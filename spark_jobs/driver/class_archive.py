@@ -8,6 +8,7 @@ writes it itself.
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 import time
@@ -101,6 +102,7 @@ def copy_nothing(spec: UnitSpec) -> UnitReport:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)  # py4j logs with a stack trace that the JVM has ended
     try:
         write_archive()
     except (EnvironmentProblem, ConnectionError) as error:
