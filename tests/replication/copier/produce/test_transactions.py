@@ -19,6 +19,7 @@ from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
 from replication.copier.partition_upkeep import PartitionUpkeep
+from replication.copier.produce import transactions
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.produce.transaction_outcome import TransactionOutcome
@@ -54,6 +55,7 @@ class Stage:
 
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
+        self.target.grant(ME.transactional_id, ME.producer)
         self.target.aborts = set(aborts)
         self.connections: Connections = new_connections(
             "A->B", MemoryCluster("source"), self.target, "A"
@@ -73,10 +75,8 @@ class Stage:
         readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
         upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        transactions = Transactions(
-            self.connections.takeover, producers, sender, joins, ended.append
-        )
-        running = [asyncio.create_task(each.run()) for each in (transactions, upkeep)]
+        copying = Transactions(self.connections.takeover, producers, sender, joins, ended.append)
+        running = [asyncio.create_task(each.run()) for each in (copying, upkeep)]
         for partition in self.partitions:
             sender.lead[partition] = 0
             sender.offer(partition)
@@ -84,7 +84,7 @@ class Stage:
         while not ended and not until():
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
-        await transactions.end()
+        await copying.end()
         for each in running:
             each.cancel()
 
@@ -172,6 +172,34 @@ def test_an_abort_between_two_appends_of_one_transaction_commits_nothing(monkeyp
     assert stage.commits() == 0
     assert [each.position for each in stage.partitions] == [0, 0]
     assert [each.counters.records for each in stage.partitions] == [0, 0]
+
+
+def test_an_abort_is_tried_again_until_the_coordinator_answers(monkeypatch):
+    """Before there is a new epoch, nothing of the aborted transaction may be sent again."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(transactions, "_RENEW_PAUSE_S", 0.01)
+    stage = Stage()
+    log, init = stage.target.logs[stage.partitions[0].target], stage.target.init_producer_id
+    silences, markers, ends = [1, 2], [a_marker(0, OURS, 1, ABORT)], []
+
+    def abort_before_the_second(topic: str, _batch: bytes) -> int:
+        if topic == "t" and log.batches and markers:
+            log.append(markers.pop())
+        return 0
+
+    async def answer_at_the_third(transactional_id):
+        ends.append({each: log.end for each, log in stage.target.logs.items()})
+        if silences:
+            raise ClusterUnavailable(f"no coordinator, {silences.pop()}")
+        return await init(transactional_id)
+
+    stage.target.refuse = abort_before_the_second
+    stage.target.init_producer_id = answer_at_the_third
+    asyncio.run(stage.copy(stage.is_taken_over))
+    assert silences == []
+    assert ends[0] == ends[2]
+    assert stage.commits() == 0
+    assert [each.position for each in stage.partitions] == [0, 0]
 
 
 def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed():
