@@ -15,7 +15,14 @@ from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import new_connections
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import Choice, Mode, PartitionPlan, PartitionState, TopicPartition
+from replication.model import (
+    Choice,
+    Mode,
+    NameChange,
+    PartitionPlan,
+    PartitionState,
+    TopicPartition,
+)
 from replication.settings.state_policies import Policies
 from replication.state import Anchor
 
@@ -44,11 +51,18 @@ def test_going_on_with_a_recreated_source_records_one_loss_and_begins_at_its_fir
     former = replace(KNOWN, source_topic_id="aa")
     positions, partition = place(former, source_recreated="continue")
     (loss,) = positions.losses
+    assert (loss.flow, loss.topic, loss.partition) == ("f", "t", 0)
     assert (loss.first, loss.next, loss.state, loss.topic_id) == (
         5, 5, PartitionState.SOURCE_RECREATED, "aa",
     )  # fmt: skip
     assert positions.restarts == {partition: 0}
     assert (partition.claimed.lost, partition.state) == (2, PartitionState.WAITING)
+
+
+def test_a_source_that_was_recreated_before_anything_was_copied_has_an_empty_loss_at_its_start():
+    former = replace(KNOWN, source=0, source_topic_id="aa")
+    (loss,) = place(former, source_recreated="continue")[0].losses
+    assert (loss.first, loss.next) == (0, 0)
 
 
 def test_going_on_with_a_recreated_target_records_all_that_it_held_and_appends_at_its_start():
@@ -279,6 +293,15 @@ def test_a_copy_under_another_name_waits_for_a_choice_and_for_its_clean_end():
         PartitionState.NAME_CHANGED,
         "the topic was copied as old, and the file now names it t",
     )
+    change = NameChange("old", "t", "continue")
+    assert begin(ends(other), name_change=change).state_and_reason == (
+        PartitionState.WAITING,
+        "its copy in old has not ended yet",
+    )
+    claimed = begin(ends(replace(other, clean=True)), name_change=change).claimed
+    assert (claimed.target_topic, claimed.source, claimed.target) == ("t", 5, 6)
+    assert (claimed.former, claimed.since, claimed.generation) == ("old", (5, 6), 3)
+    assert claimed.target_topic_id == PRESENT
 
 
 @pytest.mark.parametrize(

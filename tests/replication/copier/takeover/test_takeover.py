@@ -74,6 +74,27 @@ def test_after_an_unclean_end_the_former_appender_is_fenced_before_anything_is_c
     assert partition.claimed.appenders == (("u0", 100), ("u1", 101))
 
 
+def test_until_its_records_are_counted_an_unclean_partition_is_not_fetched_and_a_clean_one_is():
+    """What is fetched before would be copied although the target has it."""
+
+    class Watched(MemoryCluster):
+        async def fence(self, transactional_id, producer, partitions) -> None:
+            seen.append([each.fetches for each in taken])
+            await super().fence(transactional_id, producer, partitions)
+
+    seen: list[list[bool]] = []
+    taken = [a_partition(replace(CLEAN, partition=n, clean=not n)) for n in range(2)]
+
+    async def take():
+        side = Side(Watched(), "u0")
+        side.target.logs[taken[1].target].append(a_batch(0, [b"before"] * 6))
+        await side.takeover.take(taken, await side.me())
+
+    asyncio.run(take())
+    assert seen == [[True, False]]
+    assert [each.fetches for each in taken] == [True, True]
+
+
 def test_an_older_driver_gives_way_to_a_newer_one():
     async def both():
         target = MemoryCluster()
