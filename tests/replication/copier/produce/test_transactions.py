@@ -117,6 +117,7 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     assert stage.committed() == {0: 3, 1: 0}
     assert [each.position for each in stage.partitions] == [3, 0]
     assert [each.counters.records for each in stage.partitions] == [3, 0]
+    assert [each.exact for each in stage.partitions] == [True, True]
     assert (
         "our transaction was aborted by another client" in stage.partitions[1].state_and_reason[1]
     )
