@@ -224,6 +224,21 @@ def test_an_abort_is_tried_again_until_the_coordinator_answers(monkeypatch):
     assert [each.position for each in stage.partitions] == [0, 0]
 
 
+def test_an_end_does_not_wait_for_ever_for_a_target_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(transactions, "_END_S", 0.05)
+    stage, joins = Stage(), []
+
+    async def never(*request: object) -> None:
+        joins.append(request)
+        await asyncio.Event().wait()
+
+    stage.target.add_to_transaction = never
+    asyncio.run(stage.copy(lambda: bool(joins)))
+    assert stage.commits() == 0
+    assert [each.position for each in stage.partitions] == [3, 3]
+    assert stage.committed() == {}
+
+
 def test_an_abort_takes_a_new_epoch_before_another_partition_may_join(monkeypatch):
     """Else the next commit would be that of the aborted records too."""
     monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
