@@ -147,16 +147,20 @@ def test_the_newest_anchor_and_the_newest_point_of_a_slot_hold():
 
 def test_a_refused_record_was_left_out_as_far_as_its_topic_is_the_same():
     copy = a_copy()
-    copy.write(3)
+    copy.write(1)
     copy.refuse()
-    copy.copy(2)
+    copy.write(4, hole=1)  # so that the records are counted
+    copy.copy(4)
     copy.note()
     pair = Pair(copy)
-    assert pair.places(0, 1, 2, 3) == [0, 0, 1, 2]
-    former = Loss(FLOW, *HERE, "another", 1, PartitionState.REFUSED, 3)  # of a recreated topic
-    other = Loss(FLOW, *HERE, copy.at.source_topic_id, 1, PartitionState.LOST_RANGE, 3)
+    expected = [copy.truth(each) for each in range(7)]
+    assert expected == [0, 0, 0, 1, 2, 3, 4]
+    assert pair.places(*range(7)) == expected
+    former = Loss(FLOW, *HERE, "another", 2, PartitionState.REFUSED, 4)  # of a recreated topic
+    other = Loss(FLOW, *HERE, copy.at.source_topic_id, 2, PartitionState.LOST_RANGE, 4)
     pair.known.learn([former, other])
-    assert pair.places(0, 1, 2, 3) == [0, 0, 1, 2]
+    pair.offsets.stored.of(HERE, copy.at, 0).clear()
+    assert pair.places(*range(7)) == expected
 
 
 def test_records_of_an_appender_that_is_not_in_the_registry_are_ours_too():
