@@ -120,7 +120,8 @@ class Log:
         view[:] = data
         first = next((b.base for b in walk(view)), 0)
         last = max((b.last for b in walk(view)), default=0)
-        listed = [AbortedTransaction(p, a) for p, a, z in self.aborted if a <= last and z >= first]
+        aborted = self.aborted if options.isolation else ()
+        listed = [AbortedTransaction(p, a) for p, a, z in aborted if a <= last and z >= first]
         return [self._answer(0, b"")._replace(records=view, aborted=listed)]
 
     def _answer(self, error, data):

@@ -160,21 +160,30 @@ class MemoryCluster:
         """Forget a transactional id: the next producer id that it gets is another one."""
         self._producers[transactional_id] = ProducerIdAndEpoch(900, -1)
 
+    def grant(self, transactional_id: str, producer: ProducerIdAndEpoch) -> None:
+        """Let ``producer`` be the present one of its transactional id."""
+        self._producers[transactional_id] = producer
+
     async def plain_producer_id(self) -> ProducerIdAndEpoch:
         self._plain += 1
         return ProducerIdAndEpoch(500 + self._plain, 0)
 
     async def fence(self, transactional_id, producer, partitions) -> None:
-        if self._producers[transactional_id] != producer:
-            raise Fenced(transactional_id)
+        self._check(transactional_id, producer)
         for each in partitions:
             self.logs[each].append(a_marker(0, *producer))
 
+    def _check(self, transactional_id: str, producer: ProducerIdAndEpoch) -> None:
+        if self._producers.get(transactional_id) != producer:
+            raise Fenced(transactional_id)
+
     async def add_to_transaction(self, transactional_id, producer, partitions):
+        self._check(transactional_id, producer)
         self._joined |= set(partitions)
         return {}
 
     async def end_transaction(self, transactional_id, producer, *, commit) -> None:
+        self._check(transactional_id, producer)
         for each in sorted(self._joined):
             if each in self.aborts:
                 self.logs[each].append(a_marker(0, *producer, ABORT))

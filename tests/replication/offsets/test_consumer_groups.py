@@ -43,6 +43,18 @@ def test_a_group_with_live_members_is_never_touched():
         assert state in action.reason
 
 
+def test_a_group_that_is_left_alone_holds_no_other_back():
+    groups = {"a": Group("a", "Stable"), "b": Group("b"), "c": Group("c", "Stable")}
+    target = TargetGroups(groups, {"b": {}})
+    at = {P0: Committed(9)}
+    found = list(plan_groups(dict.fromkeys("cba", at), target))
+    assert [(type(each), each.group) for each in found] == [
+        (LeaveGroup, "a"),
+        (CommitGroup, "b"),
+        (LeaveGroup, "c"),
+    ]
+
+
 def test_a_share_group_of_the_same_name_is_left_alone():
     (action,) = plan({P0: Committed(9)}, kind="share")
     assert action == LeaveGroup(

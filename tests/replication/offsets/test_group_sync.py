@@ -170,6 +170,7 @@ def test_a_group_of_which_one_partition_is_not_copied_yet_stays_active():
     late = TopicPartition("orders", 1)
     both = {**at(10), late: Committed(7)}
     sync = a_sync(Offsets(50), Groups(g=both))
+    assert [each.target for each in sync.plan().translated] == [COPY, TopicPartition("A.orders", 1)]
     assert sync.sync() == "1 groups, 1 updated; 1 offsets not copied yet"
     sync.offsets.known.learn([Anchor("A->B", *late, COPY.topic, 50, 1050)])
     assert sync.sync() == "1 groups, 1 updated"
@@ -222,6 +223,9 @@ def test_an_offset_beyond_the_end_of_the_source_is_not_moved_and_is_named_once(c
     sync.source.held["g"] = at(20)
     assert sync.sync() == "2 groups, 1 updated"
     assert sync.target.held["g"] == at(1020, where=COPY)
+    sync.source.held["g"] = at(1000)
+    sync.sync()
+    assert len(told) == 3, "it had gone, so it is news"
 
 
 def test_what_was_named_is_not_named_again_after_a_broker_was_away():
@@ -236,6 +240,14 @@ def test_what_was_named_is_not_named_again_after_a_broker_was_away():
     sync.source.held["g"], sync.source.unavailable = held, {}
     sync.sync()
     assert len(told) == 1
+
+
+def test_the_offsets_of_one_group_are_translated_whether_it_is_selected_or_not():
+    sync = a_sync(Offsets(50), Groups(**{"connect-x": at(10), "g": at(20)}))
+    (found,) = sync.translated_of("connect-x")
+    assert (found.group, found.source, found.target) == ("connect-x", ORDERS, COPY)
+    assert found.answer == Answer(1010)
+    assert sync.translated_of("nobody") == []
 
 
 def test_an_offset_without_a_translation_is_in_the_plan():

@@ -119,6 +119,32 @@ def test_a_straight_run_is_translated_without_reading():
     assert copy.source.fetched == copy.target.fetched == 0
 
 
+def test_an_early_offset_is_counted_without_reading_to_the_end_of_its_interval():
+    copy = Copy()
+    for _ in range(400):
+        copy.write(1, hole=1)
+    copy.copy(400)
+    copy.note()
+    assert copy.ask([9]) == {9: 4}
+    early = copy.source.fetched
+    assert copy.ask([790]) == {790: 395}
+    assert early < copy.source.fetched / 20
+
+
+def test_identical_records_of_a_compacted_topic_are_told_apart_by_their_places():
+    """As long as compaction has taken none: by content the first of them would be found."""
+    copy = Copy()
+    copy.at = replace(copy.at, mode=Mode.TRANSACTIONAL)
+    copy.offset_points = OffsetPoints.of(copy.at)
+    copy.target.add(range(4))
+    copy.write(4)
+    copy.copy(4)
+    copy.target.mark(OURS, COMMIT)
+    copy.note()
+    assert copy.ask(range(4)) == {0: 4, 1: 5, 2: 6, 3: 7}
+    assert copy.ask(range(4, 8), back=True) == {4: 0, 5: 1, 6: 2, 7: 3}
+
+
 def test_old_offsets_are_exact_after_their_points_have_thinned_out():
     copy = Copy()
     for _ in range(300):  # breaks

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replication.records.compare_compacted import Compacted, compare_compacted
-from replication.records.comparison_result import Apart, Comparison, Kind, Known
+from replication.records.comparison_result import Apart, Comparison, Example, Kind, Known
 from replication.records.keyed_log import Keyed
 
 BOTH = Compacted()
@@ -134,6 +134,24 @@ UNTIMED = Known(timed=False)
 def test_equal_records_are_told_apart_by_their_places(source, target, told, finding):
     result = judged(source, target, UNTIMED)
     assert (apart(result), counts(result)) == (told, finding)
+
+
+def test_an_equal_record_that_is_out_of_order_stands_for_one_of_the_source_and_none_is_lost():
+    known = Known()  # with timestamps, so that all that is equal is a copy
+    result = judged("a1 b1 a1 c1", "a1 a1 b1 c1", known)
+    assert (counts(result), apart(result), result.equal) == ({Kind.OUT_OF_ORDER: 1}, {}, 4)
+    assert result.found[Kind.OUT_OF_ORDER].examples == [Example(2, 0)]
+    result = judged("b1 a1 a1 c1", "a1 a1 c1 b1", known)
+    assert result.found[Kind.OUT_OF_ORDER].examples == [Example(3, 2)], "c1 alone is displaced"
+
+
+def test_only_where_no_side_is_compacted_every_record_must_be_there():
+    assert [bool(Compacted(a, b)) for a in (False, True) for b in (False, True)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_a_side_that_is_not_compacted_must_hold_equal_records_as_often():

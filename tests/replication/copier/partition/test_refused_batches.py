@@ -134,5 +134,6 @@ def test_too_large_with_an_unanswered_batch_behind_it_asks_for_a_takeover():
     wire.answer(TOO_LARGE)
     wire.fail()
     assert partition.error.recovery is Recovery.TAKE_OVER
+    assert "larger than" in partition.error.reason
     assert [each.count for each in partition.queue.in_flight] == [2, 2]
     assert not wire.open

@@ -23,6 +23,7 @@ from replication.client.fetch_values import FetchBuffer
 from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.anchor_writer import AnchorWriter
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.intake import take
 from replication.copier.partition.position import Position
 from replication.copier.partition.transactional_copy import TransactionalCopy
@@ -135,3 +136,20 @@ def test_until_the_commit_an_anchor_outside_the_transaction_has_the_committed_po
     assert (within.source, within.target, within.records) == (2, 42, 2)
     partition.commit()
     assert (partition.anchor(50).source, partition.anchor(50).target) == (2, 42)
+
+
+def test_what_needs_a_takeover_fails_the_transaction_that_the_partition_takes_part_in():
+    """At once: the others' batches would wait for an acknowledgement that never comes."""
+    partition = a_transactional_partition(LOCAL)
+    late = PartitionError(Recovery.TAKE_OVER, "its epoch is over")
+    partition.record_error(late)
+    assert partition.failed is False, "it takes part in none"
+    partition.error = None
+    partition.join(BORN, ProducerIdAndEpoch(OURS, 1))
+    partition.record_error(PartitionError(Recovery.RETRY, "no leader"))
+    assert partition.failed is False, "it may be sent again in time"
+    partition.record_error(late)
+    assert partition.failed is True
+    partition.forget()
+    partition.join(BORN, ProducerIdAndEpoch(OURS, 2))
+    assert partition.failed is False

@@ -16,9 +16,11 @@ from replication.client.producer_identity import ProducerIdentity
 from replication.client.state_log import StateLog
 from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.foreign_writers import AppendGaps
+from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests, TransactionalCopy
 from replication.copier.partition_upkeep import PartitionUpkeep
+from replication.copier.produce import transactions
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.produce.transaction_outcome import TransactionOutcome
@@ -27,7 +29,7 @@ from replication.copier.spec import UnitSpec
 from replication.copier.takeover import takeover
 from replication.copier.takeover.connections import Connections, new_connections
 from replication.errors import ClusterUnavailable
-from replication.model import TopicPartition
+from replication.model import PartitionState, TopicPartition
 from replication.records.batch import ABORT, walk
 from replication.records.control_batches import is_commit
 from replication.state import anchors_topic
@@ -54,6 +56,7 @@ class Stage:
 
     def __init__(self, *aborts: TopicPartition) -> None:
         self.target = MemoryCluster()
+        self.target.grant(ME.transactional_id, ME.producer)
         self.target.aborts = set(aborts)
         self.connections: Connections = new_connections(
             "A->B", MemoryCluster("source"), self.target, "A"
@@ -63,7 +66,9 @@ class Stage:
             partition.exact = True
             fill(partition, 3)
 
-    async def copy(self, until: Callable[[], bool] = lambda: False) -> None:
+    async def copy(
+        self, until: Callable[[], bool] = lambda: False, *, recovers: bool = True
+    ) -> None:
         """Let one transaction begin and end; or copy until ``until()``."""
         await self.connections.takeover.anchors.own((OURS, 1))
         spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
@@ -73,10 +78,8 @@ class Stage:
         readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
         upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)
         ended: list[object] = []
-        transactions = Transactions(
-            self.connections.takeover, producers, sender, joins, ended.append
-        )
-        running = [asyncio.create_task(each.run()) for each in (transactions, upkeep)]
+        copying = Transactions(self.connections.takeover, producers, sender, joins, ended.append)
+        running = [asyncio.create_task(each.run()) for each in (copying, upkeep)[: 1 + recovers]]
         for partition in self.partitions:
             sender.lead[partition] = 0
             sender.offer(partition)
@@ -84,7 +87,7 @@ class Stage:
         while not ended and not until():
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
-        await transactions.end()
+        await copying.end()
         for each in running:
             each.cancel()
 
@@ -109,6 +112,24 @@ def test_anchors_are_committed_with_the_records():
     stage = Stage()
     asyncio.run(stage.copy())
     assert stage.committed() == {0: 3, 1: 3}
+    batches = [next(walk(memoryview(each))) for each in stage.target.logs[ANCHORS].batches]
+    anchors = [each for each in batches if not each.is_control]
+    assert all(each.is_transactional for each in anchors)
+    assert len(stage.target.logs[ANCHORS].records()) == 2, "each once"
+
+
+def test_a_partition_that_always_has_more_to_send_is_committed_meanwhile():
+    stage = Stage()
+
+    def feed(topic: str, _batch: bytes) -> int:
+        if topic == "t":
+            fill(stage.partitions[0], 1)
+        return 0
+
+    stage.target.refuse = feed
+    asyncio.run(stage.copy())
+    assert stage.committed()[0] >= 3
+    assert not [each for each in stage.target.events if each[0] == "init"], "it was aborted"
 
 
 def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
@@ -117,6 +138,7 @@ def test_where_somebody_aborted_our_transaction_the_records_are_copied_again():
     assert stage.committed() == {0: 3, 1: 0}
     assert [each.position for each in stage.partitions] == [3, 0]
     assert [each.counters.records for each in stage.partitions] == [3, 0]
+    assert [each.exact for each in stage.partitions] == [True, True]
     assert (
         "our transaction was aborted by another client" in stage.partitions[1].state_and_reason[1]
     )
@@ -172,6 +194,84 @@ def test_an_abort_between_two_appends_of_one_transaction_commits_nothing(monkeyp
     assert stage.commits() == 0
     assert [each.position for each in stage.partitions] == [0, 0]
     assert [each.counters.records for each in stage.partitions] == [0, 0]
+
+
+def test_an_abort_is_tried_again_until_the_coordinator_answers(monkeypatch):
+    """Before there is a new epoch, nothing of the aborted transaction may be sent again."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(transactions, "_RENEW_PAUSE_S", 0.01)
+    stage = Stage()
+    log, init = stage.target.logs[stage.partitions[0].target], stage.target.init_producer_id
+    silences, markers, ends = [1, 2], [a_marker(0, OURS, 1, ABORT)], []
+
+    def abort_before_the_second(topic: str, _batch: bytes) -> int:
+        if topic == "t" and log.batches and markers:
+            log.append(markers.pop())
+        return 0
+
+    async def answer_at_the_third(transactional_id):
+        ends.append({each: log.end for each, log in stage.target.logs.items()})
+        if silences:
+            raise ClusterUnavailable(f"no coordinator, {silences.pop()}")
+        return await init(transactional_id)
+
+    stage.target.refuse = abort_before_the_second
+    stage.target.init_producer_id = answer_at_the_third
+    asyncio.run(stage.copy(stage.is_taken_over))
+    assert silences == []
+    assert ends[0] == ends[2]
+    assert stage.commits() == 0
+    assert [each.position for each in stage.partitions] == [0, 0]
+
+
+def test_an_end_does_not_wait_for_ever_for_a_target_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(transactions, "_END_S", 0.05)
+    stage, joins = Stage(), []
+
+    async def never(*request: object) -> None:
+        joins.append(request)
+        await asyncio.Event().wait()
+
+    stage.target.add_to_transaction = never
+    asyncio.run(stage.copy(lambda: bool(joins)))
+    assert stage.commits() == 0
+    assert [each.position for each in stage.partitions] == [3, 3]
+    assert stage.committed() == {}
+
+
+def test_an_abort_takes_a_new_epoch_before_another_partition_may_join(monkeypatch):
+    """Else the next commit would be that of the aborted records too."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    stage = Stage()
+    stage.target.refuse = lambda topic, _: ErrorCode.INVALID_PRODUCER_EPOCH if topic == "t" else 0
+    asyncio.run(
+        stage.copy(lambda: any(each[0] == "init" for each in stage.target.events), recovers=False)
+    )
+    assert stage.commits() == 0
+    for each in stage.partitions:
+        assert each.error.recovery is Recovery.TAKE_OVER
+        assert each.error.reason
+
+
+def test_a_partition_that_is_halted_within_a_transaction_aborts_it(monkeypatch):
+    """Its records would be committed without its anchor, and copied again."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    stage = Stage()
+    halted = stage.partitions[0]
+
+    def halt_while_it_is_open() -> bool:
+        if halted.committed is not None and halted.acked.source == 3:
+            halted.halt(PartitionState.SOURCE_RECREATED, "the source topic is another one")
+        return any(each[0] == "init" for each in stage.target.events)
+
+    asyncio.run(stage.copy(halt_while_it_is_open, recovers=False))
+    assert stage.commits() == 0
+    assert halted.state_and_reason == (
+        PartitionState.SOURCE_RECREATED, "the source topic is another one",
+    )  # fmt: skip
+    assert (halted.acked.source, halted.counters.records) == (0, 0)
+    other = stage.partitions[1].error
+    assert (other.recovery, other.reason) == (Recovery.TAKE_OVER, halted.reason)
 
 
 def test_a_partition_that_may_not_join_yet_backs_off_and_the_other_is_committed():

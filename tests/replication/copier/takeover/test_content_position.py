@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+import pytest
 from support.memory_network import MemoryCluster
 from support.partition_copies import FORWARDED, LOCAL, REGISTRY, a_partition, a_start
 from support.record_batches import a_batch
@@ -11,6 +13,7 @@ from support.record_batches import a_batch
 from replication.copier.partition.position import Position
 from replication.copier.takeover.content_position import TargetTail, set_position
 from replication.provenance.origins import Origins, Rule
+from replication.records.batch import walk
 
 
 def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_producer_for_them():
@@ -29,3 +32,35 @@ def test_a_position_is_found_among_copies_that_are_passed_on_before_there_is_a_p
         )
     )
     assert (partition.position, partition.acked) == (3, Position(3, 9))
+
+
+class Undecided(MemoryCluster):
+    """A source with an open transaction from 2 on, of which read_committed shows nothing.
+
+    It shows its leader after a refresh.
+    """
+
+    def leader(self, partition):
+        return super().leader(partition) if self.events else None
+
+    async def fetch(self, node, entries, options, into):
+        found = await super().fetch(node, entries, options, into)
+        return [self._shown(each) if options.isolation else each for each in found]
+
+    def _shown(self, found):
+        readable = b"".join(b.view for b in walk(found.records) if b.last < 2)
+        return found._replace(stable=2, records=memoryview(readable))
+
+
+@pytest.mark.parametrize(
+    ("isolation", "position"), [("read_uncommitted", 4), ("read_committed", 0), ("", 0)]
+)
+def test_a_position_is_searched_among_what_the_copy_could_read(isolation, position):
+    source, partition = Undecided("source"), a_partition(replace(a_start(), isolation=isolation))
+    for number in range(5):
+        source.logs[partition.source].append(a_batch(0, [b"%d" % number], timestamp=number))
+    partition.topic_id = source.topic_id(partition.source.topic)
+    last = a_batch(5, [b"3"], timestamp=3)
+    asyncio.run(set_position(source, partition, TargetTail(last, least=4, most=5, passed="")))
+    assert partition.position == position
+    assert ("refresh", "t") in source.events

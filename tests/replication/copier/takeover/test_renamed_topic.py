@@ -14,6 +14,7 @@ from replication.client.state_log import StateLog
 from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
 from replication.copier.start import start
+from replication.copier.takeover import renamed_topic
 from replication.copier.takeover.connections import new_connections
 from replication.copier.takeover.renamed_topic import find_ends, renamed, under_old_name
 from replication.model import NameChange, PartitionPlan, PartitionState, TopicPartition
@@ -90,6 +91,24 @@ def test_a_source_that_does_not_answer_leaves_the_position_alone():
     before, source.down = partition.acked, True
     asyncio.run(find_ends(source, [partition]))
     assert (partition.acked, partition.skip) == (before, 4)
+
+
+def test_a_source_that_never_says_where_it_starts_leaves_the_position_as_it_is(monkeypatch):
+    monkeypatch.setattr(renamed_topic, "_LOG_START_S", 0.05)
+
+    class Silent(MemoryCluster):
+        async def offset_at(self, *_: object) -> int:
+            return await asyncio.Event().wait()
+
+    partition = a_partition(a_start())
+    partition.skip = 4
+
+    async def find() -> None:
+        async with asyncio.timeout(10):
+            await find_ends(Silent(), [partition])
+
+    asyncio.run(find())
+    assert (partition.acked, partition.exact, partition.skip) == ((0, 0), False, 4)
 
 
 class Asked(MemoryCluster):

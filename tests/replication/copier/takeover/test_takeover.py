@@ -19,9 +19,9 @@ from replication.copier.partition.transactional_copy import TransactionalCopy
 from replication.copier.takeover import takeover
 from replication.copier.takeover.takeover import Takeover
 from replication.errors import ClusterRejected, FlowTaken
-from replication.model import Mode
+from replication.model import NO_PRODUCER_ID, Mode
 from replication.records.batch import COMMIT, walk
-from replication.state import Anchor, anchors_topic
+from replication.state import Anchor, ProducerEntry, anchors_topic
 
 CLEAN = Anchor("f", "t", 0, "t", 5, 6, clean=True)
 
@@ -72,6 +72,82 @@ def test_after_an_unclean_end_the_former_appender_is_fenced_before_anything_is_c
     assert counted == 1
     assert len(markers) == 2  # of either appender
     assert partition.claimed.appenders == (("u0", 100), ("u1", 101))
+
+
+def test_until_its_records_are_counted_an_unclean_partition_is_not_fetched_and_a_clean_one_is():
+    """What is fetched before would be copied although the target has it."""
+
+    class Watched(MemoryCluster):
+        async def fence(self, transactional_id, producer, partitions) -> None:
+            seen.append([each.fetches for each in taken])
+            await super().fence(transactional_id, producer, partitions)
+
+    seen: list[list[bool]] = []
+    taken = [a_partition(replace(CLEAN, partition=n, clean=not n)) for n in range(2)]
+
+    async def take():
+        side = Side(Watched(), "u0")
+        side.target.logs[taken[1].target].append(a_batch(0, [b"before"] * 6))
+        await side.takeover.take(taken, await side.me())
+
+    asyncio.run(take())
+    assert seen == [[True, False]]
+    assert [each.fetches for each in taken] == [True, True]
+
+
+class Shortened(MemoryCluster):
+    """A cluster whose retention has deleted what stands in topic t before ``first``."""
+
+    first = 0
+
+    async def offset_at(self, partition, timestamp: int) -> int:
+        is_start = (partition.topic, timestamp) == ("t", -2)
+        return self.first if is_start else await super().offset_at(partition, timestamp)
+
+    async def fetch(self, node, entries, options, into):
+        found = await super().fetch(node, entries, options, into)
+        is_gone = [e.topic_id == self.topic_id("t") and e.offset < self.first for e in entries]
+        return [
+            each._replace(error=1) if gone else each
+            for each, gone in zip(found, is_gone, strict=True)
+        ]
+
+
+def test_where_retention_deleted_what_is_counted_the_copy_goes_on_behind_its_last_record():
+    """Copied again, the first records would be there twice; skipped, the last ones lost."""
+    source, target = MemoryCluster("source"), Shortened()
+    side = Side(target, "u0")
+    side.takeover.source = source
+    anchor = Anchor("f", "t", 0, "t", 0, 0, appenders=(("u0", 100),))
+
+    async def take():
+        await side.me()  # the former owner, which appends 4 of 8 records
+        for number in range(8):
+            source.logs[partition.source].append(a_batch(0, [b"%d" % number], timestamp=number))
+        for number in range(4):
+            batch = a_batch(0, [b"%d" % number], (100, 0, number), timestamp=number)
+            target.logs[partition.target].append(batch)
+        target.first = 2
+        await side.takeover.take([partition], await side.me())
+
+    partition = a_partition(anchor)
+    partition.topic_id = source.topic_id("t")
+    asyncio.run(take())
+    assert (partition.position, partition.acked, partition.exact) == (4, (4, 5), True)
+    assert partition.remark == ("after an unclean shutdown the position 4 was found by content")
+
+
+def test_invariant_f_the_first_producer_id_of_a_cluster_is_registered_as_well_once():
+    async def register():
+        target = MemoryCluster()
+        side = Side(target, "u0")
+        await side.me()
+        side.takeover.registry.producer = side.log.producer
+        for number in (0, 0, NO_PRODUCER_ID, 4):
+            await side.takeover.register(ProducerEntry(number, "f", "a", "u0"))
+        return await StateLog(target, "registry").read_on()
+
+    assert [each.producer_id for each in asyncio.run(register())] == [0, 4]
 
 
 def test_an_older_driver_gives_way_to_a_newer_one():
