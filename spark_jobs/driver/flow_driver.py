@@ -182,11 +182,16 @@ class FlowDriver:
         attempt = self._tally.query_starts + 1
         self._tally = self._tally._replace(query_starts=attempt)
         self._topic_watcher.write(run=True)
+        if problem := self._topic_watcher.space_problem():
+            self._fail(problem, 0.0)
+            return
         try:
             generation = self.lease.status.generation
             self.query = self._starter(generation, attempt, self.lease.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
+        except OSError as error:
+            self._fail(f"starting the query: {error}", 0.0)
         else:
             self._stall.begin()
             log.info("query started", flow=self.flow.name, attempt=attempt)
@@ -233,8 +238,8 @@ class FlowDriver:
 
     def _fail(self, reason: str, lived_s: float) -> None:
         """Keep the reason and pause: longer each time, unless the query had run for long."""
-        self._problem = reason
-        log.error("query failed", flow=self.flow.name, reason=reason)
+        self._problem = self._topic_watcher.space_problem() or reason
+        log.error("query failed", flow=self.flow.name, reason=self._problem)
         if lived_s >= _HEALED_S:
             self._rest_s = 0.0
         self._rested_at = time.monotonic() + self._rest_s

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.process.jvm import python_path
+from spark_jobs.process.jvm_environment import log_in, python_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,8 +74,11 @@ def reaches_running_units(conf: Mapping[str, str]) -> bool:
 
 def start_session(conf: Mapping[str, str]) -> SparkSession:
     """Build the session in the JVM that :mod:`spark_jobs.process.jvm` has started."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while the JVM is starting
+    from pyspark import SparkContext  # noqa: PLC0415 - imported while the JVM is starting
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
+    SparkContext._ensure_initialized()  # noqa: SLF001 - connects to the JVM before Spark begins
+    log_in(SparkContext._gateway)  # noqa: SLF001 - as above
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import tenacity
 
 from replication.adapters.local.java import java
+from replication.adapters.local.user import user_name
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -65,9 +66,15 @@ def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Pat
 
 
 def cache() -> Path:
-    """Return the directory for what is made once a machine."""
+    """Return the directory for what is made once a machine. Raises EnvironmentProblem."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "isthmus"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "isthmus"
+    except RuntimeError as error:
+        raise EnvironmentProblem(
+            f"the user {user_name()} has no home for Kafka's jars: set HOME or XDG_CACHE_HOME to "
+            "a directory that it can write to"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -86,6 +86,7 @@ class AnEpoch:
 def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
     topic_watcher = SimpleNamespace(missing_state_topic="", partitions=("some",), number=1)
+    topic_watcher.space_problem = str
     made = FlowDriver(a_flow(), None, topic_watcher, None, None)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
