@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replication.adapters.local import class_archive
 from replication.adapters.local.java import java
+from replication.adapters.local.pyspark_home import pyspark_home
 from replication.errors import EnvironmentProblem
 from spark_jobs.process.jvm_environment import (
     jvm_environment,
@@ -140,7 +140,7 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
-        env=jvm_environment(spark_home(), Path(directory.name) / "connection"),
+        env=jvm_environment(pyspark_home(), Path(directory.name) / "connection"),
         process_group=0,  # so that Ctrl-C reaches only us: we end the epoch first
     )
     return SparkJvm(process, None if known else archive, directory)
@@ -187,16 +187,8 @@ def archive_path() -> Path | None:
     return class_archive.archive_path("spark", _jars())
 
 
-def spark_home() -> Path:
-    """Return where pyspark is installed, without importing it."""
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise EnvironmentProblem("pyspark is not installed: run `make` to set up the environment")
-    return Path(spec.origin).parent
-
-
 def _jars() -> list[Path]:
-    return sorted((spark_home() / "jars").glob("*.jar"))
+    return sorted((pyspark_home() / "jars").glob("*.jar"))
 
 
 def _class_path(conf: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@
 ``process_tree``: The child processes of a process
 ``processes``: Background processes that outlive the command that started them, found by a pid
     file
+``pyspark_home``: Where our pyspark is: PYTHONPATH, set for other Spark jobs, may put another one
+    before it
 ``user``: The user that this process runs as: its id may have no name, and no home that is
     writable
 
