@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
+from structlog.testing import capture_logs
 from support.builders import a_config, a_flow
 from support.full_disk import Disk
 
@@ -41,14 +43,18 @@ def flow(tmp_path) -> FlowDriver:
 
 def test_bl_236_without_space_no_query_starts_and_the_reason_says_so(flow, disk):
     disk.fill()
-    flow._start()
+    with capture_logs() as logs:
+        for _ in range(9):
+            flow._start()
     assert flow.starts == []
+    assert [each["event"] for each in logs] == ["plan not written", "query not started"]
+    assert flow._rested_at - time.monotonic() <= 5.0, "it is looked again soon, however long it was"
     assert flow._problem == (
         f"no space in {flow.directory.root}: free some there, and copying continues by itself"
     )
     disk.free()
     flow._start()
-    assert flow.starts == [2]
+    assert flow.starts == [10]
     assert read_json(flow.directory.plan)["run"] is True
 
 
