@@ -7,6 +7,7 @@ configuration or this machine; any other: restart the driver.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import shutil
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.adapters.local.files import lacks_space, space_problem
 from replication.config.load import load_config
 from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
 from spark_jobs.process.announced import announce
@@ -72,6 +74,9 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
 def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
     try:
         with directory.locked() as lock:
+            if problem := space_problem(directory.root):
+                log.error(_AGAIN, reason=problem)
+                return DIED
             announce(config, flows, directory)
             conf = {"spark.local.dir": str(_scratch(directory)), **_conf(config, flows)}
             jvm = launch(conf, directory.root / "log4j2.properties")
@@ -94,6 +99,9 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
             f"held: {holder}). Stop that driver first, or do not start this one"
         ) from None
     except OSError as error:
+        if lacks_space(error):
+            log.error(_AGAIN, reason=f"no space in {directory.root}: free some there")  # noqa: TRY400 - the message says it all
+            return DIED
         raise EnvironmentProblem(
             f"state directory {directory.root} cannot be used: {error.strerror}. Free space or "
             "permissions there, or name another one with --state-dir"
@@ -133,12 +141,24 @@ def _log_plainly() -> None:
                 exception_formatter=structlog.dev.plain_traceback,  # locals may hold passwords
             ),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type] # enough
     )
     # Py4J logs the broken connections of a JVM that was killed: a line each is enough.
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine("%(asctime)s [%(levelname)s] %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
+
+
+class _Stderr:
+    """Standard error; what its disk has no space for is left out."""
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
 
 
 class _OneLine(logging.Formatter):
@@ -152,6 +172,7 @@ if __name__ == "__main__":
     # A normal exit would wait for threads that call a silent cluster.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(code)

@@ -2,8 +2,8 @@
 
 It takes the driver's arguments.
 
-The standard library and psutil only, so that it is small and starts at once. It starts the driver
-in its own process session, and restarts it when it dies; processes that the dead driver left in its
+Little more than the standard library and psutil, so that it is small and starts at once. It starts
+the driver in its own process session, and restarts it when it dies; processes that it left in its
 session (the JVM, Python workers) are killed first. It forwards SIGTERM and SIGINT, and exits when
 the driver was stopped (0), was refused (75) or cannot run until an operator acts (78). When the
 watcher itself is killed, the driver keeps running.
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from replication.adapters.local.files import lacks_space
 from spark_jobs.process.appdir import AppDir, write_json
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 FINAL = frozenset({0, 75, 78})
+_NOT_STARTED = 1  # no space for its log
 _FIRST_S = 0.2
 _LONGEST_S = 30.0
 _HEALED_S = 60.0  # a driver that ran this long is restarted at once
@@ -89,14 +91,12 @@ class Watcher:
                 return 0
 
     def _run_once(self) -> int:
-        with self._directory.log.open("ab") as log:
-            self._driver = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        try:
+            self._driver = self._start()
+        except OSError as error:
+            if lacks_space(error):
+                return _NOT_STARTED
+            raise
         session = self._driver.pid
         self._update(driver=session, since_ms=_now_ms())
         while True:
@@ -106,6 +106,16 @@ class Watcher:
             _shorten(self._directory.log)
         kill_session(session)
         return code
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._directory.log.open("ab") as log:
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         self._signal = number
@@ -146,10 +156,14 @@ def _members(session: int) -> Iterator[int]:
 
 def _shorten(log: Path) -> None:
     """Move a long log aside. The driver keeps writing to the same file, now empty."""
-    with suppress(OSError):
+    aside = log.with_suffix(".log.1")
+    try:
         if log.stat().st_size > _LOG_BYTES:
-            log.with_suffix(".log.1").write_bytes(log.read_bytes())
+            aside.write_bytes(log.read_bytes())
             os.truncate(log, 0)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)  # half of it: a full disk needs the space more
 
 
 def _now_ms() -> int:

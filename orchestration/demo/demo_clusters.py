@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.processes import recall, remember, spawn
@@ -42,7 +43,7 @@ class Demo:
         clusters = {name: self._cluster(name) for name in self.scenario.clusters}
         _at_once(*(each.start for each in clusters.values()))
         servers = {name: each.bootstrap_servers for name, each in clusters.items()}
-        self.config.write_text(self.scenario.config(servers))
+        write_whole(self.config, self.scenario.config(servers))
 
     def servers(self, cluster: str) -> str:
         """Return the bootstrap servers of one of the clusters."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 import socket
 from typing import TYPE_CHECKING
 
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import now_ms
+from replication.adapters.local.user import user_name
 from replication.state import Intent, status_topic
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
 
 def signature() -> str:
     """Return the operator and host, to be stored with an intent or a decision."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"
+    return f"{user_name()}@{socket.gethostname()}"
 
 
 def named_flows(config: Config, names: Sequence[str] | None) -> Iterator[Flow]:

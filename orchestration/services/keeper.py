@@ -14,6 +14,7 @@ Each runs in its own session, so a signal to its group reaches only the processe
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 import threading
@@ -51,6 +52,7 @@ class Service:
     process: Process | None = None
     started_s: float = 0.0
     failures: int = 0
+    noted: bool = False  # its pid file is written
     not_before_s: float = field(default=0.0)
 
 
@@ -62,6 +64,8 @@ def start_keeper(where: Home, config: Path, ports: Ports) -> Process:
         HOME_VARIABLE: str(where.root),
         "DAGSTER_HOME": str(where.dagster),
         "PYTHONUNBUFFERED": "1",
+        # gRPC would ask the network's proxy (http_proxy) for the code server on this machine.
+        "no_grpc_proxy": "127.0.0.1",
     }
     command = [sys.executable, "-m", "orchestration.services.keeper"]
     command += ["--code-port", str(ports.code)]
@@ -112,6 +116,8 @@ def keep(where: Home, ports: Ports, ended: threading.Event) -> None:
                 # The others load from the code server; without it they would only show errors.
                 if not _runs(service) and (service is code or answers(ports.code)):
                     _revive(service, where, time.monotonic())
+                elif not service.noted:
+                    _note(service, where)
             ended.wait(POLL_S)
     finally:
         _end([each.process for each in services if each.process is not None])
@@ -125,12 +131,24 @@ def _revive(service: Service, where: Home, now_s: float) -> None:
     """Start the service that does not run, unless it failed so often that it is to wait."""
     if service.process is not None:
         _note_failure(service, now_s)
-        service.process = None
+        service.process, service.noted = None, False
     if now_s < service.not_before_s:
         return
-    service.process = spawn(service.command, where.logs / f"{service.name}.log")
+    try:
+        service.process = spawn(service.command, where.logs / f"{service.name}.log")
+    except OSError:  # no space for its log
+        _note_failure(service, now_s)
+        return
     service.started_s = now_s
-    remember(service.process, _pid_file(where, service.name))
+    _note(service, where)
+
+
+def _note(service: Service, where: Home) -> None:
+    """Write the service's pid file; while the disk is full it is tried again."""
+    if service.process is not None:
+        with contextlib.suppress(OSError):
+            remember(service.process, _pid_file(where, service.name))
+            service.noted = True
 
 
 def _note_failure(service: Service, now_s: float) -> None:
@@ -138,7 +156,8 @@ def _note_failure(service: Service, now_s: float) -> None:
     service.failures = 1 if steady else service.failures + 1
     pause_s = min(0.5 * 2 ** min(service.failures - 1, 10), LONGEST_PAUSE_S)
     service.not_before_s = now_s + pause_s
-    print(f"Dagster service {service.name} exited; restarting it in {pause_s:g} s", flush=True)  # noqa: T201 - the keeper's log is its output
+    with contextlib.suppress(OSError):  # its disk may be full
+        print(f"Dagster service {service.name} exited; restarting it in {pause_s:g} s", flush=True)  # noqa: T201 - the keeper's log is its output
 
 
 def _end(processes: list[Process]) -> None:

@@ -96,7 +96,11 @@ class Launcher:
         self._stopped(app).unlink(missing_ok=True)
         restore_sigint()
         process = spawn(self.command(app), directory / "watch.log")
-        remember(process, self._pid_file(app))
+        try:
+            remember(process, self._pid_file(app))
+        except OSError:
+            process.stop(STOP_S)  # nobody would find it
+            raise
         return process
 
     def stop(self, app: Application, limit_s: float = STOP_S) -> None:

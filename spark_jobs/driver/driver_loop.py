@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,7 +17,8 @@ from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
 from replication.adapters.offset_reader import GroupSyncs
 from replication.adapters.topics.state_store import StateStore
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, ReplicationError
+from replication.model import FlowState
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
 from replication.planning.target_snapshot import read_arrivals
@@ -48,7 +50,7 @@ from spark_jobs.process.startup_timer import StartupTimer
 from spark_jobs.source.data_source import GRACE_S, IsthmusSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
     from pathlib import Path
     from types import FrameType
@@ -109,10 +111,11 @@ class Driver:
         self._exposition.serve()
         self._take_leases()
         timer.lap("leases_s")
-        jvm.connect()
-        timer.lap("jvm_s")
+        with self._reasons_in_status():
+            jvm.connect()
+            timer.lap("jvm_s")
+            self._spark = start_session(conf)
         self._grace_s = GRACE_S if reaches_running_units(conf) else 0.0
-        self._spark = start_session(conf)
         self._pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
         self._blocks = block_directories(conf)
@@ -130,6 +133,17 @@ class Driver:
             each.lease.probe_fencing()
         generations = {each.flow.name: each.lease.status.generation for each in self._flows}
         self._lock.write(pid=os.getpid(), generations=generations)
+
+    @contextmanager
+    def _reasons_in_status(self) -> Iterator[None]:
+        """Write into the status of each flow why Spark does not start; raise it again."""
+        try:
+            yield
+        except ReplicationError as error:
+            for each in self._flows:
+                each.lease.beat(state=str(FlowState.FAILED), reason=str(error))
+                each.lease.close()
+            raise
 
     def _retry_while_unavailable(self, action: Callable[[], None]) -> None:
         logged = ""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _DRAIN_S = 4.0  # Ctrl-C has ten seconds for everything
 _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
+_SPACE_REST_S = 5.0  # between two looks whether there is space for a query
 _STALL_EPOCHS = 2  # a task whose worker dies is tried again, for a whole epoch
 _STALL_S = 90.0  # beyond these: a takeover at an epoch's begin may take a minute
 _HEALED_S = 60.0  # a query that ran this long restarts at once
@@ -182,11 +183,16 @@ class FlowDriver:
         attempt = self._tally.query_starts + 1
         self._tally = self._tally._replace(query_starts=attempt)
         self._topic_watcher.write(run=True)
+        if problem := self._topic_watcher.space_problem():
+            self._wait_for_space(problem)
+            return
         try:
             generation = self.lease.status.generation
             self.query = self._starter(generation, attempt, self.lease.ended)
         except PySparkException as error:
             self._fail(f"starting the query: {first_line(error)}", 0.0)
+        except OSError as error:
+            self._fail(f"starting the query: {error}", 0.0)
         else:
             self._stall.begin()
             log.info("query started", flow=self.flow.name, attempt=attempt)
@@ -231,10 +237,17 @@ class FlowDriver:
         self._not_running = 0
         query.stop()
 
+    def _wait_for_space(self, problem: str) -> None:
+        """Keep the reason and look again soon; the pauses of failures begin anew after that."""
+        if problem != self._problem:
+            log.error("query not started", flow=self.flow.name, reason=problem)
+        self._problem, self._rest_s = problem, 0.0
+        self._rested_at = time.monotonic() + _SPACE_REST_S
+
     def _fail(self, reason: str, lived_s: float) -> None:
         """Keep the reason and pause: longer each time, unless the query had run for long."""
-        self._problem = reason
-        log.error("query failed", flow=self.flow.name, reason=reason)
+        self._problem = self._topic_watcher.space_problem() or reason
+        log.error("query failed", flow=self.flow.name, reason=self._problem)
         if lived_s >= _HEALED_S:
             self._rest_s = 0.0
         self._rested_at = time.monotonic() + self._rest_s

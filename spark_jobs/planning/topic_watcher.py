@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.adapters.local.files import space_problem
 from replication.errors import ReplicationError
 from replication.model import PartitionState
 from replication.naming.selection import listed
@@ -53,6 +54,7 @@ class TopicWatcher:
         self._planned: tuple[PartitionPlan, ...] | None = None  # the planner's last result
         self._is_planned = False
         self._run: bool | None = None  # as written last; None: no plan was written
+        self._unwritten = False  # it could not be written
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
         """Start planning when it is due; take a finished plan. Never waits.
@@ -62,7 +64,7 @@ class TopicWatcher:
         if decisions != self._decisions:
             self._decisions = dict(decisions)
             self._take(self.partitions)
-        if self._run is not None and not self._directory.plan.exists():
+        if self._run is not None and (self._unwritten or not self._directory.plan.exists()):
             self.write(run=self._run)  # it was deleted: without it no epoch would begin
         if self._looking is None:
             if time.monotonic() >= self._look_at:
@@ -75,7 +77,18 @@ class TopicWatcher:
     def write(self, *, run: bool) -> None:
         """Write the plan for the query; not ``run``: no further epoch begins."""
         self._run = run
-        write_plan(self._directory, self.number, self.partitions, run=run)
+        try:
+            write_plan(self._directory, self.number, self.partitions, run=run)
+        except OSError as error:  # it is tried again
+            if not self._unwritten:
+                log.warning("plan not written", flow=self._flow.name, reason=str(error))
+            self._unwritten = True
+        else:
+            self._unwritten = False
+
+    def space_problem(self) -> str:
+        """Return why no query can run: its directory takes no further file; empty: it does."""
+        return space_problem(self._directory.root)
 
     def _finish(self, looking: Future[FlowPlan]) -> None:
         try:

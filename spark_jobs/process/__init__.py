@@ -5,6 +5,7 @@
 ``appdir``: Paths, lock and JSON files of one Spark application
 ``identity``: Identifies this driver process, and tells whether another on this machine is gone
 ``jvm``: Starts and stops the driver's JVM, fast by a class archive, and detects its exit
+``jvm_environment``: What of this machine reaches the driver's JVM
 ``loop_watchdog``: Detects that the driver's main loop hangs, as when a JVM does not answer a call
 ``spark_session``: Spark's settings for a driver, and the SparkSession built from them
 ``startup_timer``: Measures how long each step of a driver's start takes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.adapters.local.files import write_whole
 from replication.config.announcement import pattern_line
 
 if TYPE_CHECKING:
@@ -24,17 +25,19 @@ log = structlog.get_logger()
 
 
 def announce(config: Config, flows: Iterable[Flow], directory: AppDir) -> None:
-    """Log the announcement unless this watcher's drivers have logged the same. Raises OSError."""
+    """Log the announcement unless this watcher's drivers have logged the same."""
     patterns = tuple(map(pattern_line, flows))
     content = "\n".join((_watcher(directory), *config.warnings, *patterns))
     digest = hashlib.sha256(content.encode()).hexdigest()
-    if directory.announced.exists() and directory.announced.read_text() == digest:
-        return
+    with suppress(OSError, ValueError):
+        if directory.announced.read_text() == digest:
+            return
     for warning in config.warnings:
         log.warning(warning)
     for line in patterns:
         log.info(line)
-    directory.announced.write_text(digest)
+    with suppress(OSError):  # then the next driver logs it again
+        write_whole(directory.announced, digest)
 
 
 def _watcher(directory: AppDir) -> str:

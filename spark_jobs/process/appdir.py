@@ -1,4 +1,4 @@
-"""Paths, lock and JSON files of one Spark application. Standard library only.
+"""Paths, lock and JSON files of one Spark application.
 
 ::
 
@@ -23,6 +23,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from replication.adapters.local.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,8 +107,9 @@ class Lock:
 
     def write(self, **content: Any) -> None:
         """Replace the file's content: who holds the lock."""
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, json.dumps(content).encode(), 0)
+        text = json.dumps(content).encode()
+        os.pwrite(self.descriptor, text, 0)  # first: a full disk has no block for an empty file
+        os.ftruncate(self.descriptor, len(text))
 
 
 def _take(descriptor: int, path: Path) -> None:
@@ -123,11 +126,9 @@ def _take(descriptor: int, path: Path) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Replace a file's content as a whole."""
+    """Replace a file's content as a whole. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    temporary.write_text(json.dumps(content))
-    temporary.replace(path)
+    write_whole(path, json.dumps(content))
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

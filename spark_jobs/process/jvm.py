@@ -14,13 +14,18 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replication.adapters.local import class_archive
 from replication.adapters.local.java import java
+from replication.adapters.local.pyspark_home import pyspark_home
 from replication.errors import EnvironmentProblem
+from spark_jobs.process.jvm_environment import (
+    jvm_environment,
+    leave_out_foreign_variables,
+    user_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,20 +124,23 @@ class SparkJvm:
 
 def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
     """Start the JVM and return at once. ``log4j`` is where its logging settings are written."""
+    leave_out_foreign_variables(conf)
     log4j.write_text(_LOG4J)
     archive = archive_path()
     known = archive is not None and archive.exists()
     # In the application's directory: the next start deletes what a killed driver leaves there.
     directory = tempfile.TemporaryDirectory(prefix="isthmus-", dir=conf.get("spark.local.dir"))
-    command = [str(java()), *_java_options(conf, log4j)]
+    command = [str(java()), *_java_options(conf, log4j, Path(directory.name))]
     if archive is not None:
         command += [f"-XX:SharedArchiveFile={archive}"] if known else ["-XX:+RecordDynamicDumpInfo"]
     command += ["-cp", _class_path(conf), "org.apache.spark.deploy.SparkSubmit"]
-    command += [*_early(conf), "pyspark-shell"]
+    defaults = Path(directory.name) / "spark-defaults.conf"
+    defaults.touch()  # instead of the one of this machine
+    command += ["--properties-file", str(defaults), *_early(conf), "pyspark-shell"]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
-        env=_environment(Path(directory.name) / "connection"),
+        env=jvm_environment(pyspark_home(), Path(directory.name) / "connection"),
         process_group=0,  # so that Ctrl-C reaches only us: we end the epoch first
     )
     return SparkJvm(process, None if known else archive, directory)
@@ -179,16 +187,8 @@ def archive_path() -> Path | None:
     return class_archive.archive_path("spark", _jars())
 
 
-def spark_home() -> Path:
-    """Return where pyspark is installed, without importing it."""
-    spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise EnvironmentProblem("pyspark is not installed: run `make` to set up the environment")
-    return Path(spec.origin).parent
-
-
 def _jars() -> list[Path]:
-    return sorted((spark_home() / "jars").glob("*.jar"))
+    return sorted((pyspark_home() / "jars").glob("*.jar"))
 
 
 def _class_path(conf: Mapping[str, str]) -> str:
@@ -196,36 +196,16 @@ def _class_path(conf: Mapping[str, str]) -> str:
     return os.pathsep.join([*([extra] if extra else []), *map(str, _jars())])
 
 
-def _java_options(conf: Mapping[str, str], log4j: Path) -> list[str]:
+def _java_options(conf: Mapping[str, str], log4j: Path, directory: Path) -> list[str]:
     opened = [f"--add-opens=java.base/{each}=ALL-UNNAMED" for each in _OPENED.split()]
     heap = f"-Xmx{conf.get('spark.driver.memory', _HEAP)}"
     own = conf.get("spark.driver.extraJavaOptions", "").split()
     if scratch := conf.get("spark.local.dir"):
         own.append(f"-Djava.io.tmpdir={scratch}")
+    own += user_options(Path(scratch or directory))
     return [*opened, *_LEAN, heap, f"-Dlog4j2.configurationFile={log4j.absolute()}", *own]
 
 
 def _early(conf: Mapping[str, str]) -> list[str]:
     chosen = {key: value for key, value in conf.items() if key.startswith(_EARLY)}
     return [part for key, value in chosen.items() for part in ("--conf", f"{key}={value}")]
-
-
-def _environment(connection: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "SPARK_HOME": str(spark_home()),
-        "SPARK_CONNECT_MODE": "0",
-        "MALLOC_ARENA_MAX": "2",
-        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
-        "PYTHONPATH": python_path(),
-        "PYSPARK_PYTHON": sys.executable,
-        # Only used to look for installed data sources, which costs a Python start; ours is
-        # registered by the driver. Spark skips the search when there is no such command.
-        "PYSPARK_DRIVER_PYTHON": "isthmus-searches-no-data-sources",
-    }
-
-
-def python_path() -> str:
-    """Return the path on which workers find our packages."""
-    here = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.process.jvm import python_path
+from replication.errors import ReplicationError
+from spark_jobs.process.jvm_environment import log_in, python_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,15 +74,34 @@ def reaches_running_units(conf: Mapping[str, str]) -> bool:
 
 
 def start_session(conf: Mapping[str, str]) -> SparkSession:
-    """Build the session in the JVM that :mod:`spark_jobs.process.jvm` has started."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - imported while the JVM is starting
+    """Build the session in the JVM that :mod:`spark_jobs.process.jvm` has started.
 
+    Raises ReplicationError: Spark refuses the settings, or its cluster or a directory is missing.
+    """
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - imported while the JVM is starting
+    from pyspark import SparkContext  # noqa: PLC0415 - as above
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
+
+    SparkContext._ensure_initialized()  # noqa: SLF001 - connects to the JVM before Spark begins
+    log_in(SparkContext._gateway)  # noqa: SLF001 - as above
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    try:
+        spark = builder.getOrCreate()
+    except Py4JJavaError as error:
+        raise ReplicationError(
+            f"starting Spark: {java_problem(error)}; check spark.master and spark.conf.* of the "
+            "file"
+        ) from None
     _hush(spark.sparkContext._accumulatorServer)  # noqa: SLF001 - see there
     return spark
+
+
+def java_problem(error: Exception) -> str:
+    """Return the Java exception and its message, without the stack trace."""
+    lines = [each.strip(": ") for each in str(error).splitlines() if each.startswith(":")]
+    return lines[0] if lines else str(error).partition("\n")[0]
 
 
 def block_directories(conf: Mapping[str, str]) -> tuple[Path, ...]:

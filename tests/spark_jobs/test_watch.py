@@ -1,5 +1,6 @@
 """The watcher with real processes in the driver's place."""
 
+import errno
 import fcntl
 import json
 import os
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.full_disk import Disk
 
 from spark_jobs.process.appdir import AppDir, Locked
-from spark_jobs.watch import Watcher, kill_session, next_pause
+from spark_jobs.watch import Watcher, _shorten, kill_session, next_pause
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -156,3 +158,37 @@ def test_a_look_at_the_lock_does_not_keep_a_driver_from_taking_it(tmp_path):
         threading.Timer(0.3, lambda: fcntl.flock(look, fcntl.LOCK_UN)).start()
         with directory.locked():
             pass
+
+
+def test_bl_236_a_watcher_without_space_for_its_log_tries_again(tmp_path, monkeypatch):
+    directory = AppDir.of(tmp_path, "B")
+    directory.root.mkdir(parents=True)
+    full = [OSError(errno.ENOSPC, "No space left on device")] * 2
+    real = Watcher._start
+
+    def start(watcher):
+        if full:
+            raise full.pop()
+        return real(watcher)
+
+    monkeypatch.setattr(Watcher, "_start", start)
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    try:
+        assert Watcher(directory, [sys.executable, "-c", ""]).run() == 0
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
+    assert record(tmp_path)["restarts"] == 2
+
+
+def test_bl_236_a_log_that_cannot_be_moved_aside_leaves_no_half_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("spark_jobs.watch._LOG_BYTES", 10)
+    log = tmp_path / "driver.log"
+    log.write_text("a line of a log")
+    disk = Disk(tmp_path, monkeypatch)
+    disk.fill()
+    _shorten(log)
+    assert [each.name for each in tmp_path.iterdir()] == ["driver.log"]
+    disk.free()
+    _shorten(log)
+    assert (log.read_text(), log.with_suffix(".log.1").read_text()) == ("", "a line of a log")

@@ -13,6 +13,7 @@ from orchestration.cli.screen.console import console
 from orchestration.cli.screen.stage import stage
 from orchestration.cli.screen.text_table import Column, TextTable
 from orchestration.services.home import home
+from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster, clusters
 from replication.errors import ConfigError
@@ -112,7 +113,7 @@ def write_config(chosen: Sequence[LocalCluster], file: Path) -> Path:
     lines += [f"{each.name}.bootstrap.servers = {each.bootstrap_servers}\n" for each in chosen]
     replicas = min(3, target.brokers)
     lines.append(_FLOW.format(source=source.name, target=target.name, replicas=replicas))
-    file.write_text("".join(lines))
+    write_whole(file, "".join(lines))
     return file
 
 

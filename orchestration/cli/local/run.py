@@ -20,6 +20,7 @@ from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
 from orchestration.services.local_session import Ending, Session
 from replication.adapters.local.java import java
+from replication.adapters.local.pyspark_home import pyspark_home
 from replication.config.announcement import pattern_line
 from replication.supervision.driver_supervision import Application, applications
 
@@ -58,6 +59,7 @@ def run(
     config = read_config(file)
     announce(config, console())
     java()
+    pyspark_home()
     session = build_session(config, file, port=port, ui=not no_ui)
     with Ending() as ending:
         show = Show(console(), ending)

@@ -5,7 +5,7 @@
 ``broker_config``: The server properties, logging and JVM options of a local broker
 ``broker_storage``: The formatted storage of a new broker, without starting a JVM for each
 ``class_archive``: Archives of loaded classes, with which a JVM starts in half the time
-``files``: Replaces files atomically, because other processes read them meanwhile
+``files``: Files that are whole or not there, and whether a directory has space for one
 ``java``: Finds the Java that runs brokers, Spark and the jar fetcher on this machine
 ``kafka_jars``: Kafka's jars, fetched once and cached outside the repository
 ``local_kafka``: Kafka clusters on this machine: KRaft brokers, each in its own process
@@ -13,6 +13,10 @@
 ``process_tree``: The child processes of a process
 ``processes``: Background processes that outlive the command that started them, found by a pid
     file
+``pyspark_home``: Where our pyspark is: PYTHONPATH, set for other Spark jobs, may put another one
+    before it
+``user``: The user that this process runs as: its id may have no name, and no home that is
+    writable
 
 May import: the core.
 """

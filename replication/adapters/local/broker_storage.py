@@ -18,6 +18,7 @@ from replication.adapters.local.broker_config import (
     new_id,
     server_properties,
 )
+from replication.adapters.local.files import write_whole
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import cache, kafka_jars
 from replication.errors import EnvironmentProblem
@@ -46,7 +47,7 @@ def format_storage(data: Path, node: int, cluster_id: str, version: str) -> None
         "node.id": str(node),
         "directory.id": new_id(),
     }
-    (data / "meta.properties").write_text(as_properties(identity))
+    write_whole(data / "meta.properties", as_properties(identity))
 
 
 def _features(version: str) -> bytes:

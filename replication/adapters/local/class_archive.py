@@ -6,10 +6,13 @@ An archive fits one Java and one set of jars; both are in its name.
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import cache
+from replication.adapters.local.user import is_writable
+from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,11 +20,15 @@ if TYPE_CHECKING:
 
 
 def archive_path(program: str, jars: Sequence[Path]) -> Path | None:
-    """Return where the archive of a program is, or would be; None: there is no home."""
+    """Return where the archive of a program is, or would be.
+
+    None: the user has no home, or one in which it is not and cannot be written.
+    """
     try:
         place = cache()
-    except RuntimeError:
+    except EnvironmentProblem:
         return None
     real, stamp = java().resolve(), max(each.stat().st_mtime_ns for each in jars)
     told = f"{real} {real.stat().st_mtime_ns} {jars[0].parent} {len(jars)} {stamp}"
-    return place / f"{program}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
+    archive = place / f"{program}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
+    return archive if os.access(archive, os.R_OK) or is_writable(place) else None

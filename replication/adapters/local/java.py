@@ -12,6 +12,9 @@ from pathlib import Path
 from replication.errors import EnvironmentProblem
 
 MINIMUM = 17
+# Options for every Java program of this machine. A driver's JVM ends at once if they contradict
+# its own, as when they choose another garbage collector.
+OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _TRIES = 3  # a user, or the kernel for lack of memory, may kill it
 _ADVICE = (
     f"install a Java runtime of version {MINIMUM} or newer (on Debian or Ubuntu: "
@@ -43,10 +46,12 @@ def parse_version(text: str) -> int | None:
 
 
 def _version_text(found: str) -> str:
+    plain = {key: value for key, value in os.environ.items() if key not in OPTION_VARIABLES}
+    command = [found, "-version"]
     for _ in range(_TRIES):
         try:
             done = subprocess.run(
-                [found, "-version"], capture_output=True, text=True, timeout=30, check=False
+                command, capture_output=True, text=True, timeout=30, check=False, env=plain
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EnvironmentProblem(f"running {found} -version: {error}; {_ADVICE}") from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.util
 import os
 import re
 import subprocess
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING
 import tenacity
 
 from replication.adapters.local.java import java
+from replication.adapters.local.pyspark_home import pyspark_home
+from replication.adapters.local.user import user_name
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -65,9 +66,15 @@ def kafka_jars(version: str = DEFAULT_VERSION, extra: Sequence[str] = ()) -> Pat
 
 
 def cache() -> Path:
-    """Return the directory for what is made once a machine."""
+    """Return the directory for what is made once a machine. Raises EnvironmentProblem."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "isthmus"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "isthmus"
+    except RuntimeError as error:
+        raise EnvironmentProblem(
+            f"the user {user_name()} has no home for Kafka's jars: set HOME or XDG_CACHE_HOME to "
+            "a directory that it can write to"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -145,9 +152,7 @@ def _complaint(output: str) -> str:
 
 
 def _ivy_jar() -> Path:
-    spec = importlib.util.find_spec("pyspark")  # found, not imported: the core knows no Spark
-    roots = spec.submodule_search_locations if spec else None
-    jars = sorted(Path(roots[0]).glob("jars/ivy-*.jar")) if roots else []
+    jars = sorted(pyspark_home().glob("jars/ivy-*.jar"))
     if not jars:
         raise EnvironmentProblem(
             "PySpark's Ivy jar is missing: install the project's locked dependencies again"

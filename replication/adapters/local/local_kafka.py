@@ -28,6 +28,7 @@ from replication.adapters.local.broker_config import (
 )
 from replication.adapters.local.broker_storage import config_problem, format_storage, is_formatted
 from replication.adapters.local.class_archive import archive_path
+from replication.adapters.local.files import write_whole
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_network import brokers_seen_by, free_ports, require_free
@@ -152,7 +153,7 @@ class LocalCluster:
             for name in ("brokers", "version", "heap", "properties", "quick")
         }
         saved = {"id": self._id, "options": options, "nodes": [asdict(n) for n in self._nodes]}
-        (self.home / "cluster.json").write_text(json.dumps(saved, indent=2))
+        write_whole(self.home / "cluster.json", json.dumps(saved, indent=2))
 
     def _prepare(self, node: Node) -> None:
         """Write the files of a broker that has not been started before."""

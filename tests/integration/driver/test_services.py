@@ -100,7 +100,10 @@ class Dagster:
 @pytest.fixture(scope="module")
 def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
     found = Dagster(tmp_path_factory.mktemp("dagster"))
-    found.start()
+    with pytest.MonkeyPatch.context() as environment:
+        # BL-239: the network's proxy, as gRPC knows it, must not be asked for our own services.
+        environment.setenv("grpc_proxy", "http://127.0.0.1:9")
+        found.start()
     yield found
     stop_services(found.home)
 

@@ -10,8 +10,8 @@ import pytest
 from support.spark_driver import Application, wait_for
 
 from replication.adapters.local.local_network import free_ports
+from replication.adapters.local.pyspark_home import pyspark_home
 from replication.model import FlowState
-from spark_jobs.process.jvm import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -46,7 +46,7 @@ class Standalone:
                 each.wait()
 
     def _start(self, name: str, *arguments: str) -> None:
-        command = [str(spark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
+        command = [str(pyspark_home() / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
         with (self.home / "spark.log").open("ab") as log:
             daemon = subprocess.Popen(
                 [*command, *arguments],
@@ -55,7 +55,7 @@ class Standalone:
                 start_new_session=True,
                 env={
                     **os.environ,
-                    "SPARK_HOME": str(spark_home()),
+                    "SPARK_HOME": str(pyspark_home()),
                     "SPARK_DAEMON_MEMORY": "256m",
                     "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
                 },

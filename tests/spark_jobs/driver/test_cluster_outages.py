@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 from support.builders import a_flow
 
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, EnvironmentProblem
 from spark_jobs.driver import driver_loop
 from spark_jobs.driver import flow_driver as flow_module
 from spark_jobs.driver.driver_loop import Driver
@@ -86,6 +86,7 @@ class AnEpoch:
 def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
     topic_watcher = SimpleNamespace(missing_state_topic="", partitions=("some",), number=1)
+    topic_watcher.space_problem = str
     made = FlowDriver(a_flow(), None, topic_watcher, None, None)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
@@ -177,3 +178,13 @@ def a_driven_flow(restart_reason="", *, stalls=False):
         stalls=lambda **_: stalls,
         flow=SimpleNamespace(name="A->B"),
     )
+
+
+def test_bl_232_why_spark_does_not_start_is_in_the_status_of_each_flow(driving):
+    said = []
+    lease = SimpleNamespace(beat=lambda **status: said.append(status), close=lambda: None)
+    driving._flows = [SimpleNamespace(lease=lease)] * 2
+
+    with pytest.raises(EnvironmentProblem), driving._reasons_in_status():
+        raise EnvironmentProblem("starting Java for Spark: it exited")
+    assert said == [{"state": "FAILED", "reason": "starting Java for Spark: it exited"}] * 2

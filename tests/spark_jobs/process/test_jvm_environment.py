@@ -1,0 +1,84 @@
+"""What of a machine that is set up for other Spark jobs reaches a driver's JVM."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from spark_jobs.process.jvm_environment import (
+    foreign_variables,
+    jvm_environment,
+    leave_out_foreign_variables,
+    user_options,
+)
+
+HOME = Path("/spark")
+OTHERS = ("PATH", "HOME", "HADOOP_CONF_DIR", "KUBECONFIG", "PYTHONPATH", "http_proxy")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SPARK_CONF_DIR",
+        "SPARK_LOCAL_DIRS",
+        "SPARK_REMOTE",
+        "SPARK_HOME",
+        "PYSPARK_SUBMIT_ARGS",
+        "PYSPARK_PIN_THREAD",
+        "MASTER",
+        "DEPLOY_MODE",
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "_JAVA_OPTIONS",
+    ],
+)
+@pytest.mark.parametrize("master", ["local[2]", "spark://here:7077"])
+def test_bl_239_variables_for_other_spark_jobs_are_left_out(name, master):
+    assert foreign_variables([*OTHERS, name], master) == (name,)
+
+
+@pytest.mark.parametrize(("master", "found"), [("local", ("SPARK_LOCAL_IP",)), ("yarn", ())])
+def test_bl_239_the_address_of_this_machine_is_kept_for_a_cluster(master, found):
+    assert foreign_variables(["SPARK_LOCAL_IP"], master) == found
+
+
+def test_bl_239_what_is_left_out_is_logged_once_with_where_to_set_it(monkeypatch):
+    for each in foreign_variables(os.environ, "local"):
+        monkeypatch.delenv(each)
+    monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+    monkeypatch.setenv("MASTER", "yarn")
+    with capture_logs() as logs:
+        leave_out_foreign_variables({"spark.master": "local"})
+        leave_out_foreign_variables({"spark.master": "local"})
+    assert [(each["variables"], each["instead"][:12]) for each in logs] == [
+        ("MASTER, SPARK_CONF_DIR", "spark.conf.*")
+    ]
+    assert not {"MASTER", "SPARK_CONF_DIR"} & jvm_environment(HOME, Path("/x")).keys()
+
+
+def test_bl_232_a_user_without_a_name_gets_one_and_a_home(monkeypatch):
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    name = str(os.getuid())
+    assert user_options(HOME) == [f"-Duser.name={name}", "-Duser.home=/spark"]
+    assert jvm_environment(HOME, Path("/x"))["SPARK_USER"] == name
+
+
+def test_a_user_with_a_name_and_a_home_keeps_them(monkeypatch, tmp_path):
+    class Known:
+        pw_name, pw_dir = "ann", str(tmp_path)
+
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: Known)
+    assert user_options(HOME) == []
+    (tmp_path / "file").touch()
+    Known.pw_dir = str(tmp_path / "file")
+    assert user_options(HOME) == ["-Duser.home=/spark"]
+    assert "SPARK_USER" not in jvm_environment(HOME, Path("/x"))
