@@ -146,7 +146,7 @@ class Sender:
         if self.acked >= _ANCHORS_DUE_BYTES:
             self.anchors_due.set()
         partition.appended(producer_batch, base)
-        partition.reason = ""
+        partition.recovered()
 
     def _rejected(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
         error = append_error(ack.error, ack.message)
@@ -175,6 +175,7 @@ class Sender:
                 return
             if partition.error.recovery is Recovery.RETRY:
                 partition.reason = partition.error.reason
+                partition.retries.note(time.monotonic())
                 self._failures[partition] += 1
                 pause = min(_BACK_OFF_S * 2 ** (self._failures[partition] - 1), _BACK_OFF_MOST_S)
                 partition.back_off(time.monotonic() + pause)
