@@ -105,7 +105,7 @@ class ForeignWriters:
         if answer is None:
             return found
         for batch in walk(answer.records, partition.target, answer.legacy):
-            if not batch.is_control and batch.last >= begin:
+            if not batch.is_control:
                 found.setdefault(batch.producer_id, batch.base)
         return found
 

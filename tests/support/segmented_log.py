@@ -6,7 +6,6 @@ As Kafka's LocalLog, LogSegment and FileLogInputStream: by headers, and no check
 from __future__ import annotations
 
 import struct
-from itertools import pairwise
 
 from replication.client.fetch_values import Fetched, Leader
 
@@ -80,7 +79,7 @@ class LogNetwork:
     def __init__(self, *replicas: SegmentedLog) -> None:
         self.replicas = replicas
         self.most: int | None = None  # bytes of an answer; None: as asked
-        self.fetches = 0
+        self.fetches = self.refreshed = 0
 
     def leader(self, _partition) -> Leader:
         return Leader(0, 0)
@@ -90,6 +89,9 @@ class LogNetwork:
 
     def topic_id(self, _topic: str) -> bytes:
         return b"i" * 16
+
+    async def refresh(self, _topics) -> None:
+        self.refreshed += 1
 
     async def offset_at(self, _partition, _timestamp: int) -> int:
         return self.replicas[0].end
@@ -108,9 +110,3 @@ class LogNetwork:
         end = -1 if error else log.end
         records = memoryview(bytearray(data))
         return Fetched(entry.topic_id, entry.partition, error, end, end, 0, [], -1, records)
-
-
-def gaps(ranges, end: int) -> list[tuple[int, int]]:
-    """Return what is outside of ``ranges``, which are in order."""
-    edges = [0, *(edge for each in ranges for edge in each), end]
-    return [(a, b) for a, b in list(pairwise(edges))[::2] if a < b]

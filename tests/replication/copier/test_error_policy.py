@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from support.memory_network import MemoryCluster
@@ -91,6 +92,22 @@ def test_a_hole_is_passed_with_its_loss_written_or_halts_the_partition(choice):
         )
         assert len(partition.queue.waiting) == 2
         assert partition.counters.lost == 3
+
+
+def test_a_partition_that_continues_where_it_is_keeps_what_it_has_fetched():
+    partition, cluster = fill(a_partition(a_start()), 5), MemoryCluster()
+    decide(partition, cluster, lost_range="continue")  # at offset 5, its position
+    assert (partition.position, len(partition.queue.waiting)) == (5, 5)
+
+
+def test_a_loss_has_the_time_the_reason_and_the_topic_id():
+    partition, cluster = a_partition(a_start()), MemoryCluster()
+    before = int(time.time() * 1000)
+    loss, _ = pass_over(partition, corrupt(0, 5, "the checksum"), cluster)
+    assert before <= loss.at_ms <= time.time() * 1000
+    assert loss.reason == "the source's offsets [0, 5) are damaged: the checksum"
+    assert (loss.flow, loss.topic, loss.partition) == ("f", "t", 0)
+    assert loss.topic_id == partition.topic_id.hex()
 
 
 def test_where_it_is_not_known_what_landed_counting_comes_before_going_on():
