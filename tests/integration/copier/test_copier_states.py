@@ -401,7 +401,7 @@ def test_records_that_nobody_can_unpack_are_refused_and_skipped_as_a_batch(flow)
     data = bytearray(file.read_bytes())
     size = 12 + int.from_bytes(data[8:12], "big")
     end = size + 12 + int.from_bytes(data[size + 8 : size + 12], "big")
-    data[size + 70] ^= 0x55
+    data[size + 61] ^= 0x55  # the first byte of the compressed records
     data[size + 17 : size + 21] = crc32c(bytes(data[size + 21 : end])).to_bytes(4, "big")
     with file.open("r+b") as log:
         log.write(data)
