@@ -18,10 +18,13 @@ from replication.copier.partition.intake import advance_past
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 from replication.errors import CorruptBatch
+from replication.records.batch import walk
+from replication.records.codec import decode
 
 if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.partition.producer_batch import ProducerBatch
+    from replication.model import TopicPartition
 
 
 def split_refused(partition: PartitionCopy) -> bool:
@@ -46,6 +49,15 @@ def split_refused(partition: PartitionCopy) -> bool:
     partition.queue.waiting.extendleft(reversed(parts))
     partition.error = None
     return True
+
+
+def is_unreadable(producer_batch: ProducerBatch, where: TopicPartition) -> bool:
+    """Say whether nobody can read a batch's records: a broker fails on it, and appends nothing."""
+    try:
+        decode(next(walk(producer_batch.batch, where)), where)
+    except CorruptBatch:
+        return True
+    return False
 
 
 def _on_unreadable(partition: PartitionCopy, refused: ProducerBatch) -> None:

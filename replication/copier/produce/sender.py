@@ -20,8 +20,9 @@ from replication.copier.partition.broker_errors import (
     append_error,
     refused_record,
     target_reset,
+    unreadable_batch,
 )
-from replication.copier.partition.refused_batches import split_refused
+from replication.copier.partition.refused_batches import is_unreadable, split_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,6 +164,11 @@ class Sender:
             partition.queue.largest = len(producer_batch.batch) - 1
         if error.recovery is Recovery.SPLIT and producer_batch.count == 1:
             error = refused_record(error, producer_batch.before, producer_batch.after)
+        elif ack.error == ErrorCode.UNKNOWN_SERVER_ERROR and is_unreadable(
+            producer_batch, partition.source
+        ):
+            offsets, after = producer_batch.offsets, producer_batch.after
+            error = unreadable_batch(error, offsets, after)
         partition.record_error(error)
 
     def dispatch(self, partition: PartitionCopy) -> None:

@@ -213,11 +213,14 @@ def test_a_position_that_a_commit_may_still_change_is_not_passed_over():
     assert (partition.error, partition.position) == (None, 5)
 
 
-def test_a_rejected_batch_that_nobody_can_unpack_is_skipped_whole_without_a_dead_letter():
+@pytest.mark.parametrize(
+    "code", [ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE, ErrorCode.UNKNOWN_SERVER_ERROR]
+)
+def test_a_rejected_batch_that_nobody_can_unpack_is_skipped_whole_without_a_dead_letter(code):
     partition = a_partition(a_start())
     take(partition, fetch(unpackable(0, 3) + a_batch(3, [b"d"]), [], 0, 2), FetchBuffer())
     cluster, wire = MemoryCluster(), Wire(partition, proven=False)
-    wire.answer(ErrorCode.INVALID_RECORD)
+    wire.answer(code)
     error = partition.error
     assert (error.recovery, error.state) == (Recovery.DECIDE, PartitionState.REFUSED)
     assert (error.lost, error.resume) == ((0, 3), 3)
