@@ -40,7 +40,12 @@ class NoAuthorizer(ClusterRejected):
 
 
 class CorruptBatch(ReplicationError):
-    """Bytes from a cluster that are not the record batch they claim to be."""
+    """Bytes from a cluster that are not the record batch they claim to be.
+
+    ``offset``: of the first record as the header of a damaged batch says; None: unknown.
+    """
+
+    offset: int | None = None
 
 
 class FlowTaken(ReplicationError):

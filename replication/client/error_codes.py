@@ -13,8 +13,10 @@ from enum import IntEnum
 class ErrorCode(IntEnum):
     """The error code in a response; only NONE (0) is false."""
 
+    UNKNOWN_SERVER_ERROR = -1  # an exception in the broker, e.g. of a log that it cannot read
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1  # below the log's start, or beyond its end
+    CORRUPT_MESSAGE = 2  # the broker cannot read the log there; of an append: a wrong checksum
     UNKNOWN_TOPIC_OR_PARTITION = 3  # also of one whose metadata has not reached the broker yet
     LEADER_NOT_AVAILABLE = 5  # an election is under way
     NOT_LEADER_OR_FOLLOWER = 6  # the leader moved; or the broker has no replica

@@ -55,6 +55,9 @@ class Network(Protocol):
     def leader(self, partition: TopicPartition) -> Leader | None:
         """Return the leader as of the last refresh; None: it has none."""
 
+    def in_sync(self, partition: TopicPartition) -> Sequence[int]:
+        """Return the brokers with an in-sync replica as of the last refresh, the leader too."""
+
     def learn(self, partition: TopicPartition, leader: Leader) -> bool:
         """Note a leader that a broker named; False: it is older, or its address is unknown."""
 

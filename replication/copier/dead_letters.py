@@ -28,6 +28,8 @@ class DeadLetters:
         if self.log is None:
             return
         producer_batch = partition.queue.in_flight[0]
+        if producer_batch.count > 1:
+            return  # nobody can read its records
         (record,) = decode(next(walk(producer_batch.batch, partition.source)), partition.source)
         await self.log.append_batch(encode([dead_letter(record, partition, reason)]))
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.copier.partition.broker_errors import PartitionError, Recovery
+from replication.copier.partition.position import Position
 from replication.copier.partition.refused_batches import (
     drop_refused,
     go_back,
     jump,
     position_after_refused,
 )
-from replication.model import OffsetRange, PartitionState
+from replication.model import NO_LEADER_EPOCH, OffsetRange, PartitionState
 from replication.settings.state_policies import STOP, choose
 from replication.state import Loss
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from replication.copier.dead_letters import DeadLetters
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.spec import UnitSpec
+    from replication.state import Anchor, Stored
 
 
 @dataclass(slots=True)
@@ -46,11 +48,15 @@ class ErrorPolicy:
         if choice == STOP or error.resume is None or error.lost is None:
             partition.halt(error.state, error.reason)
             return
+        if partition.in_doubt:
+            return  # its last commit is read first
         if not partition.queue.settled:
             partition.error = PartitionError(Recovery.TAKE_OVER, error.reason)
             return
         if error.state is PartitionState.REFUSED:
             await self._skip(partition, error)
+        elif error.state is PartitionState.SOURCE_CORRUPT:
+            await self._pass_over(partition, error.resume, error)
         else:
             await self.anchors.append([loss_of(partition, error)])
             partition.counters.lost += _count(error)
@@ -66,11 +72,39 @@ class ErrorPolicy:
         """
         to, lost = position_after_refused(partition), partition.counters.lost + _count(error)
         await self.dead_letters.send(partition, error.reason)
-        now = int(time.time() * 1000)
-        anchor = replace(partition.anchor(now), source=to.source, target=to.target, lost=lost)
-        await self.anchors.append([loss_of(partition, error), anchor])
+        await self.anchors.append([loss_of(partition, error), _anchor_at(to, partition, lost)])
         drop_refused(partition)
         partition.counters.lost = lost
+
+    async def _pass_over(self, partition: PartitionCopy, to: int, error: PartitionError) -> None:
+        """Continue behind a damaged batch of the source; nothing is queued.
+
+        Records that are on the target already were copied before the batch was damaged: they are
+        no loss. Once none of them is left to skip the anchor is past the batch before anything else
+        is appended: from the batch on nothing can be counted (C).
+        """
+        first, after = error.lost or OffsetRange(to, to)
+        error = replace(error, lost=OffsetRange(min(first + partition.skip, after), after))
+        lost = partition.counters.lost + _count(error)
+        stored: list[Stored] = [loss_of(partition, error)]
+        if partition.skip <= to - partition.position:
+            at = partition.acked or Position(0, 0)
+            behind = Position(to, max(at.target, partition.counted))
+            stored.append(_anchor_at(behind, partition, lost))
+        await self.anchors.append(stored)
+        partition.counters.lost = lost
+        jump(partition, to)
+
+
+def _anchor_at(position: Position, partition: PartitionCopy, lost: int) -> Anchor:
+    """Return the anchor at ``position``, where the batch before is not the last one copied."""
+    return replace(
+        partition.anchor(int(time.time() * 1000)),
+        source=position.source,
+        target=position.target,
+        lost=lost,
+        source_epoch=NO_LEADER_EPOCH,
+    )
 
 
 def loss_of(partition: PartitionCopy, error: PartitionError) -> Loss:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
 from replication.model import PartitionState
 from replication.records.batch import walk
 from replication.settings.state_policies import STOP, choose
@@ -82,7 +82,12 @@ class ForeignWriters:
                     self.gaps.checked(partition)
 
     async def _check(self, partition: PartitionCopy, begin: int) -> None:
-        found = await self._producers(partition, begin)
+        try:
+            found = await self._producers(partition, begin)
+        except CorruptBatch as error:
+            partition.remark = str(error)
+            partition.touch()
+            return
         await self.registry.look_up(found)
         own = partition.queue.writer.producer.producer_id  # NO_PRODUCER_ID is in no registry
         ours = {*self.registry.origins.entries, own}
@@ -100,7 +105,7 @@ class ForeignWriters:
         if answer is None:
             return found
         for batch in walk(answer.records, partition.target, answer.legacy):
-            if not batch.is_control and batch.last >= begin:
+            if not batch.is_control:
                 found.setdefault(batch.producer_id, batch.base)
         return found
 

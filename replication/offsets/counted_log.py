@@ -11,13 +11,13 @@ from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
 from replication.client.network import Reading
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, CorruptBatch
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange
 from replication.records.batch import AbortedFilter, Batch, walk
 from replication.records.codec import decode
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
     from replication.client.fetch_values import Fetched
     from replication.client.network import Network
@@ -87,11 +87,12 @@ class CountedLog:
         at = self.end = begin
         options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
         while until is None or at < until:
+            at = self._past_left_out(at)
             found = await self._fetch(at, options)
             end = found.stable if self.committed else found.high_watermark
             until = end if until is None else until
             before, keeps = at, AbortedFilter(found.aborted)
-            for batch in walk(found.records, self.partition, found.legacy):
+            for batch in self._walk(found):
                 kept = keeps.keeps(batch) and batch.count and self.counts(batch)
                 if batch.last < at:
                     continue
@@ -104,12 +105,32 @@ class CountedLog:
                 return
             options = replace(options, partition_bytes=_THEN)
 
+    def _walk(self, found: Fetched) -> Iterator[Batch]:
+        """Yield the batches, up to a damaged one that was left out."""
+        following = 0
+        try:
+            for batch in walk(found.records, self.partition, found.legacy):
+                yield batch
+                following = batch.last + 1
+        except CorruptBatch:
+            if self._past_left_out(following) == following:
+                raise
+
+    def _past_left_out(self, offset: int) -> int:
+        """Return the first offset from ``offset`` on that was not left out."""
+        for each in sorted(self.left_out):
+            if each.start <= offset < each.end:
+                offset = each.end
+        return offset
+
     def _offsets(self, batch: Batch, first: int, after: int) -> Sequence[int]:
         holes = [
             each for each in self.left_out if each.start <= batch.last and batch.base < each.end
         ]
         if batch.count == batch.last - batch.base + 1 and not holes:
             return range(first, after)
+        if self._past_left_out(first) >= after:
+            return ()  # it may be one whose records cannot be read
         there = (each.offset for each in decode(batch, self.partition))
         return [
             offset

@@ -60,7 +60,9 @@ class KnownPoints:
                         self.producers.add(NO_PRODUCER_ID)
                 case OffsetPoint(flow=self.flow):
                     self.points[TopicPartition(each.topic, each.partition)][each.slot] = each
-                case Loss(flow=self.flow, state=PartitionState.REFUSED):
+                case Loss(
+                    flow=self.flow, state=PartitionState.REFUSED | PartitionState.SOURCE_CORRUPT
+                ):
                     self.losses[TopicPartition(each.topic, each.partition)].append(each)
                 case Loss(flow=self.flow, state=PartitionState.SOURCE_TRUNCATED):
                     where = TopicPartition(each.topic, each.partition)

@@ -37,7 +37,7 @@ _MAGIC = 2
 _LEGACY_ATTRIBUTES_AT = 17  # in formats 0 and 1
 _PREFIX = 12  # base offset and length; the length counts from here
 _CRC_START = 21
-_BASE_AND_REST = struct.Struct(">q")
+_BASE = struct.Struct(">q")
 _BASE_AND_LENGTH = struct.Struct(">qi")
 _LEADER_EPOCH = struct.Struct(">i")
 _LENGTH = struct.Struct(">i")
@@ -120,18 +120,21 @@ def walk(
     records: memoryview,
     where: object = "record batches",
     legacy: LegacyFormats = refuse_legacy,
+    start: int | None = None,
 ) -> Iterator[Batch]:
     """Yield the complete batches in ``records``; skip a truncated last one, which Kafka may send.
 
     ``where`` names the topic-partition in messages. Raises CorruptBatch for an unknown format or a
     wrong checksum: a damaged copy would get a valid checksum from us. The checksum does not cover
-    offsets and length: offsets must rise, and the first batch be complete.
+    offsets and length: offsets must rise, and the first batch be complete. A batch behind a gap
+    must end before the one behind it; ``start``, the offset that was fetched, shows a gap in front
+    of the first batch.
     """
-    position, end, following = 0, len(records), 0
+    position, end, following = 0, len(records), start
     while position < end:
         whole = end - position >= _PREFIX
         base, length = (
-            _BASE_AND_LENGTH.unpack_from(records, position) if whole else (following, end)
+            _BASE_AND_LENGTH.unpack_from(records, position) if whole else (following or 0, end)
         )
         stop = position + _PREFIX + length
         if stop > end and length >= 0:
@@ -141,17 +144,34 @@ def walk(
                 f"reading {where} at offset {base}: a batch of {length} bytes, only "
                 f"{end} are available"
             )
-        view = records[position:stop]
-        if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
-            batch = _read_legacy(view, base, where, legacy)
-        else:
-            batch = _read(view, base, length, where)
-        if batch.base < following:
+        batch = _batch(records[position:stop], base, length, where, legacy)
+        if following is not None and position and batch.base < following:
             raise CorruptBatch(
                 f"reading {where} at offset {batch.base}: it follows {following - 1}"
             )
+        if following is not None and batch.base > following:
+            if end - stop >= _PREFIX:
+                _require_end(batch, _BASE.unpack_from(records, stop)[0], where)
+            elif position and end > stop:
+                return  # the next Fetch begins with it, and shows more
         yield batch
         position, following = stop, batch.last + 1
+
+
+def incomplete(records: memoryview) -> int | None:
+    """Return the offset in the header of the truncated last batch, unchecked; None: there is none.
+
+    By the batches' headers alone.
+    """
+    position, end = 0, len(records)
+    while end - position >= _PREFIX:
+        base, length = _BASE_AND_LENGTH.unpack_from(records, position)
+        if length < SMALLEST - _PREFIX:
+            return None  # damaged: ``walk`` raises CorruptBatch
+        position += _PREFIX + length
+        if position > end:
+            return int(base)
+    return None
 
 
 def producer_ids(records: memoryview) -> set[int]:
@@ -168,6 +188,42 @@ def producer_ids(records: memoryview) -> set[int]:
             break  # damaged: ``walk`` raises CorruptBatch
         position += _PREFIX + length
     return found
+
+
+def claimed_ends(records: memoryview, start: int) -> Iterator[int]:
+    """Yield where the damaged first batch in ``records`` ends by headers, unchecked.
+
+    First by the header of the batch behind it, then by its own. None where it begins behind
+    ``start``: the source passed over something, and its headers say nothing of that.
+    """
+    if len(records) < HEADER_SIZE:
+        return
+    base, length, _, magic, _, _, last_delta, *_ = HEADER.unpack_from(records)
+    if base > start or length < SMALLEST - _PREFIX:
+        return
+    if _PREFIX + length + _PREFIX <= len(records):
+        yield _BASE.unpack_from(records, _PREFIX + length)[0]
+    yield base + 1 + (last_delta if magic == _MAGIC else 0)
+
+
+def _require_end(batch: Batch, next_base: int, where: object) -> None:
+    """Raise CorruptBatch if a batch behind a gap does not end before the one behind it."""
+    if next_base <= batch.last:
+        raise CorruptBatch(
+            f"reading {where} at offset {batch.base}: a batch up to {batch.last} behind a gap, and "
+            f"the one behind it begins at {next_base}"
+        )
+
+
+def _batch(view: memoryview, base: int, length: int, where: object, legacy: LegacyFormats) -> Batch:
+    """Return the checked batch in ``view``; a CorruptBatch names the offset in its header."""
+    try:
+        if length >= SMALLEST - _PREFIX and view[MAGIC_AT] < _MAGIC:
+            return _read_legacy(view, base, where, legacy)
+        return _read(view, base, length, where)
+    except CorruptBatch as error:
+        error.offset = base
+        raise
 
 
 def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
@@ -226,7 +282,7 @@ def restamp(
     INVALID_RECORD), the leader epoch NO_LEADER_EPOCH, the transactional bit becomes
     ``transactional`` (0 or TRANSACTIONAL); records, timestamps and count stay.
     """
-    _BASE_AND_REST.pack_into(view, 0, 0)
+    _BASE.pack_into(view, 0, 0)
     _LEADER_EPOCH.pack_into(view, 12, NO_LEADER_EPOCH)
     (attributes,) = _ATTRIBUTES.unpack_from(view, _CRC_START)
     _ATTRIBUTES.pack_into(view, _CRC_START, attributes & ~TRANSACTIONAL | transactional)

@@ -45,6 +45,12 @@ class Policies:
             "the source lost records that were copied (unclean leader election): `continue` "
             "from the source's end"),
     ] = "stop"  # fmt: skip
+    source_corrupt: Annotated[
+        str,
+        Key("on.source.corrupt", "choice skip|stop",
+            "a batch on the source is damaged on every replica: `skip` passes over that batch and "
+            "records its offsets"),
+    ] = "stop"  # fmt: skip
     target_reset: Annotated[
         str,
         Key("on.target.reset", "choice continue|reseed|stop",
@@ -88,6 +94,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     PartitionState.LOST_RANGE: (CONTINUE,),
     PartitionState.SOURCE_RECREATED: (CONTINUE,),
     PartitionState.SOURCE_TRUNCATED: (CONTINUE,),
+    PartitionState.SOURCE_CORRUPT: (SKIP,),
     PartitionState.TARGET_RESET: (CONTINUE, RESEED),
     PartitionState.TARGET_FOREIGN: (CONTINUE,),
     PartitionState.REFUSED: (SKIP,),

@@ -89,6 +89,9 @@ class MemoryCluster:
     def leader(self, partition) -> Leader | None:
         return Leader(0, 7)
 
+    def in_sync(self, partition) -> tuple[int, ...]:
+        return (0,)
+
     def denied(self, topic: str) -> bool:
         return topic in self.hidden
 

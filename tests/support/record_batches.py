@@ -28,6 +28,14 @@ def a_batch(
     return bytes(_at(base, builder.build()))
 
 
+def unpackable(base: int, count: int) -> bytes:
+    """Return a batch with a right checksum whose records claim to be compressed, and are not."""
+    batch = bytearray(a_batch(base, [b"%d" % each for each in range(count)]))
+    batch[22] |= GZIP
+    struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
+    return bytes(batch)
+
+
 def a_marker(base: int, producer_id: int, epoch: int, kind: int = ABORT) -> bytes:
     """Return a control batch at ``base``."""
     builder = DefaultRecordBatchBuilder(2, PLAIN, True, producer_id, epoch, 0, 1 << 10)  # noqa: FBT003 -- not our signature

@@ -7,12 +7,12 @@ is known on the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.errors import ReplicationError
-from replication.model import Mode, PartitionState, TopicPartition
+from replication.model import Mode, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.offset_map import BEFORE_US, Answer, sync_points_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from replication.offsets.offset_map import SyncPoint
     from replication.settings.sections import Flow
-    from replication.state import Anchor
+    from replication.state import Anchor, Loss
 
 _COPYING = frozenset({PartitionState.RUNNING, PartitionState.WAITING, PartitionState.PAUSED})
 
@@ -33,6 +33,7 @@ class Copied:
     transactional: bool = False  # aborted copies on the target do not count
     halted: str = ""  # the state and its reason, where copying does not go on
     remark: str = ""  # why nothing is known
+    damaged: tuple[OffsetRange, ...] = ()  # of the source: a decision passed over them
 
     def reaches(self, end: int) -> bool:
         """Say whether all source offsets below ``end`` are copied."""
@@ -107,18 +108,23 @@ class FlowPositions:
 
     def skipped(self, source: TopicPartition) -> int:
         """Return how many records were left out by a decision, see ``isthmus losses``."""
-        losses = self.reader.known.losses.get(source, [])
-        return sum(
-            each.next - each.first
-            for each in losses
-            if each.topic_id in {"", self.ids.source.get(source.topic, "")}
-        )
+        return sum(each.next - each.first for each in self._losses(source))
+
+    def _losses(self, source: TopicPartition) -> list[Loss]:
+        """Return the losses of the topic that the source has now."""
+        ids = {"", self.ids.source.get(source.topic, "")}
+        return [each for each in self.reader.known.losses.get(source, []) if each.topic_id in ids]
 
     def copied(self, source: TopicPartition, target: TopicPartition) -> Copied:
         """Return what the anchor said at the last look."""
         anchor = self.reader.known.anchors.get(source)
         ids = (self.ids.source.get(source.topic, ""), self.ids.target.get(target.topic, ""))
-        return copied_of(anchor, target, ids)
+        damaged = (
+            OffsetRange(each.first, each.next)
+            for each in self._losses(source)
+            if each.state == PartitionState.SOURCE_CORRUPT
+        )
+        return replace(copied_of(anchor, target, ids), damaged=tuple(sorted(damaged)))
 
     def begins(self, source: TopicPartition, starts: LogStarts) -> Begins:
         """Return from where the logs can be compared."""

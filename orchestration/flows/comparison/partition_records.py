@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from replication.model import OffsetRange
 from replication.provenance.record_headers import ORIGIN
 from replication.records.comparison_result import Fingerprint, fingerprint
 from replication.records.keyed_log import Keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from orchestration.flows.comparison.compared_partition import Work
     from replication.adapters.topics.record_reader import Record, RecordReader
@@ -41,9 +43,16 @@ class PartitionRecords:
     def of_source(
         self, reader: RecordReader, begin: int, progress: Callable[[int], object]
     ) -> Iterator[Record]:
-        """Yield the source's records; ``progress`` gets the records read since its last call."""
+        """Yield the source's records; ``progress`` gets the records read since its last call.
+
+        Damaged ones that the copy passed over are not read.
+        """
         unreported = 0
-        for record in _read(reader, self.work.source, (begin, self.work.source_end)):
+        work = self.work
+        for record in chain.from_iterable(
+            _read(reader, work.source, span)
+            for span in spans_without(work.copied.damaged, OffsetRange(begin, work.source_end))
+        ):
             if self.concerns(record) and self.copied(record):
                 yield record
             unreported += 1
@@ -54,7 +63,7 @@ class PartitionRecords:
 
     def of_target(self, reader: RecordReader, begin: int) -> Iterator[Record]:
         """Yield the target's records."""
-        for record in _read(reader, self.work.target, (begin, self.work.target_end)):
+        for record in _read(reader, self.work.target, OffsetRange(begin, self.work.target_end)):
             if not self.appended(record):
                 self.of_others += 1
             elif self.concerns(record):
@@ -74,9 +83,17 @@ class PartitionRecords:
         return Keyed(offset, key, digest, record.value is None)
 
 
-def _read(
-    reader: RecordReader, partition: TopicPartition, span: tuple[int, int]
-) -> Iterator[Record]:
+def spans_without(ranges: Sequence[OffsetRange], whole: OffsetRange) -> Iterator[OffsetRange]:
+    """Yield the parts of ``whole`` outside of ``ranges``, which are in order."""
+    begin, end = whole
+    for each in ranges:
+        if begin < each.end and each.start < end:
+            yield OffsetRange(begin, each.start)
+            begin = each.end
+    yield OffsetRange(begin, end)
+
+
+def _read(reader: RecordReader, partition: TopicPartition, span: OffsetRange) -> Iterator[Record]:
     begin, end = span
     if end > begin:  # otherwise the partition may not exist
         yield from reader.read(partition, end, begin)

@@ -96,7 +96,7 @@ class RecordReader:
     def read(self, partition: TopicPartition, end: int, begin: int = 0) -> Iterator[Record]:
         """Yield the records from ``begin``, or the partition's start, up to, without, ``end``.
 
-        A reader reads a partition once: the client may still hold messages of an earlier time.
+        Read again, only with a later ``begin``: the client may still hold earlier messages.
         """
         start = max(begin, self.bounds(partition)[0])
         if start >= end:
@@ -104,7 +104,7 @@ class RecordReader:
         with self._doing(f"reading {partition}"):
             self._client.assign([ClientPartition(*partition, start)])
         for record in map(_record, self._messages(partition, end)):
-            if record.offset < end:
+            if start <= record.offset < end:
                 yield record
             if record.offset >= end - 1:
                 return

@@ -38,6 +38,7 @@ class WireNetwork:
         self.cluster_id = ""
         self._connections = BrokerConnections(bootstrap, config, client_id)
         self._leaders: dict[TopicPartition, Leader] = {}
+        self._in_sync: dict[TopicPartition, Sequence[int]] = {}  # in sync
         self._topic_ids: dict[str, bytes] = {}
         self._denied: set[str] = set()
         self._fetches = Fetches(self._connections)
@@ -70,6 +71,7 @@ class WireNetwork:
                 key = TopicPartition(topic.name, each.partition_index)
                 if each.leader_id >= 0:
                     self._leaders[key] = Leader(each.leader_id, each.leader_epoch)
+                self._in_sync[key] = tuple(each.isr_nodes)
 
     def _forget(self, topics: Sequence[str]) -> None:
         for name in topics:
@@ -77,9 +79,13 @@ class WireNetwork:
         gone = set(topics)
         self._denied -= gone
         self._leaders = {k: v for k, v in self._leaders.items() if k.topic not in gone}
+        self._in_sync = {k: v for k, v in self._in_sync.items() if k.topic not in gone}
 
     def leader(self, partition: TopicPartition) -> Leader | None:
         return self._leaders.get(partition)
+
+    def in_sync(self, partition: TopicPartition) -> Sequence[int]:
+        return self._in_sync.get(partition, ())
 
     def learn(self, partition: TopicPartition, leader: Leader) -> bool:
         known = self._leaders.get(partition)

@@ -1,12 +1,16 @@
 """Which broker is asked for what, how fast, into which memory; what its responses mean.
 
 ``buffer_pool``: Pool of a unit's fetch buffers, which bounds the memory for fetched batches
+``damaged_batch``: Find out whether a batch of the source can be read, and from which offset on the
+    log can be
 ``fetch_request``: The incremental Fetch request to one broker: entries that its session lacks
 ``fetch_response``: Handle a Fetch response per partition: queue batches, errors, leader changes,
     divergence
 ``fetcher``: The fetch loop of one source broker, which hands fetched batches to their partitions
 ``fetcher_manager``: Assign partitions to fetchers: one fetcher per source broker, another for
     priority topics
+``suspect_batches``: Batches of the source that could not be read: whom to ask again before one
+    counts as damaged
 ``throttle``: Limit a unit's fetches: bytes per second, priority topics first, small responses
 
 May import: ``replication.copier.partition`` and what is below ``replication.copier``.

@@ -1,7 +1,8 @@
 """Handle a Fetch response per partition: queue batches, errors, leader changes, divergence.
 
-Some responses need more: after OFFSET_OUT_OF_RANGE the source's log offsets are requested, and a
-last stable offset that does not advance shows an open transaction at the source.
+Some responses need more: after OFFSET_OUT_OF_RANGE the source's log offsets are requested, a batch
+that cannot be read is requested again, from other replicas too, and a last stable offset that does
+not advance shows an open transaction at the source.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
 from replication.client.log_end import confirmed_end
+from replication.copier.fetch.damaged_batch import DamagedBatch
+from replication.copier.fetch.suspect_batches import SuspectBatches
 from replication.copier.partition.broker_errors import (
     LEADER_MOVED,
+    UNREADABLE,
     PartitionError,
     Recovery,
     diverged,
@@ -78,6 +82,26 @@ class FetcherContext:
     producers: Producers
     on_moved: Callable[[PartitionCopy], None]  # the partition is to be fetched from another broker
     stalled_lso: StalledLso = field(default_factory=StalledLso)
+    suspects: SuspectBatches = field(default_factory=SuspectBatches)
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Partitions whose error further requests find."""
+
+    outside: list[PartitionCopy] = field(default_factory=list)  # their positions are not in the log
+    damaged: list[PartitionCopy] = field(default_factory=list)  # what is there could not be read
+
+    def __bool__(self) -> bool:
+        return bool(self.outside or self.damaged)
+
+
+class Taken(NamedTuple):
+    """What a response of one partition came to: queued bytes, and if its error is unclear yet."""
+
+    size: int = 0
+    is_outside: bool = False
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,37 +111,36 @@ class FetchResponse:
     node: int
     shared: FetcherContext
 
-    def take(
-        self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer
-    ) -> tuple[int, bool]:
-        """Queue the fetched batches, or record the error.
-
-        Returns how many bytes were queued, and whether the position is outside the source's log:
-        then ``locate`` finds the error.
-        """
+    def take(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
+        """Queue the fetched batches, or record the error unless ``locate`` has to find it."""
+        if found.error in UNREADABLE:
+            return Taken(is_damaged=self._is_damaged(partition, fetch_error(found.error)))
         moves = self._moves_to_other_broker(partition, found)
         if found.error:
             is_outside = found.error == ErrorCode.OFFSET_OUT_OF_RANGE
             if not moves and not is_outside:
                 self.record_error(partition, fetch_error(found.error))
-            return 0, is_outside
+            return Taken(is_outside=is_outside)
         if moves:
-            return 0, False
+            return Taken()
         if found.diverging is not None:
             self._on_divergence(partition, *found.diverging)
-            return 0, False
-        return self._queue(partition, found, buffer), False
+            return Taken()
+        return self._queue(partition, found, buffer)
 
-    def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> int:
+    def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
         partition.source_end = found.stable if self.shared.committed else found.high_watermark
         partition.anchor_changes.add(partition)
         try:
-            return take(partition, found, buffer, int(time.time() * 1000))
+            size = take(partition, found, buffer, int(time.time() * 1000))
+            self._on_good_response(partition)
+            return Taken(size)
         except CorruptBatch as error:
+            partition.unread = max(partition.position, error.offset or 0)
             if partition.queue.waiting:
-                return 0  # batches before the corrupt one are sent first; then it is fetched again
-            self.record_error(partition, PartitionError(Recovery.RETRY, str(error)))
-            return 0
+                return Taken()  # batches before it are sent first; then it is fetched again
+            again = PartitionError(Recovery.RETRY, str(error))
+            return Taken(is_damaged=self._is_damaged(partition, again))
         finally:
             if self.shared.committed:
                 self.shared.stalled_lso.on_response(partition, found, time.monotonic())
@@ -125,6 +148,24 @@ class FetchResponse:
             if partition.acked is not None and partition.acked.source >= partition.source_end:
                 partition.counters.caught_up_ms = int(time.time() * 1000)
                 partition.stuck = None  # all is copied: nothing is missing or rejected
+
+    def _on_good_response(self, partition: PartitionCopy) -> None:
+        self.shared.suspects.on_response(partition, time.monotonic())
+        if partition.queue.last is None:  # else the target has yet to answer well
+            partition.recovered()
+
+    def _is_damaged(self, partition: PartitionCopy, error: PartitionError) -> bool:
+        """Say whether a batch counts as damaged; else it is fetched again, from whom it may be."""
+        nodes = self.shared.network.in_sync(partition.source)
+        step = self.shared.suspects.note(partition, self.node, nodes)
+        if step.replica is not None:
+            self.shared.replicas.prefer(partition.source, step.replica, time.monotonic())
+            self.shared.on_moved(partition)
+        elif not step.is_damaged or partition.queue.last is not None:
+            self.record_error(partition, error)
+        else:
+            return True
+        return False
 
     def _moves_to_other_broker(self, partition: PartitionCopy, found: Fetched) -> bool:
         """Move to the replica or leader that the broker names; give up a replica that fails."""
@@ -176,9 +217,29 @@ class FetchResponse:
         self.shared.sender.dispatch(partition)
 
 
-async def locate(source: Network, partitions: Iterable[PartitionCopy]) -> list[PartitionError]:
-    """Return the error of each partition whose position is out of range."""
-    return await asyncio.gather(*(_located(source, each) for each in partitions))
+async def locate(
+    source: Network, unclear: Unclear, *, committed: bool
+) -> list[tuple[PartitionCopy, PartitionError]]:
+    """Return the errors of partitions; one that can be read after all has none."""
+    partitions = [*unclear.outside, *unclear.damaged]
+    found = await asyncio.gather(
+        *(_located(source, each) for each in unclear.outside),
+        *(_damage(source, each, committed=committed) for each in unclear.damaged),
+    )
+    pairs = zip(partitions, found, strict=True)
+    return [(partition, error) for partition, error in pairs if error is not None]
+
+
+async def _damage(
+    source: Network, partition: PartitionCopy, *, committed: bool
+) -> PartitionError | None:
+    try:
+        async with asyncio.timeout(_LOCATE_S):
+            return await DamagedBatch(source, partition, committed).error()
+    except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
+        return PartitionError(
+            Recovery.RETRY, str(problem) or "the source does not return the batch in time"
+        )
 
 
 async def _located(source: Network, partition: PartitionCopy) -> PartitionError:

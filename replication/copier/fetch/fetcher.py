@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.network import SessionLost
-from replication.copier.fetch.fetch_response import FetchResponse, locate
+from replication.copier.fetch.fetch_response import FetchResponse, Unclear, locate
 from replication.copier.fetch.throttle import FetchRateLimit
 from replication.errors import ClusterRejected, ClusterUnavailable
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from replication.copier.fetch.fetch_request import FetchRequest
     from replication.copier.fetch.fetch_response import FetcherContext
     from replication.copier.partition.intake import FetchedPartition
-    from replication.copier.partition.partition_copy import PartitionCopy
 
 _SMALL_FETCH = 64 << 10  # bytes; a smaller response means that we caught up
 _PAUSE_S = 0.001  # lets records accumulate; the event loop's clock is no finer
@@ -33,11 +32,14 @@ _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 
 
+_CLEAR = Unclear()
+
+
 class _Stop(NamedTuple):
     """Why the loop stopped. All empty: no response is outstanding."""
 
     response: tuple[FetchBuffer, Sequence[Fetched]] | None = None  # producer ids are looked up
-    outside: Sequence[PartitionCopy] = ()  # their positions are not in the source's log
+    unclear: Unclear = _CLEAR
     problem: Exception | None = None
 
 
@@ -89,9 +91,9 @@ class Fetcher:
             fetched = await self._prepared(found)
             self._stopped = asyncio.get_running_loop().create_future()
             self._take_all(found, fetched, buffer)
-        where = await locate(self.shared.network, stop.outside)
-        for partition, error in zip(stop.outside, where, strict=True):
-            self._response.record_error(partition, error)
+        shared = self.shared
+        for each in await locate(shared.network, stop.unclear, committed=shared.committed):
+            self._response.record_error(*each)
         if isinstance(stop.problem, SessionLost):
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
@@ -162,27 +164,32 @@ class Fetcher:
         """
         now = time.monotonic()
         self.shared.throttle.spend(sum(len(each.records) for each in found), now)
-        size, queued, outside = 0, [], []
+        size, queued, unclear = 0, [], Unclear()
         for partition, each in fetched:
-            taken, is_outside = self._response.take(partition, each, buffer)
-            size += taken
+            taken = self._response.take(partition, each, buffer)
+            size += taken.size
+            if partition not in self.fetch_request.partitions:
+                continue  # it moved to another broker
             if each.records:
                 queued.append(partition)
                 self.fetch_request.move_last(partition)
-            if is_outside and partition in self.fetch_request.partitions:
-                outside.append(partition)
+            if taken.is_outside:
+                unclear.outside.append(partition)
+            if taken.is_damaged:
+                unclear.damaged.append(partition)
+        unclear.damaged.extend(self.shared.suspects.silent(self.fetch_request.partitions, now))
         self._buffer = None
         try:
-            if size >= _SMALL_FETCH and not outside:
+            if size >= _SMALL_FETCH and not unclear:
                 has_begun = self._begin_next()
                 self.shared.sender.offer_all(queued)
             else:
                 self.shared.sender.offer_all(queued)
-                has_begun = not outside and (self._pauses(size, now) or self._begin_next())
+                has_begun = not unclear and (self._pauses(size, now) or self._begin_next())
         finally:
             buffer.release()
         if not has_begun:
-            self._stopped.set_result(_Stop(outside=outside))
+            self._stopped.set_result(_Stop(unclear=unclear))
 
     def _pauses(self, size: int, now: float) -> bool:
         """Schedule the next Fetch after a pause if there were many small responses."""

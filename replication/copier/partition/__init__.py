@@ -14,6 +14,7 @@
 ``producer_state``: Producer ids, epochs and sequences of one target partition; one is active
 ``recovery_queue``: Queue the partitions that need a recovery, and the failure of a fetcher
 ``refused_batches``: Split a batch that the target rejected until the rejected record is alone
+``retries``: Tell a partition that is tried again for long from one that has trouble for a moment
 ``transactional_copy``: State of a partition whose records and anchor are committed in one
     transaction
 

@@ -13,6 +13,8 @@ from replication.client.error_codes import ErrorCode
 from replication.model import OffsetRange, PartitionState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from replication.state import Anchor
 
 
@@ -39,6 +41,7 @@ class PartitionError:
 _STUCK = {
     PartitionState.LOST_RANGE,
     PartitionState.SOURCE_TRUNCATED,
+    PartitionState.SOURCE_CORRUPT,
     PartitionState.TARGET_RESET,
     PartitionState.TARGET_FOREIGN,
     PartitionState.REFUSED,
@@ -46,6 +49,15 @@ _STUCK = {
 }
 # A response with one of these codes names the new leader if the broker knows it (KIP-951).
 LEADER_MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+# A response with one of these codes may mean that the broker cannot read its log at this offset.
+UNREADABLE: dict[int, str] = {
+    each: f"the source broker cannot read its log there: error {each} ({each.name})"
+    for each in (
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.INVALID_RECORD,
+    )
+}
 _APPEND_LATER: dict[int, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "the target has no such topic or partition",
     ErrorCode.LEADER_NOT_AVAILABLE: "the target partition has no leader",
@@ -69,6 +81,7 @@ _COUNT_AGAIN: dict[int, str] = {
     ErrorCode.TRANSACTION_ABORTABLE: "the target requires the transaction to be aborted",
 }
 _REFUSED: dict[int, str] = {
+    ErrorCode.CORRUPT_MESSAGE: "the target cannot read the batch",
     ErrorCode.MESSAGE_TOO_LARGE: "it is larger than the target topic's max.message.bytes",
     ErrorCode.RECORD_LIST_TOO_LARGE: "it is larger than the target topic's segment.bytes",
     ErrorCode.INVALID_TIMESTAMP: (
@@ -130,6 +143,22 @@ def refused_record(why: PartitionError, offset: int, after: int) -> PartitionErr
     )
 
 
+def unreadable_batch(why: PartitionError, offsets: Sequence[int], after: int) -> PartitionError:
+    """Return the error for a batch that the target rejects and that cannot be split.
+
+    Its checksum is right, so it was damaged before the source's broker got it.
+    """
+    first, end = offsets[0], offsets[-1] + 1
+    return PartitionError(
+        Recovery.DECIDE,
+        f"the target rejects the batch with offsets [{first}, {end}), whose records cannot be "
+        f"read: {why.reason}",
+        PartitionState.REFUSED,
+        lost=OffsetRange(first, end),
+        resume=after,
+    )
+
+
 def join_error(code: int) -> PartitionError | None:
     """Return the error for a partition that could not be added to a transaction.
 
@@ -152,7 +181,8 @@ def fetch_error(code: int) -> PartitionError:
     if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         reason = "not authorized to read the source topic"
         return PartitionError(Recovery.DECIDE, reason, PartitionState.REFUSED)
-    return PartitionError(Recovery.RETRY, f"the source answers with error {code}")
+    reason = UNREADABLE.get(code, f"the source answers with error {code}")
+    return PartitionError(Recovery.RETRY, reason)
 
 
 def target_reset(end: int, ours: int) -> PartitionError:
@@ -175,6 +205,19 @@ def out_of_range(position: int, log_start: int, end: int) -> PartitionError:
     reason = f"the source ends at {end}, before our position {position}"
     lost = OffsetRange(end, position)
     return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+
+
+def corrupt(position: int, end: int | None, why: str) -> PartitionError:
+    """Return the error for a batch at ``position`` that no replica of the source can give whole.
+
+    ``end``: the next offset that can be read; None: there is none yet, so nothing can be skipped.
+    """
+    if end is None:
+        reason = f"{why}; nothing behind offset {position} can be read, so no skip ends there yet"
+        return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_CORRUPT)
+    reason = f"the source's offsets [{position}, {end}) are damaged: {why}"
+    lost = OffsetRange(position, end)
+    return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_CORRUPT, lost, end)
 
 
 def diverged(position: int, end: int) -> PartitionError:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import ProducerBatch
 from replication.errors import CorruptBatch
-from replication.model import NO_LEADER_EPOCH
+from replication.model import NO_LEADER_EPOCH, Mode
 from replication.provenance.origins import LOCAL_ORIGIN
-from replication.records.batch import AbortedFilter, Batch, walk
+from replication.records.batch import AbortedFilter, Batch, incomplete, walk
 from replication.records.codec import reshape
 
 if TYPE_CHECKING:
@@ -28,17 +28,12 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
-    for batch in walk(fetched.records, partition.source, fetched.legacy):
+    for batch in walk(fetched.records, partition.source, fetched.legacy, partition.position):
         if batch.last < partition.position:
             aborted.keeps(batch)
             continue
-        # No checksum covers offsets. A batch that follows without a gap may have been appended
-        # after the response's high watermark; a jump beyond it is corruption.
-        if partition.position < batch.base and batch.last >= fetched.high_watermark:
-            raise CorruptBatch(
-                f"reading {partition.source} at offset {batch.base}: a batch up to {batch.last} "
-                f"in a log that ends at {fetched.high_watermark}"
-            )
+        if partition.position < batch.base:
+            _require_gap(partition, batch, fetched.high_watermark)
         path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
         if path and partition.queue.writer.producer_for(path) is None:
             break  # fetched again once that producer exists
@@ -53,7 +48,35 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             producer_batch.fetched_ms = now_ms
             partition.queue.waiting.append(producer_batch)
             queued += len(producer_batch.batch)
+    if partition.mode == Mode.APPEND and incomplete(fetched.records) == partition.position:
+        partition.unread = partition.position  # nothing compacts the topic, so it stays there
     return queued
+
+
+def _require_gap(partition: PartitionCopy, batch: Batch, high_watermark: int) -> None:
+    """Raise CorruptBatch unless compaction may have left the gap between position and ``batch``.
+
+    No checksum covers offsets and lengths. A batch that follows without a gap may have been
+    appended after the response's high watermark; a jump beyond it is corruption. Where a broker
+    cannot read a batch's header it continues with a later batch, the next segment's for instance:
+    that shows when the batch was seen before, truncated or damaged.
+    """
+    where = f"reading {partition.source} at offset"
+    if batch.last >= high_watermark:
+        raise CorruptBatch(
+            f"{where} {batch.base}: a batch up to {batch.last} in a log that ends at "
+            f"{high_watermark}"
+        )
+    if is_unread_before(partition, batch.base):
+        raise CorruptBatch(
+            f"{where} {partition.unread}: a batch began there, and the source continues at "
+            f"{batch.base}"
+        )
+
+
+def is_unread_before(partition: PartitionCopy, offset: int) -> bool:
+    """Say whether a batch between the position and ``offset`` was seen and could not be read."""
+    return partition.unread is not None and partition.position <= partition.unread < offset
 
 
 def advance_past(partition: PartitionCopy) -> None:

@@ -9,6 +9,7 @@ from replication.copier.partition.copy_counters import CopyCounters
 from replication.copier.partition.fetch_state import FetchState, leader_epoch_at
 from replication.copier.partition.position import Position
 from replication.copier.partition.produce_queue import ProduceQueue
+from replication.copier.partition.retries import Retries
 from replication.model import (
     NO_RECORDS,
     Mode,
@@ -58,6 +59,8 @@ class PartitionCopy(FetchState):
     stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
     source_end: int = 0  # log end (or last stable offset) in the last Fetch response
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
+    unread: int | None = None  # source offset of a batch that was seen and could not be read
+    retries: Retries = field(default_factory=Retries)
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
     offset_points: OffsetPoints = field(init=False)  # for offset translation
@@ -92,10 +95,16 @@ class PartitionCopy(FetchState):
 
     @property
     def state_and_reason(self) -> tuple[PartitionState, str]:
-        """State and reason as reported: a halted partition that is retried is not RUNNING yet."""
+        """State and reason as reported: a halted partition that is retried is not RUNNING yet.
+
+        Nor is one that has been tried again for long.
+        """
         if self.stuck is not None and self.state is PartitionState.RUNNING:
             return self.stuck
-        return self.state, self.reason or self.stalled_lso or self.remark
+        state = self.state
+        if self.retries.are_long and state is PartitionState.RUNNING:
+            state = PartitionState.WAITING
+        return state, self.reason or self.stalled_lso or self.remark
 
     def name_appender(self, transactional_id: str, producer_id: int) -> None:
         """Add another producer of ours to the anchors: the next owner must fence it too."""
@@ -131,6 +140,13 @@ class PartitionCopy(FetchState):
         """Record an error; the most severe one is handled once no response is outstanding."""
         if self.error is None or error.recovery > self.error.recovery:
             self.error = error
+
+    def recovered(self) -> None:
+        """Forget the reason of earlier retries: the source or target has answered well."""
+        if self.reason or self.retries.are_long:
+            self.reason = ""
+            self.anchor_changes.add(self)
+        self.retries.end()
 
     def back_off(self, until: float) -> None:
         """Keep sent batches, to resend the same bytes from ``until`` on; release the others.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -108,10 +109,14 @@ def merge_small(waiting: deque[ProducerBatch], where: TopicPartition) -> None:
 def first_part(
     producer_batch: ProducerBatch, most: int, waiting: deque[ProducerBatch], where: TopicPartition
 ) -> ProducerBatch:
-    """Return a first part of at most ``most`` bytes, or one record; ``waiting`` gets the rest."""
-    while len(producer_batch.batch) > most and producer_batch.count > 1:
-        producer_batch, rest = halves(producer_batch, where)
-        waiting.appendleft(rest)
+    """Return a first part of at most ``most`` bytes, or one record; ``waiting`` gets the rest.
+
+    A batch whose records cannot be read stays whole, for the target to reject it.
+    """
+    with contextlib.suppress(CorruptBatch):
+        while len(producer_batch.batch) > most and producer_batch.count > 1:
+            producer_batch, rest = halves(producer_batch, where)
+            waiting.appendleft(rest)
     return producer_batch
 
 

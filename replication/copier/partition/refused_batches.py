@@ -9,17 +9,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.broker_errors import PartitionError, Recovery
+from replication.copier.partition.broker_errors import (
+    PartitionError,
+    Recovery,
+    unreadable_batch,
+)
 from replication.copier.partition.intake import advance_past
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
+from replication.errors import CorruptBatch
+from replication.records.batch import walk
+from replication.records.codec import decode
 
 if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.partition.producer_batch import ProducerBatch
+    from replication.model import TopicPartition
 
 
 def split_refused(partition: PartitionCopy) -> bool:
-    """Replace the rejected batch by its halves; False: a takeover has to count first.
+    """Replace the rejected batch by its halves; False: another error is recorded.
+
+    Then a takeover has to count first, or the batch cannot be split.
 
     Only when no response is outstanding.
     """
@@ -28,12 +39,31 @@ def split_refused(partition: PartitionCopy) -> bool:
         reason = partition.error.reason if partition.error else ""
         partition.record_error(PartitionError(Recovery.TAKE_OVER, reason))
         return False
+    try:
+        parts = halves(refused, partition.source)
+    except CorruptBatch:
+        _on_unreadable(partition, refused)
+        return False
     partition.queue.take_back()
-    partition.queue.waiting.extendleft(
-        reversed(halves(partition.queue.waiting.popleft(), partition.source))
-    )
+    partition.queue.waiting.popleft()
+    partition.queue.waiting.extendleft(reversed(parts))
     partition.error = None
     return True
+
+
+def is_unreadable(producer_batch: ProducerBatch, where: TopicPartition) -> bool:
+    """Say whether nobody can read a batch's records: a broker fails on it, and appends nothing."""
+    try:
+        decode(next(walk(producer_batch.batch, where)), where)
+    except CorruptBatch:
+        return True
+    return False
+
+
+def _on_unreadable(partition: PartitionCopy, refused: ProducerBatch) -> None:
+    """Let the policy decide about a batch whose records nobody can read."""
+    if partition.error is not None:
+        partition.record_error(unreadable_batch(partition.error, refused.offsets, refused.after))
 
 
 def position_after_refused(partition: PartitionCopy) -> Position:

@@ -20,8 +20,9 @@ from replication.copier.partition.broker_errors import (
     append_error,
     refused_record,
     target_reset,
+    unreadable_batch,
 )
-from replication.copier.partition.refused_batches import split_refused
+from replication.copier.partition.refused_batches import is_unreadable, split_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -146,7 +147,7 @@ class Sender:
         if self.acked >= _ANCHORS_DUE_BYTES:
             self.anchors_due.set()
         partition.appended(producer_batch, base)
-        partition.reason = ""
+        partition.recovered()
 
     def _rejected(self, partition: PartitionCopy, producer_batch: ProducerBatch, ack: Ack) -> None:
         error = append_error(ack.error, ack.message)
@@ -163,6 +164,11 @@ class Sender:
             partition.queue.largest = len(producer_batch.batch) - 1
         if error.recovery is Recovery.SPLIT and producer_batch.count == 1:
             error = refused_record(error, producer_batch.before, producer_batch.after)
+        elif ack.error == ErrorCode.UNKNOWN_SERVER_ERROR and is_unreadable(
+            producer_batch, partition.source
+        ):
+            offsets, after = producer_batch.offsets, producer_batch.after
+            error = unreadable_batch(error, offsets, after)
         partition.record_error(error)
 
     def dispatch(self, partition: PartitionCopy) -> None:
@@ -175,6 +181,7 @@ class Sender:
                 return
             if partition.error.recovery is Recovery.RETRY:
                 partition.reason = partition.error.reason
+                partition.retries.note(time.monotonic())
                 self._failures[partition] += 1
                 pause = min(_BACK_OFF_S * 2 ** (self._failures[partition] - 1), _BACK_OFF_MOST_S)
                 partition.back_off(time.monotonic() + pause)

@@ -38,6 +38,8 @@ def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> Non
     partition.counters.resume_from(anchor)
     partition.state, partition.reason = PartitionState.RUNNING, ""
     partition.stuck = stuck_as(anchor)
+    corrupt = anchor.state == PartitionState.SOURCE_CORRUPT
+    partition.unread = partition.acked.source if corrupt else None
     partition.offset_points = OffsetPoints.of(anchor)
     partition.error = None if exact else _COUNTING
 

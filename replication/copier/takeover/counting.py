@@ -13,7 +13,7 @@ from replication.client.log_end import confirmed_end
 from replication.copier.partition.position import OwnRecords, Position
 from replication.copier.takeover.at_least_once import cannot_count
 from replication.copier.takeover.content_position import TargetTail
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterUnavailable, CorruptBatch
 from replication.model import (
     EARLIEST_TIMESTAMP,
     PartitionState,
@@ -127,8 +127,11 @@ async def _read_some(
             await asyncio.sleep(0.1)
             await target.refresh([partition.target.topic])
             continue
-        for batch in walk(found.records, partition.target, found.legacy):
-            counts[partition].add(batch)
+        try:
+            for batch in walk(found.records, partition.target, found.legacy):
+                counts[partition].add(batch)
+        except CorruptBatch as error:
+            partition.halt(PartitionState.WAITING, f"what was copied cannot be counted: {error}")
     return passed
 
 

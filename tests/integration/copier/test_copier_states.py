@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 
@@ -15,13 +16,24 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourceType,
 )
+from crc32c import crc32c
 from support import kafka_records
 from support.copier_flows import Flow, kill, start_unit
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.wire import connect
 from replication.model import Choice, PartitionPlan, TopicPartition
+from replication.offsets.flow_offsets import FlowOffsets, KnownPoints
+from replication.records.batch import walk
 from replication.settings.state_policies import Policies
-from replication.state import Anchor, Loss, anchors_topic, dead_letters_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Anchor,
+    Loss,
+    anchors_topic,
+    dead_letters_topic,
+    offsets_topic,
+)
 from replication.supervision.lag import standing
 
 pytestmark = pytest.mark.integration
@@ -308,6 +320,97 @@ def test_all_of_a_source_topic_recreated_follows_where_the_policy_says_so(flow, 
     assert losses(one) == [(0, "SOURCE_RECREATED", 2, 2)]
     wanted = [b"old 1", b"old 2", *(b"new %d" % each for each in range(5))]
     assert values(one.to, the(one)) == wanted
+
+
+def damage(flow: Flow, partition: int, batch: int) -> tuple[int, int]:
+    """Flip a byte in the body of a batch on the source's disk; return the batch's offsets."""
+    folder = flow.source.directory / flow.source.name
+    (file,) = folder.glob(f"broker-*/data/{the(flow)}-{partition}/00000000000000000000.log")
+    data = bytearray(file.read_bytes())
+    found = list(walk(memoryview(data)))[batch]
+    at = sum(len(each.view) for each in list(walk(memoryview(data)))[:batch]) + 80
+    with file.open("r+b") as log:
+        log.seek(at)
+        log.write(bytes([data[at] ^ 0x55]))
+    return found.base, found.last + 1
+
+
+async def translated(flow: Flow, partitions, offsets: list[int]) -> list[int | None]:
+    """Return the target offsets of source offsets, read from the state topics and both logs."""
+    found = flow.store.read(anchors_topic(flow.alias)).values()
+    known = KnownPoints(flow.name)
+    for stored in (
+        found,
+        flow.store.read(offsets_topic(flow.alias)).values(),
+        flow.store.read(PRODUCERS_TOPIC).values(),
+    ):
+        known.learn(stored)
+    ends = [connect({"bootstrap.servers": each}, "test") for each in (flow.here, flow.to)]
+    try:
+        each = FlowOffsets(known, *ends)
+        answers = await each.translate(dict.fromkeys(partitions, offsets))
+        assert not each.errors
+        return [answers[partitions[0]][offset].offset for offset in offsets]
+    finally:
+        for end in ends:
+            await end.close()
+
+
+def test_bl_226_a_damaged_batch_is_named_and_exactly_it_is_passed_over(flow):
+    one = flow(3)
+    wanted: dict[int, list[bytes]] = {}
+    for number in range(10):
+        listed = [b"%d-%d" % (number, n) for n in range(10)]
+        for partition in range(3):
+            rows = [(partition, b"k", each) for each in listed]
+            kafka_records.produce(one.here, the(one), rows, {"linger.ms": 200})
+            wanted.setdefault(partition, []).extend(listed)
+    first, after = damage(one, 1, 5)
+    assert after > first
+    for epoch in (0, 1):
+        assert short(one, epoch).not_running == 1
+        told, reason = state(one, 1)
+        assert told == "SOURCE_CORRUPT"
+        assert reason.startswith(f"the source's offsets [{first}, {after}) are damaged: ")
+        assert f"{the(one)}-1 at offset {first}: the checksum does not match" in reason
+        assert state(one, 0) == state(one, 2) == ("RUNNING", "")
+    one.copy_all(epoch=2, partitions=decide(one, "SOURCE_CORRUPT", first, "skip"))
+    assert losses(one) == [(1, "SOURCE_CORRUPT", first, after)]
+    del wanted[1][first:after]
+    found = kafka_records.consume_all(one.to, the(one))
+    for partition, listed in wanted.items():
+        assert [each.value for each in found if each.partition == partition] == listed
+    answers = asyncio.run(
+        translated(one, [TopicPartition(the(one), 1)], [first - 1, after + 3, 100])
+    )
+    assert answers == [first - 1, first + 3, 100 - (after - first)]
+
+
+def test_records_that_nobody_can_unpack_are_refused_and_skipped_as_a_batch(flow):
+    one = flow()
+    feed(one, b"a")
+    kafka_records.produce(
+        one.here,
+        the(one),
+        [(0, b"k", b"%d" % n * 99) for n in range(3)],
+        {"linger.ms": 200, "compression.type": "gzip"},
+    )
+    feed(one, b"z")
+    folder = one.source.directory / one.source.name
+    (file,) = folder.glob(f"broker-*/data/{the(one)}-0/00000000000000000000.log")
+    data = bytearray(file.read_bytes())
+    size = 12 + int.from_bytes(data[8:12], "big")
+    end = size + 12 + int.from_bytes(data[size + 8 : size + 12], "big")
+    data[size + 61] ^= 0x55  # the first byte of the compressed records
+    data[size + 17 : size + 21] = crc32c(bytes(data[size + 21 : end])).to_bytes(4, "big")
+    with file.open("r+b") as log:
+        log.write(data)
+    assert short(one, 0).not_running == 1
+    told, reason = state(one)
+    assert (told, "offsets [1, 4)" in reason) == ("REFUSED", True), reason
+    one.copy_all(epoch=1, partitions=decide(one, "REFUSED", 1, "skip"))
+    assert values(one.to, the(one)) == [b"a", b"z"]
+    assert losses(one) == [(0, "REFUSED", 1, 4)]
 
 
 def test_bl_092_a_source_topic_recreated_with_fewer_partitions_is_copied_on(flow):

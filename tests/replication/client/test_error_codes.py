@@ -9,6 +9,7 @@ from replication.client.error_codes import ErrorCode
 
 # kafka-python keeps the names of old releases of Kafka here.
 FORMER_NAMES = {
+    "UNKNOWN_SERVER_ERROR": "UNKNOWN",
     "NONE": "NO_ERROR",
     "NOT_LEADER_OR_FOLLOWER": "NOT_LEADER_FOR_PARTITION",
     "MESSAGE_TOO_LARGE": "MESSAGE_SIZE_TOO_LARGE",

@@ -9,6 +9,7 @@ from support.memory_network import MemoryCluster
 from support.partition_copies import FOREIGN, FORWARDED, OURS, REGISTRY, a_partition, a_start
 from support.record_batches import a_batch, a_marker
 
+from replication.client.fetch_values import Fetched
 from replication.client.state_log import StateLog
 from replication.copier import foreign_writers
 from replication.copier.foreign_writers import AppendGaps, ForeignWriters
@@ -132,3 +133,32 @@ def test_our_producer_and_those_in_the_registry_are_not_foreign(producer_id):
     checking = Checking(producer_id, "stop")
     checking.check()
     assert (checking.partition.error, checking.partition.remark) == (None, "")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_damaged_batch_on_the_target_is_named_and_the_check_is_not_repeated_at_once():
+    checking = Checking(FOREIGN)
+    batches = checking.target.logs[checking.partition.target].batches
+    batches[2] = batches[2][:-1] + b"?"
+    checking.target.fetch = unchecked(checking.target, checking.partition.target)
+    checking.check()
+    state, reason = checking.partition.state_and_reason
+    assert (state, reason) == (
+        PartitionState.RUNNING,
+        "reading t-0 at offset 2: the checksum does not match",
+    )
+    assert checking.partition in checking.partition.anchor_changes
+
+
+def unchecked(cluster: MemoryCluster, where):
+    """Return a Fetch that returns the whole log of ``where`` without a look at it."""
+    fetch = cluster.fetch
+
+    async def answer(node, entries, options, into):
+        if entries[0].topic_id != cluster.topic_id(where.topic):
+            return await fetch(node, entries, options, into)
+        records = memoryview(b"".join(cluster.logs[where].batches))
+        (each,) = entries
+        return [Fetched(each.topic_id, each.partition, 0, 9, 9, 0, [], -1, records)]
+
+    return answer

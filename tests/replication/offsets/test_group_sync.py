@@ -145,6 +145,29 @@ def test_a_group_that_stands_still_is_looked_at_now_and_then_only(monkeypatch):
     assert sync.target.held == {"g": at(1010, where=COPY), "h": at(1030, where=COPY)}
 
 
+@pytest.mark.parametrize("forgotten", ["the offset", "the group"])
+def test_bl_238_what_the_target_forgets_is_back_within_a_minute_and_a_plan_shows_it_at_once(
+    monkeypatch, forgotten
+):
+    """A broker deletes the offsets of a group whose topic is silent; or an operator the group."""
+    now = [1000.0]
+    monkeypatch.setattr("replication.offsets.group_sync.time.monotonic", lambda: now[0])
+    sync = a_sync(Offsets(50), Groups(g=at(10), h=at(20)))
+    sync.sync()
+    if forgotten == "the group":
+        del sync.target.held["g"]
+    else:
+        sync.target.held["g"].clear()
+    (commit,) = sync.plan().commits
+    assert (commit.group, commit.positions) == ("g", at(1010, where=COPY))
+    now[0] += ALL_EVERY_S - 0.1
+    sync.sync()
+    assert not sync.target.held.get("g")
+    now[0] += 0.1
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY), "h": at(1020, where=COPY)}
+
+
 def test_a_group_that_waits_or_was_left_is_looked_at_in_every_round():
     target = Groups(g={}, h={})
     target.states["g"] = "Stable"

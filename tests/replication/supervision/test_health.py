@@ -231,3 +231,13 @@ def test_of_a_topic_that_is_gone_the_drivers_status_says_whether_it_matters(stat
     )
     ended = seen(status=status("DEGRADED", not_running=1), anchors=(gone,))
     assert flow_health(ended).healthy, "that figure is of the epoch in which it was deleted"
+
+
+def test_bl_226_a_damaged_batch_is_not_well_and_the_choice_is_named():
+    reason = "the source's offsets [150, 160) are damaged: the checksum does not match"
+    look = seen(anchors=(anchor("SOURCE_CORRUPT", reason, at_ms=NOW),))
+    assert flow_health(look) == Health(
+        "DEGRADED",
+        healthy=False,
+        reason=f"orders-3 is SOURCE_CORRUPT: {reason}; choose with `isthmus resolve`: skip",
+    )

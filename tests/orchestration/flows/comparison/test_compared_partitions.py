@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration.flows.comparison import topic_comparison
-from orchestration.flows.comparison.compared_partition import TopicPair
+from orchestration.flows.comparison.compared_partition import TopicPair, Work
+from orchestration.flows.comparison.copy_positions import Copied
+from orchestration.flows.comparison.partition_records import PartitionRecords
 from orchestration.flows.comparison.topic_comparison import Options, compare_topics
 from replication.adapters.topics.record_reader import Record
 from replication.model import OffsetRange, TopicPartition
@@ -73,3 +75,22 @@ def test_a_partition_that_only_the_target_has_is_compared(compared):
 def test_a_partition_that_only_the_source_has_is_compared(compared):
     found = compared({source(0): [b"a"], source(1): [b"b", b"c"]}, {copy(0): [b"a"]})
     assert found == {copy(0): {}, copy(1): {Kind.LOST: 2}}
+
+
+@pytest.mark.parametrize(
+    ("damaged", "read"),
+    [
+        pytest.param([], [3, 4, 5, 6, 7, 8], id="none"),
+        pytest.param([(4, 6)], [3, 6, 7, 8], id="within"),
+        pytest.param([(0, 3), (9, 12)], [3, 4, 5, 6, 7, 8], id="outside"),
+        pytest.param([(0, 4), (8, 12)], [4, 5, 6, 7], id="at the ends"),
+        pytest.param([(4, 5), (5, 7)], [3, 7, 8], id="one behind the other"),
+        pytest.param([(2, 10)], [], id="all of it"),
+    ],
+)
+def test_bl_226_damaged_offsets_that_the_copy_passed_over_are_not_read(damaged, read):
+    ranges = tuple(OffsetRange(*each) for each in damaged)
+    work = Work(source(0), copy(0), 9, 9, 9, copied=Copied(damaged=ranges))
+    reader = MemoryReader({source(0): [b"%d" % each for each in range(12)]}, "")
+    found = PartitionRecords(work).of_source(reader, 3, lambda _: None)
+    assert [each.offset for each in found] == read

@@ -19,7 +19,7 @@ from replication.client.network import SessionLost
 from replication.client.preferred_replicas import Replicas
 from replication.copier.fetch.buffer_pool import BufferPool, buffers_for
 from replication.copier.fetch.fetch_request import FetchRequest
-from replication.copier.fetch.fetch_response import FetcherContext, locate
+from replication.copier.fetch.fetch_response import FetcherContext, Unclear, locate
 from replication.copier.fetch.fetcher import Fetcher
 from replication.copier.fetch.throttle import Throttle
 from replication.copier.foreign_writers import AppendGaps
@@ -76,6 +76,9 @@ class Source:
 
     def leader(self, partition) -> Leader:
         return Leader(0, 10 + partition.partition)
+
+    def in_sync(self, _partition) -> tuple[int, ...]:
+        return (0,)
 
     def begin_fetch(self, node, entries, options, into, answer) -> None:
         queues = [partition.queue for partition in self.partitions]
@@ -377,7 +380,7 @@ def test_an_end_before_our_position_is_asked_for_again_before_it_is_believed(
     async def all_of_it():
         source = Source(partition)
         source.start, source.end_offsets = 0, end_offsets
-        (found,) = await locate(source, [partition])
+        ((_, found),) = await locate(source, Unclear([partition]), committed=False)
         assert found.recovery is recovery
         assert source.refreshed == ["t"] * asked
 

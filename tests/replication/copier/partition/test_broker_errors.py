@@ -41,6 +41,7 @@ APPEND = {
     kafka.errors.PolicyViolationError: SPLIT,
     kafka.errors.UnsupportedCompressionTypeError: DECIDE,
     kafka.errors.InvalidRecordError: SPLIT,
+    kafka.errors.CorruptRecordError: SPLIT,
 }
 FETCH_JUDGED = {kafka.errors.TopicAuthorizationFailedError.errno}
 

@@ -277,7 +277,9 @@ def test_a_partition_that_was_not_taken_over_keeps_its_anchor():
     assert written.state == PartitionState.SOURCE_RECREATED
 
 
-@pytest.mark.parametrize("state", ["LOST_RANGE", "REFUSED", "SOURCE_TRUNCATED", "TARGET_RESET"])
+@pytest.mark.parametrize(
+    "state", ["LOST_RANGE", "REFUSED", "SOURCE_CORRUPT", "SOURCE_TRUNCATED", "TARGET_RESET"]
+)
 def test_a_state_in_which_a_person_must_act_stays_until_its_cause_is_gone(state):
     partition = a_running_partition()
     partition.halt(PartitionState(state), "because")
