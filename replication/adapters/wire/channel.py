@@ -28,6 +28,7 @@ _SIZE = 4  # bytes of the size before a response
 _FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
 _LARGEST = 1 << 30  # bytes of a response; what announces more is no broker, or is broken
 _READ_TURN = 8 << 20  # bytes before other sockets are read
+_TOO_LATE_S = 0.5  # before the end of a session: a request may arrive after it
 _LEAST_PAUSE_S = 1.0  # between two attempts to renew
 _RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
 
@@ -154,9 +155,9 @@ class Channel:
         return self._successor is None and self.renew_at is not None and self.renew_at <= now
 
     def has_ended(self, now: float) -> bool:
-        """Say whether the session has ended: the next request would close the connection."""
+        """Say whether the session has ended: a request sent now would close the connection."""
         ends = self.connection.expires_at
-        return self._successor is None and ends is not None and ends <= now
+        return self._successor is None and ends is not None and ends - _TOO_LATE_S <= now
 
     def postpone_renewal(self, now: float) -> None:
         """Open the next connection a third of the remaining time later: opening one failed."""

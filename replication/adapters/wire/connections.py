@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from replication.adapters.auth.client_settings import explained, read_now
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
+from replication.adapters.wire.logins import Logins
 from replication.adapters.wire.open_connection import (
     NO_VERSION,
     OpenConnection,
@@ -56,6 +57,7 @@ class BrokerConnections:
         self._config = config
         self._bootstrap = config.get("bootstrap_servers")  # as last read
         self._client_id = client_id
+        self._logins = Logins()
         self._channels: dict[tuple[int, str], Channel] = {}
         self._dialing: dict[tuple[int, str], asyncio.Task[Channel]] = {}
         self._correlation = itertools.count(1)
@@ -165,10 +167,13 @@ class BrokerConnections:
         if node not in self.brokers:
             raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
         host, port = self.brokers[node]
-        present = {**config, "client_id": self._client_id}
-        with explained(self._config):
-            opened = await self._in_thread(open_connection, host, port, present, _DIAL_S)
-        return opened, address(host, port)
+
+        def log_in(present: Mapping[str, Any]) -> OpenConnection:
+            with explained(self._config):
+                settings = {**present, "client_id": self._client_id}
+                return open_connection(host, port, settings, _DIAL_S)
+
+        return await self._in_thread(self._logins.attempt, config, log_in), address(host, port)
 
     async def _in_thread(self, work: Callable[..., _Response], *arguments: Any) -> _Response:
         running = self._threads.submit(work, *arguments)

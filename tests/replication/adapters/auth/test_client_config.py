@@ -115,7 +115,7 @@ def test_bl_102_an_empty_algorithm_means_no_check_of_the_host_name():
     assert to_kafka_python(given)["ssl_context"].check_hostname is False
 
 
-def test_bl_101_stores_reach_both_libraries_as_the_same_pem_text(tmp_path):
+def test_bl_101_stores_reach_both_libraries_as_the_same_pem_files(tmp_path):
     me = identity()
     given = client(**{
         "security.protocol": "SSL",

@@ -13,7 +13,7 @@ from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
 from replication.adapters.wire.connections import BrokerConnections
 from replication.adapters.wire.open_connection import OpenConnection
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, ClusterUnavailable
 
 SOON_S, LATER_S = 0.2, 3600.0  # until the session ends
 
@@ -59,6 +59,7 @@ def dialed(monkeypatch):
     monkeypatch.setattr(module, "open_connection", dial)
     monkeypatch.setattr(module, "_SWEEP_S", 0.01)
     monkeypatch.setattr(channel_module, "_LEAST_PAUSE_S", 0.05)
+    monkeypatch.setattr(channel_module, "_TOO_LATE_S", 0.0)
     yield lives
     for each in far:
         each.close()
@@ -159,13 +160,14 @@ def test_a_session_takes_one_login_however_many_requests_it_serves(dialed):
 
 
 def test_a_login_that_fails_is_tried_again_before_the_session_ends_but_not_at_once(dialed):
-    dialed += [1.0, LATER_S]
+    dialed += [4.0, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
         channel = await lines.channel(-1, "call")
-        first, dialed.refuse = channel.connection, 2
+        first, dialed.refuse = channel.connection, 1
+        channel.renew_at = 0.0
         await until(lambda: channel.connection is not first)
-        assert len(dialed.asked) == 4
+        assert len(dialed.asked) == 3
         assert channel.error is None
 
     with_lines(check)
@@ -180,6 +182,23 @@ def test_an_idle_connection_whose_session_has_ended_is_not_used_again(dialed, mo
         await until(lambda: lines.ready(-1, "call") is None)
         assert first.error is not None
         assert await lines.channel(-1, "call") is not first
+
+    with_lines(check)
+
+
+def test_a_login_that_is_refused_after_one_that_worked_may_work_later(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        dialed.refuse = 1
+        with pytest.raises(ClusterRejected, match="wrong password"):
+            await lines.channel(-1, "call")
+        await lines.channel(-1, "call")
+        dialed.refuse = 1
+        for _ in range(3):
+            with pytest.raises(ClusterUnavailable, match="wrong password"):
+                await lines.channel(-1, "produce")
+        assert len(dialed.asked) == 3  # not at once again
 
     with_lines(check)
 
