@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 
 Settings = Mapping[str, Any]
 Client = TypeVar("Client")
+_LOOK_EVERY_S = 1.0
 _STORES = ("ssl.truststore.location", "ssl.keystore.location")
 
 
@@ -35,14 +37,21 @@ class ClientSettings(Mapping[str, Any]):
         self._java = dict(java)
         self._translate = translate
         self._lock = threading.Lock()
+        self._look_at = 0.0  # monotonic
         self.problem = ""
         self._props = resolve_all(self._java)
         self._versions = _versions(self._props)
         self._read: Settings = translate(self._props)
 
     def now(self) -> Settings:
-        """Return the present settings: the same object until one of its sources has changed."""
+        """Return the present settings: the same object until one of its sources has changed.
+
+        The sources are looked at once a second: the driver asks several times in each.
+        """
         with self._lock:
+            if time.monotonic() < self._look_at:
+                return self._read
+            self._look_at = time.monotonic() + _LOOK_EVERY_S
             try:
                 self._renew()
             except ConfigError as error:

@@ -16,6 +16,11 @@ PASSWORD_KEYS = {to_librdkafka: "sasl.password", to_kafka_python: "sasl_plain_pa
 ME, OTHER = identity("localhost"), identity("elsewhere")
 
 
+@pytest.fixture(autouse=True)
+def _look_always(monkeypatch):
+    monkeypatch.setattr(module, "_LOOK_EVERY_S", 0.0)
+
+
 def login(placeholder, **more):
     return {
         "bootstrap.servers": "h1:9092",
@@ -60,6 +65,21 @@ def test_bl_228_a_password_that_was_changed_is_read_again(tmp_path, convert, kin
     assert read_now(settings)[PASSWORD_KEYS[convert]] == "old"
     secret.write_text(f"{start}new")
     assert read_now(settings)[PASSWORD_KEYS[convert]] == "new"
+
+
+def test_the_sources_are_looked_at_once_a_second(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_LOOK_EVERY_S", 1.0)
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    secret = tmp_path / "pw"
+    secret.write_text("old")
+    settings = to_librdkafka(login(f"${{dir:{tmp_path}:pw}}"))
+    read_now(settings)
+    secret.write_text("new")
+    now[0] += 0.9
+    assert read_now(settings)["sasl.password"] == "old"
+    now[0] += 0.2
+    assert read_now(settings)["sasl.password"] == "new"
 
 
 def test_addresses_that_were_changed_are_read_again(tmp_path):

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from replication.adapters.auth import client_settings
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
@@ -203,7 +204,10 @@ def test_a_login_that_is_refused_after_one_that_worked_may_work_later(dialed):
     with_lines(check)
 
 
-def test_bl_228_each_connection_is_opened_with_the_settings_of_its_time(dialed, tmp_path):
+def test_bl_228_each_connection_is_opened_with_the_settings_of_its_time(
+    dialed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(client_settings, "_LOOK_EVERY_S", 0.0)
     dialed += [LATER_S, LATER_S]
 
     def write(servers: str, password: str) -> None:
