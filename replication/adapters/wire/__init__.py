@@ -14,7 +14,6 @@
 ``groups``: Consumer groups of one cluster: list them, read and commit their offsets in bulk
 ``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to
     batches of format 2
-``logins``: Refused logins at one cluster: which may work later, and when the next one is tried
 ``members``: Counts the members of a group of any protocol, Kafka Connect's worker groups included
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
 ``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions

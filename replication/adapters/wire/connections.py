@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.adapters.auth.client_settings import explained, read_now
+from replication.adapters.auth.logins import Logins
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.logins import Logins
 from replication.adapters.wire.open_connection import (
     NO_VERSION,
     OpenConnection,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from replication.adapters.wire import logins as module
-from replication.adapters.wire.logins import Logins
+from replication.adapters.auth import logins as module
+from replication.adapters.auth.logins import Logins
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 
