@@ -38,6 +38,7 @@ class KafkaClusters:
         self._require = require
         self._stores: dict[Properties, FollowingStore] = {}
         self._admins: dict[Properties, KafkaAdmin] = {}
+        self._used: dict[tuple[str, str], Properties] = {}  # by flow, and which of its clusters
 
     def store(self, flow: Flow) -> Store:
         """Return the store on the flow's target."""
@@ -46,23 +47,38 @@ class KafkaClusters:
         from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - see module
 
         properties = flow.clients.target_admin
-        if _key(properties) not in self._stores:
+        key = self._use((flow.name, "target"), properties)
+        if key not in self._stores:
             store = StateStore(to_librdkafka(properties), flow.state_replication_factor)
-            self._stores[_key(properties)] = FollowingStore(store, self._admin(properties))
-        return self._stores[_key(properties)]
+            self._stores[key] = FollowingStore(store, self._admin(key, properties))
+        return self._stores[key]
 
     def source(self, flow: Flow) -> Ends:
         """Return the admin client of the flow's source."""
         self._require(flow.source)
-        return self._admin(flow.clients.source_admin)
+        properties = flow.clients.source_admin
+        return self._admin(self._use((flow.name, "source"), properties), properties)
 
-    def _admin(self, properties: Mapping[str, str]) -> KafkaAdmin:
+    def _use(self, by: tuple[str, str], properties: Mapping[str, str]) -> Properties:
+        """Return the properties' key; forget clients whose properties no flow has any more.
+
+        The file may have been edited. A client with a former password would go on to log in.
+        """
+        key = _key(properties)
+        if self._used.get(by) != key:
+            self._used[by] = key
+            for unused in (self._stores.keys() | self._admins.keys()) - {*self._used.values()}:
+                self._stores.pop(unused, None)
+                self._admins.pop(unused, None)
+        return key
+
+    def _admin(self, key: Properties, properties: Mapping[str, str]) -> KafkaAdmin:
         from replication.adapters.admin.kafka_admin import KafkaAdmin  # noqa: PLC0415 - see module
         from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - see module
 
-        if _key(properties) not in self._admins:
-            self._admins[_key(properties)] = KafkaAdmin(to_librdkafka(properties))
-        return self._admins[_key(properties)]
+        if key not in self._admins:
+            self._admins[key] = KafkaAdmin(to_librdkafka(properties))
+        return self._admins[key]
 
 
 class FollowingStore:

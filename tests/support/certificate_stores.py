@@ -53,10 +53,13 @@ class Identity:
 
 
 @cache
-def identity(host: str = "localhost") -> Identity:
-    """Return an identity for ``host``; the same one for the whole test run."""
+def identity(host: str = "localhost", authority: str = "test authority") -> Identity:
+    """Return an identity for ``host``; the same one for the whole test run.
+
+    Each has an authority of its own, so another ``authority`` gives another one for a host.
+    """
     root_key = ec.generate_private_key(ec.SECP256R1())
-    root = _certificate("test authority", root_key, None, None)
+    root = _certificate(authority, root_key, None, None)
     key = ec.generate_private_key(ec.SECP256R1())
     return Identity(key, _certificate(host, key, root, root_key), root)
 
@@ -104,13 +107,13 @@ def write_jks(path: Path, who: Identity, *, trust: bool, key_password: str = PAS
     return path
 
 
-def write_pkcs12(path: Path, who: Identity) -> Path:
-    """Write a PKCS12 key store that also holds the authority."""
+def write_pkcs12(path: Path, who: Identity, *, trust: bool = False) -> Path:
+    """Write a PKCS12 key store that also holds the authority, or one that holds nothing else."""
     path.write_bytes(
         pkcs12.serialize_key_and_certificates(
-            b"own",
-            who.key,
-            who.certificate,
+            None if trust else b"own",
+            None if trust else who.key,
+            None if trust else who.certificate,
             [who.authority],
             BestAvailableEncryption(PASSWORD.encode()),
         )

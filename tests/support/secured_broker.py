@@ -34,11 +34,12 @@ _DENIAL = re.compile(
 class TellingCluster(LocalCluster):
     """A cluster that writes into its log what it refuses; a broker's own jars write no log."""
 
-    def _format(self, nodes: list[Node]) -> None:
-        super()._format(nodes)
-        for node in nodes:
-            with (self._place(node.id) / "log4j2.properties").open("a") as file:
-                file.write(_DENIALS)
+    tells = _DENIALS
+
+    def _prepare(self, node: Node) -> None:
+        super()._prepare(node)
+        with (self._place(node.id) / "log4j2.properties").open("a") as file:
+            file.write(self.tells)
 
     def _command(self, node: Node, *program: str) -> list[str]:
         jars = Path(pyspark.__file__).parent / "jars"

@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
 from replication.adapters.admin.kafka_acls import create_acls, delete_acls, read_acls
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.admin.topic_descriptions import alterations, info, settings
+from replication.adapters.auth.client_settings import RenewedClient, explained
 from replication.client.admin import Absence, TopicInfo, set_on_topic
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
@@ -60,12 +61,15 @@ class KafkaAdmin:
     """
 
     def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
+        self._settings = client
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
         self._complaints = ReportedErrors()
+        self._clients = RenewedClient(client, self._connected)
+
+    def _connected(self, client: Mapping[str, Any]) -> AdminClient:
         # Else a question about a topic that is not there would make the broker create it.
-        asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
-        self._client = AdminClient(asking)
+        return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
@@ -80,8 +84,8 @@ class KafkaAdmin:
         broker = min(each.id for each in self._cluster("listing the brokers").nodes)
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         try:
-            with self._doing("reading a broker's settings"):
-                answers = self._client.describe_configs([resource], request_timeout=self._timeout_s)
+            with self._doing("reading a broker's settings") as client:
+                answers = client.describe_configs([resource], request_timeout=self._timeout_s)
                 entry = self._wait(answers[resource]).get(name)
         except ClusterRejected:
             return None
@@ -89,8 +93,8 @@ class KafkaAdmin:
 
     def topic_names(self) -> set[str]:
         """Return the names of all topics: cheaper than all that is known of them."""
-        with self._doing("listing the topics"):
-            return set(self._client.list_topics(timeout=self._timeout_s).topics)
+        with self._doing("listing the topics") as client:
+            return set(client.list_topics(timeout=self._timeout_s).topics)
 
     def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too.
@@ -105,8 +109,8 @@ class KafkaAdmin:
         found: dict[str, TopicInfo | Absence] = {}
         for names in _slices(topics):
             found.update(dict.fromkeys(names, Absence.DELETED))
-            with self._doing("describing topics"):
-                answers = self._client.describe_topics(
+            with self._doing("describing topics") as client:
+                answers = client.describe_topics(
                     TopicCollection(names), request_timeout=self._timeout_s
                 )
                 for name, answer in self._present(answers, denied=Absence.DENIED):
@@ -125,8 +129,8 @@ class KafkaAdmin:
         found: dict[str, dict[str, ConfigValue]] = {}
         for names in _slices(topics):
             resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-            with self._doing("reading topic configs"):
-                answers = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+            with self._doing("reading topic configs") as client:
+                answers = client.describe_configs(resources, request_timeout=self._timeout_s)
                 for resource, entries in self._present(answers, denied={}):
                     found[resource.name] = settings(entries.values())
         return found
@@ -145,8 +149,8 @@ class KafkaAdmin:
         self._create(new, validate_only=True)
 
     def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
-        with self._doing(f"creating topic {new.topic}"):
-            answers = self._client.create_topics(
+        with self._doing(f"creating topic {new.topic}") as client:
+            answers = client.create_topics(
                 [new], request_timeout=self._timeout_s, validate_only=validate_only
             )
             try:
@@ -157,8 +161,8 @@ class KafkaAdmin:
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
-        with self._doing(f"increasing topic {name} to {total} partitions"):
-            answers = self._client.create_partitions(
+        with self._doing(f"increasing topic {name} to {total} partitions") as client:
+            answers = client.create_partitions(
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )
             self._wait(answers[name])
@@ -168,26 +172,24 @@ class KafkaAdmin:
         resource = ConfigResource(
             ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
         )
-        with self._doing(f"altering configs of topic {topic}"):
-            answers = self._client.incremental_alter_configs(
-                [resource], request_timeout=self._timeout_s
-            )
+        with self._doing(f"altering configs of topic {topic}") as client:
+            answers = client.incremental_alter_configs([resource], request_timeout=self._timeout_s)
             self._wait(answers[resource])
 
     def acls(self, *, to_change: bool = False) -> frozenset[Acl]:
         """Return all ACLs, for a caller about ``to_change`` them. Raises ClusterRejected."""
-        with self._doing("reading ACLs"):
-            return read_acls(self._client, self._timeout_s, to_change=to_change)
+        with self._doing("reading ACLs") as client:
+            return read_acls(client, self._timeout_s, to_change=to_change)
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create ACLs; return which were rejected, and why."""
-        with self._doing("creating ACLs"):
-            return create_acls(self._client, acls, self._timeout_s)
+        with self._doing("creating ACLs") as client:
+            return create_acls(client, acls, self._timeout_s)
 
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Delete exactly these ACLs; return which were rejected, and why."""
-        with self._doing("deleting ACLs"):
-            return delete_acls(self._client, acls, self._timeout_s)
+        with self._doing("deleting ACLs") as client:
+            return delete_acls(client, acls, self._timeout_s)
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the readable end (last stable offset) of each partition that has a leader.
@@ -199,20 +201,22 @@ class KafkaAdmin:
         specs = {ClientPartition(*each): latest for each in partitions}
         if not specs:
             return {}
-        with self._doing("reading end offsets"):
+        with self._doing("reading end offsets") as client:
             try:
-                found = self._list_offsets(specs)
+                found = self._list_offsets(client, specs)
             except KafkaException as error:
                 if error.args[0].code() not in _STALE:
                     raise
                 found = {}
             if len(found) < len(specs):
-                self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
-                found = self._list_offsets(specs)
+                client.list_topics(timeout=self._timeout_s)  # renews what it knows
+                found = self._list_offsets(client, specs)
             return found
 
-    def _list_offsets(self, specs: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
-        answers = self._client.list_offsets(
+    def _list_offsets(
+        self, client: AdminClient, specs: dict[ClientPartition, OffsetSpec]
+    ) -> dict[TopicPartition, int]:
+        answers = client.list_offsets(
             specs,
             isolation_level=IsolationLevel.READ_COMMITTED,
             request_timeout=self._timeout_s,
@@ -223,21 +227,25 @@ class KafkaAdmin:
         }
 
     def _cluster(self, doing: str) -> DescribeClusterResult:
-        with self._doing(doing):
-            answers: Future[DescribeClusterResult] = self._client.describe_cluster(
+        with self._doing(doing) as client:
+            answers: Future[DescribeClusterResult] = client.describe_cluster(
                 request_timeout=self._timeout_s
             )
             return self._wait(answers)
 
     @contextmanager
-    def _doing(self, doing: str) -> Iterator[None]:
-        with our_errors(f"{doing} at {self._address}", self._heard):
-            yield
-        self._complaints.forget()  # it answers again: old complaints explain nothing
+    def _doing(self, doing: str) -> Iterator[AdminClient]:
+        client: AdminClient | None = None
 
-    def _heard(self) -> ReportedErrors:
-        self._client.poll(0)  # this is what calls error_cb
-        return self._complaints
+        def heard() -> ReportedErrors:
+            if client is not None:
+                client.poll(0)  # this is what calls error_cb
+            return self._complaints
+
+        with explained(self._settings), our_errors(f"{doing} at {self._address}", heard):
+            client = self._clients.get()
+            yield client
+        self._complaints.forget()  # it answers again: old complaints explain nothing
 
     def _wait(self, answer: Future[Answer]) -> Answer:
         return answer.result(self._timeout_s + 1)  # the client's own limit comes first

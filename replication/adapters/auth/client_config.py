@@ -1,8 +1,8 @@
 """Translates Java client properties into settings of librdkafka and kafka-python.
 
-Placeholders of config providers are resolved here, where a client is about to be built, and not
-before: their values never travel in a plan, to a Spark worker or into a log. Only what is needed
-to connect, and a few settings that mean the same, are passed on.
+Placeholders of config providers are resolved where a client is about to be built or a connection
+to be opened, and not before: their values never travel in a plan, to a Spark worker or into a log.
+Only what is needed to connect, and a few settings that mean the same, are passed on.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
-from replication.adapters.auth.key_stores import key_store, pem_file, trust_store
+from replication.adapters.auth.client_settings import ClientSettings
+from replication.adapters.auth.key_stores import key_store, trust_store
 from replication.adapters.auth.oauth import ClientCredentials
+from replication.adapters.auth.tls_context import tls_context
 from replication.config.file.jaas import Jaas, parse_jaas
 from replication.config.file.providers import resolve_all
 from replication.config.file.values import (
@@ -46,9 +48,17 @@ _CLIENT_SECRET = (
 _SCOPE = ("sasl.oauthbearer.scope", "scope", "oauth.scope")
 
 
-def to_librdkafka(java: Mapping[str, str]) -> dict[str, Any]:
+def to_librdkafka(java: Mapping[str, str]) -> ClientSettings:
     """Return settings for a confluent-kafka client. Raises ConfigError."""
-    props = resolve_all(java)
+    return ClientSettings(java, _librdkafka)
+
+
+def to_kafka_python(java: Mapping[str, str]) -> ClientSettings:
+    """Return connection arguments for kafka-python's clients. Raises ConfigError."""
+    return ClientSettings(java, _kafka_python)
+
+
+def _librdkafka(props: Mapping[str, str]) -> dict[str, Any]:
     protocol = _protocol(props)
     result: dict[str, Any] = {
         "bootstrap.servers": ",".join(_servers(props)),
@@ -64,9 +74,7 @@ def to_librdkafka(java: Mapping[str, str]) -> dict[str, Any]:
     return result
 
 
-def to_kafka_python(java: Mapping[str, str]) -> dict[str, Any]:
-    """Return connection arguments for kafka-python's clients. Raises ConfigError."""
-    props = resolve_all(java)
+def _kafka_python(props: Mapping[str, str]) -> dict[str, Any]:
     protocol = _protocol(props)
     result: dict[str, Any] = {
         "bootstrap_servers": list(_servers(props)),
@@ -116,25 +124,24 @@ def _checks_host_name(props: Mapping[str, str]) -> bool:
 
 def _librdkafka_tls(props: Mapping[str, str]) -> dict[str, Any]:
     trusted, own = trust_store(props), key_store(props)
+    tls_context(trusted, own, checks_host_name=False)  # the same errors, and before it connects
+    authorities = {"ssl.ca.pem": trusted.certificates} if trusted else {"ssl.ca.location": "probe"}
     result: dict[str, Any] = {
-        "ssl.ca.location": str(pem_file(trusted.certificates)) if trusted else "probe",
+        **authorities,
         "ssl.endpoint.identification.algorithm": "https" if _checks_host_name(props) else "none",
     }
     if own is not None and own.key is not None:
-        result["ssl.certificate.location"] = str(pem_file(own.certificates))
-        result["ssl.key.location"] = str(pem_file(own.key))
+        result["ssl.certificate.pem"] = own.certificates
+        result["ssl.key.pem"] = own.key
     return result
 
 
 def _kafka_python_tls(props: Mapping[str, str]) -> dict[str, Any]:
-    trusted, own = trust_store(props), key_store(props)
-    result: dict[str, Any] = {"ssl_check_hostname": _checks_host_name(props)}
-    if trusted is not None:
-        result["ssl_cafile"] = str(pem_file(trusted.certificates))
-    if own is not None and own.key is not None:
-        result["ssl_certfile"] = str(pem_file(own.certificates))
-        result["ssl_keyfile"] = str(pem_file(own.key))
-    return result
+    checks = _checks_host_name(props)
+    return {
+        "ssl_check_hostname": checks,
+        "ssl_context": tls_context(trust_store(props), key_store(props), checks_host_name=checks),
+    }
 
 
 def _mechanism(props: Mapping[str, str]) -> tuple[str, Jaas]:

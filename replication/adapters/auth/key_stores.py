@@ -1,15 +1,10 @@
-"""Converts JKS, PKCS12 and PEM stores to PEM files, which both client libraries read.
+"""Converts JKS, PKCS12 and PEM stores to PEM text, which both client libraries take.
 
-The files hold secrets: mode 0600 in a directory of mode 0700 that belongs to us, under the user's
-run-time directory. They are named by a hash of their content, so the same store is written once.
+The text stays in memory: no key is unpacked into a file.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from replication.errors import ConfigError, EnvironmentProblem
+from replication.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,44 +58,6 @@ def key_store(props: Mapping[str, str]) -> Store | None:
     if store is not None and store.key is None:
         raise ConfigError(f"{props['ssl.keystore.location']} contains no private key")
     return store
-
-
-def pem_file(text: str) -> Path:
-    """Return a private file that holds ``text``. Raises EnvironmentProblem."""
-    folder = private_folder()
-    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pem"
-    try:
-        if not path.exists() or path.read_text() != text:
-            _write_private(path, text)
-    except OSError as error:
-        raise EnvironmentProblem(f"writing {path}: {error.strerror}") from None
-    return path
-
-
-def private_folder() -> Path:
-    """Return a directory that no other user can read or write. Raises EnvironmentProblem."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    usable = runtime is not None and os.access(runtime, os.W_OK)
-    base = Path(runtime) if runtime and usable else Path(tempfile.gettempdir())
-    folder = base / f"isthmus-{os.getuid()}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
-        raise EnvironmentProblem(f"creating {folder}: {error.strerror}") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise EnvironmentProblem(
-            f"{folder} is not a private directory of this user: remove it, it is recreated"
-        )
-    return folder
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Write beside and rename, so that a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent)  # mkstemp: mode 0600
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    Path(name).replace(path)
 
 
 def _store(props: Mapping[str, str], kind: str) -> Store | None:

@@ -16,6 +16,7 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from replication.errors import ClusterUnavailable, ConfigError
 
 _RENEW_AT = 0.8  # of a token's life, as the Java clients do
+_YOUNG_S = 10.0
 _TIMEOUT_S = 10.0
 
 
@@ -27,7 +28,16 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no t
         self._credentials = credentials
         self._lock = threading.Lock()
         self._token = ""
-        self._renew_at = self._ends_at = 0.0
+        self._fetched_at = self._renew_at = self._ends_at = 0.0
+
+    def forget(self) -> None:
+        """Let the next login fetch another token, for a broker refused this one.
+
+        A token that is younger than 10 s stays: another one would be refused too.
+        """
+        with self._lock:
+            if time.time() - self._fetched_at >= _YOUNG_S:
+                self._renew_at = self._ends_at = 0.0
 
     def token(self) -> str:
         """Return a token that is valid now. Raises ClusterUnavailable or ConfigError."""
@@ -44,6 +54,7 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no t
             if now >= self._ends_at:
                 raise
             return  # the old one is still good
+        self._fetched_at = now
         self._renew_at, self._ends_at = now + lifetime_s * _RENEW_AT, now + lifetime_s
 
 

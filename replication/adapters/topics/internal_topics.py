@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
@@ -43,7 +44,7 @@ class InternalTopics:
         self._address = client["bootstrap.servers"]
         self._complaints = ReportedErrors()
         self._admin = admin or KafkaAdmin(client)
-        self._producer: Producer | None = None
+        self._producers = RenewedClient(client, self._connected)
 
     def ensure(self, name: str, replication_factor: int) -> None:
         """Create a compacted topic of one partition unless it is there, or not ours to make."""
@@ -67,7 +68,7 @@ class InternalTopics:
                 problems.append(error)
 
         with our_errors(f"writing to {topic} at {self._address}", lambda: self._complaints):
-            producer = self._started()
+            producer = self._producers.get()
             for each in entries:
                 self._hand_over(producer, topic, each, delivered)
             if producer.flush(_PATIENCE_S + 1):
@@ -110,22 +111,20 @@ class InternalTopics:
             else:
                 return
 
-    def _started(self) -> Producer:
-        if self._producer is None:
-            self._producer = Producer(
-                {
-                    **quiet(self._client, self._complaints),
-                    "acks": "all",
-                    "allow.auto.create.topics": False,  # brokers would make another one
-                    "max.in.flight.requests.per.connection": 1,  # keeps the order
-                    "partitioner": "murmur2_random",  # as Java's clients place keys
-                    "linger.ms": 0,
-                    "message.timeout.ms": int(_PATIENCE_S * 1000),
-                    "topic.metadata.propagation.max.ms": 5000,  # it may just have been created
-                    "topic.metadata.refresh.fast.interval.ms": 100,
-                }
-            )
-        return self._producer
+    def _connected(self, client: Mapping[str, Any]) -> Producer:
+        return Producer(
+            {
+                **quiet(client, self._complaints),
+                "acks": "all",
+                "allow.auto.create.topics": False,  # brokers would make another one
+                "max.in.flight.requests.per.connection": 1,  # keeps the order
+                "partitioner": "murmur2_random",  # as Java's clients place keys
+                "linger.ms": 0,
+                "message.timeout.ms": int(_PATIENCE_S * 1000),
+                "topic.metadata.propagation.max.ms": 5000,  # it may just have been created
+                "topic.metadata.refresh.fast.interval.ms": 100,
+            }
+        )
 
 
 def _content(

@@ -15,6 +15,7 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.auth.client_settings import read_now
 from replication.errors import ClusterUnavailable
 from replication.model import OffsetRange
 
@@ -67,9 +68,9 @@ class RecordReader:
     def __init__(self, client: Mapping[str, Any], isolation: str) -> None:
         self._address = client["bootstrap.servers"]
         self._complaints = ReportedErrors()
-        settings = quiet({**client, **_OURS, "isolation.level": isolation}, self._complaints)
+        wanted = {**read_now(client), **_OURS, "isolation.level": isolation}
         with our_errors(f"creating a consumer for {self._address}"):
-            self._client = Consumer(settings)
+            self._client = Consumer(quiet(wanted, self._complaints))
 
     def close(self) -> None:
         """Close the consumer."""

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient
 from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
@@ -59,7 +60,7 @@ class StateStore:
         self._replication_factor = replication_factor
         self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
-        self._producer: Producer | None = None
+        self._producers = RenewedClient(client, self._connected, _send_waiting)
         self.last_error: str | None = None  # why the last post failed, until one succeeds
 
     def ensure_topics(self, source: str) -> None:
@@ -137,7 +138,7 @@ class StateStore:
 
         doing = f"writing to {topic} at {self._address}"
         with our_errors(doing, lambda: self._complaints):
-            producer = self._started()
+            producer = self._producers.get()
             for each in records:
                 producer.produce(
                     topic,
@@ -156,7 +157,7 @@ class StateStore:
 
     def post(self, topic: str, record: Stored) -> None:
         """Write without waiting; ``last_error`` tells later whether it failed."""
-        producer = self._started()
+        producer = self._producers.get()
         try:
             producer.produce(
                 topic,
@@ -173,9 +174,7 @@ class StateStore:
 
     def close(self) -> None:
         """Send what is waiting, for at most a second, and forget the rest."""
-        if self._producer is not None:
-            self._producer.flush(1.0)
-            self._producer = None
+        self._producers.close()
 
     def _note(self, topic: str, error: KafkaError | None) -> None:
         if error is None:
@@ -184,24 +183,22 @@ class StateStore:
             message = str(self._complaints) or error.str()
             self.last_error = f"writing to {topic} at {self._address}: {message}"
 
-    def _started(self) -> Producer:
-        if self._producer is None:
-            self._producer = Producer(
-                {
-                    **quiet(self._client, self._complaints),
-                    "acks": "all",
-                    # A topic that a broker makes by itself is not compacted: its records go.
-                    "allow.auto.create.topics": False,
-                    # One request at a time keeps the order without a producer id, for which the
-                    # credentials may lack the ACL. A repeat does no harm: equal keys compact.
-                    "max.in.flight.requests.per.connection": 1,
-                    "linger.ms": 0,
-                    "message.timeout.ms": int(_PATIENCE_S * 1000),
-                    "topic.metadata.propagation.max.ms": 2000,  # it may just have been created
-                    "topic.metadata.refresh.fast.interval.ms": 100,
-                }
-            )
-        return self._producer
+    def _connected(self, client: Mapping[str, Any]) -> Producer:
+        return Producer(
+            {
+                **quiet(client, self._complaints),
+                "acks": "all",
+                # A topic that a broker makes by itself is not compacted: its records go.
+                "allow.auto.create.topics": False,
+                # One request at a time keeps the order without a producer id, for which the
+                # credentials may lack the ACL. A repeat does no harm: equal keys compact.
+                "max.in.flight.requests.per.connection": 1,
+                "linger.ms": 0,
+                "message.timeout.ms": int(_PATIENCE_S * 1000),
+                "topic.metadata.propagation.max.ms": 2000,  # it may just have been created
+                "topic.metadata.refresh.fast.interval.ms": 100,
+            }
+        )
 
     def _replicas(self) -> int:
         return max(1, min(self._replication_factor, self._admin.broker_count()))
@@ -216,3 +213,7 @@ class StateStore:
                 )
             time.sleep(_POLL_S)
             self._admin.topic_names()  # asks for all metadata: the client would keep "no leader"
+
+
+def _send_waiting(producer: Producer) -> None:
+    producer.flush(1.0)

@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import Stored, parse
@@ -32,7 +33,11 @@ class StateTail:
         self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
         self._next = dict.fromkeys(topics, 0)
-        self._consumer: Consumer | None = Consumer(
+        self._consumers = RenewedClient(client, self._connected, Consumer.close)
+        self._open = True
+
+    def _connected(self, client: Mapping[str, Any]) -> Consumer:
+        consumer = Consumer(
             {
                 **quiet(client, self._complaints),
                 "group.id": "isthmus-tail",  # the client demands one; nothing is ever committed
@@ -43,7 +48,8 @@ class StateTail:
                 "fetch.error.backoff.ms": 200,
             }
         )
-        self._consumer.assign([ClientPartition(each, 0, 0) for each in topics])
+        consumer.assign([ClientPartition(each, 0, at) for each, at in self._next.items()])
+        return consumer
 
     def catch_up(self) -> list[Stored]:
         """Return everything up to the present ends. Raises ClusterUnavailable after 10 s."""
@@ -62,16 +68,15 @@ class StateTail:
 
     def poll(self, wait_s: float = 0.0) -> list[Stored]:
         """Return what has come since the last call, oldest first; cheap when there is nothing."""
-        if self._consumer is None:
+        if not self._open:
             return []
         with self._doing():
-            messages = self._consumer.consume(_AT_ONCE, timeout=wait_s)
+            messages = self._consumers.get().consume(_AT_ONCE, timeout=wait_s)
             return [each for message in messages if (each := self._take(message)) is not None]
 
     def close(self) -> None:
-        if self._consumer is not None:
-            self._consumer.close()
-            self._consumer = None
+        self._open = False
+        self._consumers.close()
 
     def _take(self, message: Message) -> Stored | None:
         error, offset, topic = message.error(), message.offset() or 0, message.topic() or ""

@@ -2,11 +2,15 @@
 
 Kafka answers the requests of a connection in the order they were sent, so the oldest open request
 gets the next response. Large responses are received straight into the request's own buffer.
+
+A SASL session ends at a time that the broker has told (KIP-368): the first request after it closes
+the connection. So a channel changes to another connection before, between two requests.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 import ssl
 import time
 from collections import deque
@@ -24,6 +28,9 @@ _SIZE = 4  # bytes of the size before a response
 _FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
 _LARGEST = 1 << 30  # bytes of a response; what announces more is no broker, or is broken
 _READ_TURN = 8 << 20  # bytes before other sockets are read
+_TOO_LATE_S = 0.5  # before the end of a session: a request may arrive after it
+_LEAST_PAUSE_S = 1.0  # between two attempts to renew
+_RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
 
 
 class Buffer(Protocol):
@@ -50,6 +57,15 @@ class _OpenRequest:
         self.on_response, self.buffer, self.deadline = on_response, buffer, deadline
 
 
+class _Successor:
+    """The next connection of a channel, and the requests that wait for it."""
+
+    def __init__(self, connection: OpenConnection, where: str) -> None:
+        self.connection, self.where = connection, where
+        self.open: deque[_OpenRequest] = deque()
+        self.out: deque[bytes | memoryview] = deque()
+
+
 class Channel:
     """Requests and responses of one connection; each callback runs once, with bytes or an error.
 
@@ -57,11 +73,9 @@ class Channel:
     """
 
     def __init__(self, connection: OpenConnection, where: str) -> None:
-        self.connection = connection
-        self.where = where
-        self._sock = connection.sock
-        self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop = asyncio.get_running_loop()
+        self._use(connection, where)
+        self._successor: _Successor | None = None
         self._open: deque[_OpenRequest] = deque()
         self._out: deque[bytes | memoryview] = deque()
         self._writing = False
@@ -70,11 +84,18 @@ class Channel:
         self._body: memoryview | None = None  # of an incomplete response
         self._received = 0  # bytes of it
         self.error: Exception | None = None
+
+    def _use(self, connection: OpenConnection, where: str) -> None:
+        self.connection, self.where = connection, where
+        self._sock = connection.sock
+        self._secure = isinstance(connection.sock, ssl.SSLSocket)
         self._loop.add_reader(self._sock.fileno(), self._on_readable)
+        self.renew_at = _renewal(connection)  # monotonic, when to open the next one; None: never
 
     @property
     def open_requests(self) -> int:
-        return len(self._open)
+        """How many requests have no response yet, those that wait for the next connection too."""
+        return len(self._open) + (len(self._successor.open) if self._successor else 0)
 
     def request(
         self,
@@ -91,12 +112,57 @@ class Channel:
         if self.error is not None:
             self._loop.call_soon(on_response, None, self.error)
             return
-        self._open.append(
-            _OpenRequest(on_response, buffer or _NewBuffer(), time.monotonic() + timeout_s)
-        )
+        request = _OpenRequest(on_response, buffer or _NewBuffer(), time.monotonic() + timeout_s)
+        if self._successor is not None:
+            self._successor.open.append(request)
+            self._successor.out.extend(buffers)
+            return
+        self._open.append(request)
         self._out.extend(buffers)
         if not self._writing:
             self._flush()
+
+    def succeed(self, connection: OpenConnection, where: str) -> None:
+        """Send later requests over ``connection``, after the responses to those already sent.
+
+        So the broker handles all of them in the order in which they were sent.
+        """
+        if self._successor is not None:
+            connection.sock.close()
+            return
+        self._successor = _Successor(connection, where)
+        self._change_if_drained()
+
+    def _change_if_drained(self) -> None:
+        if self._successor is None or self._open:
+            return
+        after, self._successor = self._successor, None
+        self._release()
+        self._partial = 0
+        self._open, self._out = after.open, after.out
+        self._use(after.connection, after.where)
+        self._flush()
+
+    def _release(self) -> None:
+        self._loop.remove_reader(self._sock.fileno())
+        if self._writing:
+            self._writing = False
+            self._loop.remove_writer(self._sock.fileno())
+        self._sock.close()
+
+    def is_ending(self, now: float) -> bool:
+        """Say whether the session will end soon, and no connection is ready to succeed."""
+        return self._successor is None and self.renew_at is not None and self.renew_at <= now
+
+    def has_ended(self, now: float) -> bool:
+        """Say whether the session has ended: a request sent now would close the connection."""
+        ends = self.connection.expires_at
+        return self._successor is None and ends is not None and ends - _TOO_LATE_S <= now
+
+    def postpone_renewal(self, now: float) -> None:
+        """Open the next connection a third of the remaining time later: opening one failed."""
+        if (ends := self.connection.expires_at) is not None:
+            self.renew_at = now + max(_LEAST_PAUSE_S, (ends - now) / 3)
 
     def overdue(self, now: float) -> bool:
         """Say whether the oldest request has exceeded its timeout."""
@@ -107,11 +173,12 @@ class Channel:
         if self.error is not None:
             return
         self.error = error or ClusterUnavailable(f"connection to {self.where}: closed")
-        self._loop.remove_reader(self._sock.fileno())
-        if self._writing:
-            self._loop.remove_writer(self._sock.fileno())
-        self._sock.close()
+        self._release()
         self._out.clear()
+        after, self._successor = self._successor, None
+        if after is not None:
+            after.connection.sock.close()
+            self._open.extend(after.open)
         while self._open:
             self._open.popleft().on_response(None, self.error)
 
@@ -162,6 +229,9 @@ class Channel:
                     return
                 taken += count
                 self._take(count)
+                if self._successor is not None and not self._open:
+                    self._change_if_drained()
+                    return
                 if self.error is not None or self._is_drained(len(room) - count):
                     return
         except _WOULD_BLOCK:
@@ -216,3 +286,10 @@ class Channel:
     def _lost(self, cause: OSError | None) -> None:
         reason = cause or "the broker closed the connection"
         self.close(ClusterUnavailable(f"connection to {self.where}: {reason}"))
+
+
+def _renewal(connection: OpenConnection) -> float | None:
+    if connection.expires_at is None:
+        return None
+    now = time.monotonic()
+    return now + (connection.expires_at - now) * random.uniform(*_RENEW_AT)  # noqa: S311 -- no secret

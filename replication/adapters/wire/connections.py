@@ -1,4 +1,8 @@
-"""The connections to one cluster: opened on first use, closed when a request times out."""
+"""The connections to one cluster: opened on first use, closed when a request times out.
+
+Each connection is opened with the settings of that moment: passwords, certificates and addresses
+may have changed since the process started.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,22 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from replication.adapters.auth.client_settings import explained, read_now
+from replication.adapters.auth.logins import Logins
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
-from replication.adapters.wire.open_connection import NO_VERSION, address, open_connection
+from replication.adapters.wire.open_connection import (
+    NO_VERSION,
+    OpenConnection,
+    address,
+    open_connection,
+)
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from concurrent.futures import Future
-
-    from replication.adapters.wire.open_connection import OpenConnection
 
 _Response = TypeVar("_Response")
 CALL_S = 30.0
@@ -38,18 +47,17 @@ TRY_AGAIN = COORDINATOR_MOVED | {
 }
 _DIAL_S = 10.0
 _SWEEP_S = 1.0
-_RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
 
 class BrokerConnections:
     """One connection per broker and purpose. Negative node numbers are the bootstrap addresses."""
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
-        self.brokers: dict[int, tuple[str, int]] = {
-            number - len(bootstrap): split_address(each) for number, each in enumerate(bootstrap)
-        }
-        self._config = {**config, "client_id": client_id}
+        self.brokers = _numbered(bootstrap)
+        self._config = config
+        self._bootstrap = config.get("bootstrap_servers")  # as last read
         self._client_id = client_id
+        self._logins = Logins()
         self._channels: dict[tuple[int, str], Channel] = {}
         self._dialing: dict[tuple[int, str], asyncio.Task[Channel]] = {}
         self._correlation = itertools.count(1)
@@ -64,19 +72,19 @@ class BrokerConnections:
     def ready(self, node: int, purpose: str) -> Channel | None:
         """Return the open channel, or None; never opens one."""
         channel = self._channels.get((node, purpose))
-        return None if channel is None or channel.error is not None else channel
+        if channel is None or channel.error is not None:
+            return None
+        if channel.has_ended(time.monotonic()) and not channel.open_requests:
+            channel.close()
+            return None
+        return channel
 
     async def channel(self, node: int, purpose: str) -> Channel:
         """Return an open channel; open one if there is none."""
-        channel = self.lasting(node, purpose)
+        channel = self.ready(node, purpose)
         if channel is not None:
             return channel
         return await asyncio.shield(self._begin_dial(node, purpose))
-
-    def lasting(self, node: int, purpose: str) -> Channel | None:
-        """Return the open channel unless it is idle and about to expire; never opens one."""
-        channel = self.ready(node, purpose)
-        return None if channel is None or _expiring(channel) else channel
 
     def _begin_dial(self, node: int, purpose: str) -> asyncio.Task[Channel]:
         key = (node, purpose)
@@ -140,32 +148,53 @@ class BrokerConnections:
 
     async def _dial(self, node: int, purpose: str) -> Channel:
         try:
-            if node not in self.brokers:
-                raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
-            host, port = self.brokers[node]
-            opening = self._threads.submit(open_connection, host, port, self._config, _DIAL_S)
-            try:
-                connection = await asyncio.wrap_future(opening)
-            except asyncio.CancelledError:
-                opening.add_done_callback(_close_unused)  # the thread still runs
-                raise
+            connection, where = await self._open(node)
             former = self.ready(node, purpose)
-            if former is not None and former.open_requests:
-                connection.sock.close()  # ordered requests use one connection while it is open
-                return former
             if former is not None:
-                former.close()
-            self._channels[node, purpose] = channel = Channel(connection, address(host, port))
+                former.succeed(connection, where)
+                return former
+            self._channels[node, purpose] = channel = Channel(connection, where)
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
             return channel
         finally:
             del self._dialing[node, purpose]
 
+    async def _open(self, node: int) -> tuple[OpenConnection, str]:
+        """Connect and log in with the present settings; return the connection and its address."""
+        config = await self._in_thread(read_now, self._config)
+        self._learn_bootstrap(config.get("bootstrap_servers"))
+        if node not in self.brokers:
+            raise ClusterUnavailable(f"broker {node} is not in the cluster's metadata")
+        host, port = self.brokers[node]
+
+        def log_in(present: Mapping[str, Any]) -> OpenConnection:
+            with explained(self._config):
+                settings = {**present, "client_id": self._client_id}
+                return open_connection(host, port, settings, _DIAL_S)
+
+        return await self._in_thread(self._logins.attempt, config, log_in), address(host, port)
+
+    async def _in_thread(self, work: Callable[..., _Response], *arguments: Any) -> _Response:
+        running = self._threads.submit(work, *arguments)
+        try:
+            return await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            running.add_done_callback(_close_unused)  # the thread still runs
+            raise
+
+    def _learn_bootstrap(self, bootstrap: Sequence[str] | None) -> None:
+        """Replace the bootstrap addresses if those of the settings have changed."""
+        if bootstrap is None or bootstrap == self._bootstrap:
+            return
+        self._bootstrap = bootstrap
+        learnt = {node: each for node, each in self.brokers.items() if node >= 0}
+        self.brokers = {**learnt, **_numbered(bootstrap)}
+
     async def _sweep(self) -> None:
         """Close connections whose oldest request timed out: half-open ones report no error.
 
-        Replace idle ones whose SASL session ends soon, so that no request meets its end.
+        Replace those whose SASL session ends soon, so that no request meets its end.
         """
         while True:
             await asyncio.sleep(_SWEEP_S)
@@ -173,8 +202,9 @@ class BrokerConnections:
             for key, channel in list(self._channels.items()):
                 if channel.overdue(now):
                     channel.close(ClusterUnavailable(f"{channel.where}: no response in time"))
-                elif channel.error is None and _expiring(channel):
-                    self._begin_dial(*key).add_done_callback(_ignore_failure)
+                elif channel.error is None and channel.is_ending(now):
+                    dialing = self._begin_dial(*key)
+                    dialing.add_done_callback(functools.partial(_postpone_if_failed, channel))
 
 
 def settle(
@@ -200,16 +230,18 @@ async def attempts() -> AsyncIterator[int]:
         pause = min(pause * 2, 1.0)
 
 
-def _ignore_failure(dialing: asyncio.Task[Channel]) -> None:
-    """Retrieve a failure that no caller awaits: the next user opens the connection again."""
-    if not dialing.cancelled():
-        dialing.exception()
+def _postpone_if_failed(channel: Channel, dialing: asyncio.Task[Channel]) -> None:
+    """Keep the channel without a next connection for a while: logins that fail may lock a user."""
+    if not dialing.cancelled() and dialing.exception() is not None:
+        channel.postpone_renewal(time.monotonic())
 
 
-def _close_unused(opening: Future[OpenConnection]) -> None:
+def _close_unused(running: Future[Any]) -> None:
     """Close a connection whose caller was cancelled."""
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().sock.close()
+    if running.cancelled() or running.exception() is not None:
+        return
+    if isinstance(opened := running.result(), OpenConnection):
+        opened.sock.close()
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -218,8 +250,5 @@ def split_address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _expiring(channel: Channel) -> bool:
-    ends = channel.connection.expires_at
-    if ends is None or channel.open_requests:
-        return False
-    return ends - time.monotonic() < _RENEW_BEFORE_S
+def _numbered(bootstrap: Sequence[str]) -> dict[int, tuple[str, int]]:
+    return {number - len(bootstrap): split_address(each) for number, each in enumerate(bootstrap)}

@@ -104,7 +104,7 @@ class Fetches:
 
     def begin(self, node: int, pending: PendingFetch) -> None:
         """Send a Fetch, as soon as its connection is open."""
-        channel = self._lines.lasting(node, pending.options.line)
+        channel = self._lines.ready(node, pending.options.line)
         if channel is not None:
             pending.send(self._lines, channel)
             return

@@ -210,5 +210,5 @@ def connect(properties: Mapping[str, str], client_id: str) -> WireNetwork:
 
     ``properties`` are Java client properties. Raises ConfigError for stores that cannot be read.
     """
-    bootstrap = [each.strip() for each in properties["bootstrap.servers"].split(",")]
-    return WireNetwork(bootstrap, to_kafka_python(properties), client_id)
+    config = to_kafka_python(properties)
+    return WireNetwork(config["bootstrap_servers"], config, client_id)

@@ -17,7 +17,8 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.adapters.auth.oauth import TokenProvider
+from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +67,10 @@ def open_connection(
     try:
         manager = KafkaConnectionManager(net, **{**config, "bootstrap_servers": [where]})
         return net.run(_open, net, manager, timeout_s)  # type: ignore[no-any-return]
-    except _REJECTIONS as error:
+    except (*_REJECTIONS, ConfigError) as error:  # ConfigError: the end-point gave no token
+        provider = config.get("sasl_oauth_token_provider")
+        if isinstance(provider, TokenProvider):
+            provider.forget()
         raise ClusterRejected(f"authenticating at {where}: {error}") from error
     except kafka_errors.KafkaProtocolError as error:
         reason = f"the answer is not Kafka's ({error}): check port and security.protocol"

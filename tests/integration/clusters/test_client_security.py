@@ -92,11 +92,6 @@ def broker(tmp_path_factory):
     cluster.destroy()
 
 
-@pytest.fixture(autouse=True)
-def _private_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-
-
 def brokers_seen(java):
     """Return how many brokers each library sees."""
 
@@ -108,7 +103,7 @@ def brokers_seen(java):
             await network.close()
         return sum(each >= 0 for each in network._connections.brokers)
 
-    first = len(AdminClient(to_librdkafka(java)).list_topics(timeout=20).brokers)
+    first = len(AdminClient({**to_librdkafka(java)}).list_topics(timeout=20).brokers)
     return first, asyncio.run(refreshed())
 
 
@@ -257,6 +252,6 @@ def test_bl_102_a_wrong_host_name_is_let_pass_only_when_the_check_is_off(broker,
     java = by_address(broker, tmp_path)
     assert brokers_seen({**java, "ssl.endpoint.identification.algorithm": ""}) == (1, 1)
     with pytest.raises(KafkaException):
-        AdminClient(to_librdkafka(java)).list_topics(timeout=3)
+        AdminClient({**to_librdkafka(java)}).list_topics(timeout=3)
     with pytest.raises(ClusterUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
         open_connection("127.0.0.1", broker[1], to_kafka_python(java), 3.0)

@@ -1,9 +1,12 @@
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.net.manager import KafkaConnectionManager
 from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
@@ -32,11 +35,6 @@ def sasl(mechanism="SCRAM-SHA-512", line=None, protocol="SASL_PLAINTEXT", **more
         "sasl.jaas.config": jaas("hush") if line is None else line,
         **more,
     })  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _private_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 def test_a_plain_client_needs_addresses_alone():
@@ -107,14 +105,14 @@ def test_bl_102_the_systems_authorities_are_used_and_the_host_name_is_checked():
     rd, py = to_librdkafka(given), to_kafka_python(given)
     assert rd["ssl.ca.location"] == "probe"
     assert rd["ssl.endpoint.identification.algorithm"] == "https"
-    assert "ssl_cafile" not in py
-    assert py["ssl_check_hostname"] is True
+    assert py["ssl_context"].check_hostname is True
+    assert py["ssl_context"].verify_mode == ssl.CERT_REQUIRED
 
 
 def test_bl_102_an_empty_algorithm_means_no_check_of_the_host_name():
     given = client(**{"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": ""})
     assert to_librdkafka(given)["ssl.endpoint.identification.algorithm"] == "none"
-    assert to_kafka_python(given)["ssl_check_hostname"] is False
+    assert to_kafka_python(given)["ssl_context"].check_hostname is False
 
 
 def test_bl_101_stores_reach_both_libraries_as_the_same_pem_files(tmp_path):
@@ -127,10 +125,11 @@ def test_bl_101_stores_reach_both_libraries_as_the_same_pem_files(tmp_path):
         "ssl.keystore.password": PASSWORD,
     })  # fmt: skip
     rd, py = to_librdkafka(given), to_kafka_python(given)
-    assert rd["ssl.ca.location"] == py["ssl_cafile"]
-    assert rd["ssl.certificate.location"] == py["ssl_certfile"]
-    assert rd["ssl.key.location"] == py["ssl_keyfile"]
-    AdminClient(rd)  # librdkafka opens the files at once
+    assert rd["ssl.ca.pem"] == me.authority_pem
+    assert (rd["ssl.certificate.pem"], rd["ssl.key.pem"]) == (me.chain_pem, me.key_pem())
+    root = x509.load_pem_x509_certificate(me.authority_pem.encode())
+    assert py["ssl_context"].get_ca_certs(binary_form=True) == [root.public_bytes(Encoding.DER)]
+    AdminClient({**rd})  # librdkafka decodes them at once
 
 
 def test_settings_that_mean_the_same_are_passed_on_and_others_are_not():
@@ -169,7 +168,7 @@ def test_a_number_that_librdkafka_would_refuse_is_cut_to_its_largest():
     }
     settings = to_librdkafka(client(**dict.fromkeys(largest, "2147483647")))
     assert {name: settings[name] for name, _ in largest.values()} == dict(largest.values())
-    AdminClient(settings)  # it refuses what is larger
+    AdminClient({**settings})  # it refuses what is larger
 
 
 OIDC = 'x.OAuthBearerLoginModule required clientId="me" clientSecret="hush" scope="kafka";'
@@ -210,7 +209,7 @@ def test_client_credentials_of_their_own_go_before_those_of_the_jaas_line():
 
 def test_an_unsecured_token_serves_test_clusters():
     line = 'x.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="me";'
-    AdminClient(to_librdkafka(sasl("OAUTHBEARER", line)))
+    AdminClient({**to_librdkafka(sasl("OAUTHBEARER", line))})
     token = to_kafka_python(sasl("OAUTHBEARER", line))["sasl_oauth_token_provider"].token()
     assert token.count(".") == 2
     assert token.endswith(".")
@@ -272,6 +271,19 @@ def test_bl_103_a_short_outage_of_the_end_point_is_survived(end_point, monkeypat
     now[0] += 0.2 * kind.lifetime_s
     with pytest.raises(ClusterUnavailable, match=r"requesting a token from http.*: HTTP 503"):
         provider.token()
+
+
+def test_a_token_that_a_broker_refused_is_fetched_again_once(end_point, monkeypatch):
+    _, url = end_point
+    now = [1000.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    provider = TokenProvider(ClientCredentials(url, "me", "hush"))
+    assert provider.token() == "t1"
+    now[0] += 60
+    provider.forget()
+    assert provider.token() == "t2"
+    provider.forget()  # refused again: another one would be refused too
+    assert provider.token() == "t2"
 
 
 def test_a_token_is_not_asked_for_at_a_strange_address():

@@ -1,19 +1,13 @@
 import shutil
-import stat
 import subprocess
 
 import pytest
 from support.certificate_stores import PASSWORD, identity, write_jks, write_pkcs12
 
-from replication.adapters.auth.key_stores import key_store, pem_file, private_folder, trust_store
-from replication.errors import ConfigError, EnvironmentProblem
+from replication.adapters.auth.key_stores import key_store, trust_store
+from replication.errors import ConfigError
 
 ME = identity()
-
-
-@pytest.fixture(autouse=True)
-def _private_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 def pem(path, text):
@@ -127,37 +121,3 @@ def test_a_key_store_without_a_key_is_refused(tmp_path):
 def test_bl_102_without_a_store_the_systems_authorities_are_used():
     assert trust_store({}) is None
     assert key_store({}) is None
-
-
-def test_a_secret_file_is_private_and_written_once():
-    path = pem_file("secret")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    before = path.stat().st_ino
-    assert pem_file("secret") == path
-    assert path.stat().st_ino == before
-    assert pem_file("other") != path
-
-
-def test_a_file_that_was_cut_short_is_written_again():
-    path = pem_file("secret")
-    path.write_text("se")
-    assert pem_file("secret").read_text() == "secret"
-
-
-def test_a_directory_that_others_may_read_is_refused():
-    private_folder().chmod(0o755)
-    with pytest.raises(EnvironmentProblem, match="is not a private directory of this user"):
-        pem_file("secret")
-
-
-def test_a_link_in_place_of_the_directory_is_refused(tmp_path):
-    private_folder().rmdir()
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir(mode=0o700)
-    (tmp_path / "again").mkdir()
-    folder = private_folder()
-    folder.rmdir()
-    folder.symlink_to(elsewhere)
-    with pytest.raises(EnvironmentProblem, match="is not a private directory"):
-        private_folder()

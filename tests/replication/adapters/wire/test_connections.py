@@ -1,4 +1,4 @@
-"""Connections whose SASL session ends are replaced in time, and requests keep their order."""
+"""Connections are opened with the present settings, and replaced before their session ends."""
 
 from __future__ import annotations
 
@@ -8,27 +8,50 @@ import time
 
 import pytest
 
+from replication.adapters.auth import client_settings
+from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
 from replication.adapters.wire.connections import BrokerConnections
 from replication.adapters.wire.open_connection import OpenConnection
+from replication.errors import ClusterRejected, ClusterUnavailable
 
-SOON_S, LATER_S = 10.0, 3600.0  # until the session ends
+LATER_S = 3600.0  # until the session ends
 
 
 class Lives(list[float]):
-    """How long each session lasts, in s; ``far``: the other ends of their sockets."""
+    """How long each session lasts, in s; ``far``: the other ends of their sockets.
+
+    ``asked``: host, port and settings of each login; ``refuse``: that many of them fail first.
+    """
 
     far: list[socket.socket]
+    asked: list[tuple]
+    refuse = 0
+
+    def receive(self, number: int) -> bytes:
+        """Return what has arrived over a connection, the first is 0."""
+        self.far[number].settimeout(0.1)
+        try:
+            return self.far[number].recv(100)
+        except TimeoutError:
+            return b""
+
+    def respond(self, number: int, body: bytes) -> None:
+        self.far[number].sendall(len(body).to_bytes(4, "big") + body)
 
 
 @pytest.fixture
 def dialed(monkeypatch):
     """Dial one end of a pair of sockets; ``lives`` says how long each of the sessions lasts."""
     lives, far = Lives(), []
-    lives.far = far
+    lives.far, lives.asked = far, []
 
-    def dial(_host, _port, _config, _timeout_s):
+    def dial(*asked):
+        lives.asked.append(asked)
+        if lives.refuse:
+            lives.refuse -= 1
+            raise ClusterRejected("authenticating at broker:9092: wrong password")
         near, other = socket.socketpair()
         near.settimeout(0)
         far.append(other)
@@ -36,6 +59,8 @@ def dialed(monkeypatch):
 
     monkeypatch.setattr(module, "open_connection", dial)
     monkeypatch.setattr(module, "_SWEEP_S", 0.01)
+    monkeypatch.setattr(channel_module, "_LEAST_PAUSE_S", 0.05)
+    monkeypatch.setattr(channel_module, "_TOO_LATE_S", 0.0)
     yield lives
     for each in far:
         each.close()
@@ -52,31 +77,171 @@ def with_lines(check) -> None:
     asyncio.run(run())
 
 
-def test_an_idle_line_is_replaced_before_its_session_ends(dialed):
-    dialed += [SOON_S, LATER_S]
+async def until(holds) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 -- what is waited for sets no event
+            await asyncio.sleep(0.005)
+
+
+def noted(responses: list, name: str):
+    return lambda frame, error: responses.append((name, error or bytes(frame)))
+
+
+def test_bl_237_an_idle_connection_is_replaced_before_its_session_ends(dialed):
+    dialed += [LATER_S, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
-        first = await lines.channel(-1, "produce")
-        await asyncio.sleep(0.2)
-        second = lines.ready(-1, "produce")
-        assert second is not None
-        assert second is not first
-        assert first.error is not None  # it is closed, and nothing waits for the collector
+        channel = await lines.channel(-1, "produce")
+        first = channel.connection
+        assert 0.59 * LATER_S < channel.renew_at - time.monotonic() <= 0.8 * LATER_S
+        channel.renew_at = 0.0
+        await until(lambda: channel.connection is not first)
+        assert first.sock.fileno() == -1  # it is closed, and nothing waits for the collector
+        assert lines.ready(-1, "produce") is channel
+        responses = []
+        channel.request([b"ask"], noted(responses, "a"), 60)
+        assert dialed.receive(1) == b"ask"
+        dialed.respond(1, b"yes")
+        await until(lambda: responses == [("a", b"yes")])
 
     with_lines(check)
 
 
-def test_a_line_with_open_requests_is_kept_for_what_follows_them(dialed):
-    dialed += [SOON_S, LATER_S, LATER_S]
+def test_bl_237_a_busy_connection_is_replaced_between_two_requests_in_their_order(dialed):
+    dialed += [LATER_S, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
-        first = await lines.channel(-1, "produce")
-        first.request([b"1234"], lambda *_: None, 60)
-        await asyncio.sleep(0.1)
-        assert await lines.channel(-1, "produce") is first
-        assert lines.lasting(-1, "produce") is first
+        channel = await lines.channel(-1, "produce")
+        responses = []
+        channel.request([b"a"], noted(responses, "a"), 60)
+        channel.renew_at = 0.0
+        await until(lambda: channel._successor is not None)
+        channel.request([b"b"], noted(responses, "b"), 60)
+        channel.request([b"c"], noted(responses, "c"), 60)
+        assert (dialed.receive(0), dialed.receive(1)) == (b"a", b"")  # b and c wait for a
+        assert channel.open_requests == 3
+        dialed.respond(0, b"A")
+        await until(lambda: responses == [("a", b"A")])
+        assert dialed.receive(1) == b"bc"
+        dialed.respond(1, b"B")
+        dialed.respond(1, b"C")
+        await until(lambda: responses == [("a", b"A"), ("b", b"B"), ("c", b"C")])
 
     with_lines(check)
+
+
+def test_requests_that_wait_for_the_next_connection_fail_with_the_former_one(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        channel = await lines.channel(-1, "produce")
+        responses = []
+        channel.request([b"a"], noted(responses, "a"), 60)
+        channel.renew_at = 0.0
+        await until(lambda: channel._successor is not None)
+        channel.request([b"b"], noted(responses, "b"), 60)
+        dialed.far[0].close()
+        await until(lambda: len(responses) == 2)
+        assert [name for name, _ in responses] == ["a", "b"]
+        assert lines.ready(-1, "produce") is None
+
+    with_lines(check)
+
+
+def test_bl_237_a_session_takes_one_login_however_many_requests_it_serves(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        channel = await lines.channel(-1, "call")
+        channel.renew_at = 0.0
+        for _ in range(50):
+            assert await lines.channel(-1, "call") is channel
+            await asyncio.sleep(0.01)
+        assert len(dialed.asked) == 2
+
+    with_lines(check)
+
+
+def test_a_login_that_fails_is_tried_again_before_the_session_ends_but_not_at_once(dialed):
+    dialed += [4.0, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        channel = await lines.channel(-1, "call")
+        first, dialed.refuse = channel.connection, 1
+        channel.renew_at = 0.0
+        await until(lambda: channel.connection is not first)
+        assert len(dialed.asked) == 3
+        assert channel.error is None
+
+    with_lines(check)
+
+
+def test_an_idle_connection_whose_session_has_ended_is_not_used_again(dialed, monkeypatch):
+    dialed += [0.2, LATER_S]
+    monkeypatch.setattr(channel_module, "_RENEW_AT", (999.0, 999.0))
+
+    async def check(lines: BrokerConnections) -> None:
+        first = await lines.channel(-1, "call")
+        await until(lambda: lines.ready(-1, "call") is None)
+        assert first.error is not None
+        assert await lines.channel(-1, "call") is not first
+
+    with_lines(check)
+
+
+def test_a_login_that_is_refused_after_one_that_worked_may_work_later(dialed):
+    dialed += [LATER_S, LATER_S]
+
+    async def check(lines: BrokerConnections) -> None:
+        dialed.refuse = 1
+        with pytest.raises(ClusterRejected, match="wrong password"):
+            await lines.channel(-1, "call")
+        await lines.channel(-1, "call")
+        dialed.refuse = 1
+        for _ in range(3):
+            with pytest.raises(ClusterUnavailable, match="wrong password"):
+                await lines.channel(-1, "produce")
+        assert len(dialed.asked) == 3  # not at once again
+
+    with_lines(check)
+
+
+def test_bl_228_each_connection_is_opened_with_the_settings_of_its_time(
+    dialed, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(client_settings, "_LOOK_EVERY_S", 0.0)
+    dialed += [LATER_S, LATER_S]
+
+    def write(servers: str, password: str) -> None:
+        (tmp_path / "servers").write_text(servers)
+        (tmp_path / "pw").write_text(password)
+
+    write("old:9092", "old")
+    kind = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+    config = to_kafka_python({
+        "bootstrap.servers": f"${{dir:{tmp_path}:servers}}",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'a.PlainLoginModule required username="me" '
+        f'password="${{dir:{tmp_path}:pw}}";',
+        "config.providers": "dir",
+        "config.providers.dir.class": kind,
+    })  # fmt: skip
+
+    async def check() -> None:
+        lines = BrokerConnections(config["bootstrap_servers"], config, "test")
+        try:
+            await lines.channel(-1, "call")
+            write("new:9093", "new")
+            await lines.channel(-1, "produce")
+        finally:
+            await lines.close()
+
+    asyncio.run(check())
+    assert [(host, port, used["sasl_plain_password"]) for host, port, used, _ in dialed.asked] == [
+        ("old", 9092, "old"),
+        ("new", 9093, "new"),
+    ]
 
 
 def test_a_response_of_2_gb_is_refused_before_memory_is_taken_for_it(dialed, monkeypatch):

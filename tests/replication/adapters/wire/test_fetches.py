@@ -89,12 +89,13 @@ def test_a_session_that_the_broker_lost_begins_anew(broker):
 
 @pytest.mark.parametrize("left", ["anew", "dropped"])
 def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(monkeypatch, left):
-    session, dialing = FetchSession(), threading.Event()
+    session, begun, dialing = FetchSession(), threading.Event(), threading.Event()
     near, far = socket.socketpair()
     near.settimeout(0)
     far.settimeout(0)
 
     def dial(*_) -> OpenConnection:
+        begun.set()
         dialing.wait(30)
         return OpenConnection(near, {}, float("inf"))
 
@@ -106,7 +107,7 @@ def test_a_fetch_whose_turn_is_over_before_its_connection_is_open_is_not_sent(mo
         network.begin_fetch(
             -1, [], options, FetchBuffer(), lambda *each: responses.put_nowait(each)
         )
-        await asyncio.sleep(0)
+        await asyncio.to_thread(begun.wait, 30)
         if left == "anew":
             session.restart()
         else:

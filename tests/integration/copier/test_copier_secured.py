@@ -1,0 +1,148 @@
+"""A unit copies over SASL_SSL, while sessions end and passwords and certificates change."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from support import kafka_records
+from support.certificate_stores import identity
+from support.copier_flows import Flow, feeding
+from support.sasl_ssl_broker import SaslSslCluster, trust_store
+from support.spark_driver import wait_for
+
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.adapters.auth.client_config import to_librdkafka
+from replication.adapters.topics.state_store import StateStore
+from replication.adapters.wire import connect, connections
+from replication.model import Desired
+from replication.state import Intent, status_topic
+
+pytestmark = pytest.mark.integration
+SESSION_S = 4  # of a login, on both clusters
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory):
+    """Yield a source and a target whose clients log in over TLS, each with its own authority."""
+    directory = tmp_path_factory.mktemp("secured")
+    both = [SaslSslCluster(name, directory) for name in ("secured-a", "secured-b")]
+    with ThreadPoolExecutor() as pool:
+        for each in both:
+            pool.submit(each.begin, SESSION_S * 1000, identity("localhost", each.name))
+    yield both
+    for each in both:
+        each.destroy()
+
+
+class Secured:
+    """A flow between both whose passwords are in files, and its clients' Java properties."""
+
+    def __init__(self, clusters, folder, topic, suffixes=("jks", "p12")) -> None:
+        self.clusters, self.folder = clusters, folder
+        for each in clusters:
+            kafka_records.create_topic(each.bootstrap_servers, topic, 2)
+        self.flow = Flow(*clusters, {topic: 2})
+        self.stores = [
+            folder / f"{each.name}.{suffix}"
+            for each, suffix in zip(clusters, suffixes, strict=True)
+        ]
+        for each, store in zip(clusters, self.stores, strict=True):
+            self.set_password(each, f"first of {each.name}")
+            trust_store(store, each.who)
+
+    def set_password(self, cluster, password: str) -> None:
+        cluster.set_password(password)
+        (self.folder / cluster.name).write_text(password)
+
+    @property
+    def logins(self):
+        """Return the Java properties of the source and of the target."""
+        provider = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+        return [
+            each.login(f"${{dir:{self.folder}:{each.name}}}")
+            | trust_store(store, each.who)
+            | {"config.providers": "dir", "config.providers.dir.class": provider}
+            for each, store in zip(self.clusters, self.stores, strict=True)
+        ]
+
+    def spec(self, **more):
+        source, target = self.logins
+        return self.flow.spec(source=source, target=target, **more)
+
+
+@pytest.mark.parametrize("suffixes", [("jks", "p12"), ("p12", "jks")], ids="->".join)
+def test_records_are_copied_over_sasl_ssl_with_scram_and_stores_of_both_kinds(
+    clusters, tmp_path, topic_name, suffixes
+):
+    secured = Secured(clusters, tmp_path, topic_name("secured"), suffixes)
+    flow = secured.flow
+    for topic in flow.topics:
+        kafka_records.produce(flow.here, topic, kafka_records.some_records(300, 2))
+    spec = secured.spec()
+    with flow.copying(spec) as reports:
+        flow.wait_copied()
+    assert reports[0].outcome == "clean"
+    flow.assert_equal()
+
+
+def test_bl_237_sessions_end_under_load_and_no_connection_is_lost(
+    clusters, tmp_path, topic_name, monkeypatch
+):
+    monkeypatch.setattr(connections, "_SWEEP_S", 0.1)
+    secured, networks = Secured(clusters, tmp_path, topic_name("sessions")), []
+
+    def noted(properties, client_id):
+        networks.append(connect(properties, client_id))
+        return networks[-1]
+
+    def channels():
+        return [each for net in networks for each in net._connections._channels.values()]
+
+    flow = secured.flow
+    with flow.copying(secured.spec(), noted) as reports, feeding(flow, 1000):
+        flow.wait_moved(100)
+        before = channels()
+        sessions = [each.connection for each in before]
+        logins = sum(each.logins for each in clusters)
+        time.sleep(2 * SESSION_S)  # what lasts that long has met the end of its first session
+        assert channels()[: len(before)] == before
+        assert not any(each.error for each in before)
+        assert all(each.connection not in sessions for each in before)
+        made = sum(each.logins for each in clusters) - logins
+    with flow.copying(secured.spec(generation=2)):
+        flow.wait_copied()
+    assert (reports[0].outcome, reports[0].takeovers) == ("clean", 0)
+    assert made <= 4 * len(before)
+    flow.assert_equal()
+
+
+def test_bl_228_new_passwords_and_certificates_need_no_restart(clusters, tmp_path, topic_name):
+    secured, target = Secured(clusters, tmp_path, topic_name("renewed")), clusters[1]
+    flow, login = secured.flow, secured.logins[1]
+    admin, store = KafkaAdmin(to_librdkafka(login)), StateStore(to_librdkafka(login), 1)
+    tail, topic = store.tail(status_topic(flow.alias)), status_topic(flow.alias)
+    store.write(topic, before := Intent(flow.name, Desired.PAUSE, "before"))
+    assert before in tail.catch_up()
+    assert topic in admin.topic_names()
+    with flow.copying(secured.spec()) as reports, feeding(flow, 500):
+        flow.wait_moved(100)
+        renewed = identity("localhost", "renewed")
+        trust_store(secured.stores[1], renewed)
+        target.set_password("second")  # the file that clients read it from follows later
+        target.renew_certificate(renewed)
+        refused = target.refused_logins
+        wait_for(lambda: target.refused_logins > refused + 2, 30)
+        for each in clusters:
+            secured.set_password(each, "second")
+        flow.wait_moved(1000)
+        store.write(topic, after := Intent(flow.name, Desired.RUN, "after"))
+        assert after in tail.catch_up()
+        assert topic in admin.topic_names()
+    with flow.copying(secured.spec(generation=2)):
+        flow.wait_copied()
+    assert (reports[0].outcome, reports[0].not_running) == ("clean", 0)
+    flow.assert_equal()
+    tail.close()
+    store.close()
