@@ -21,6 +21,7 @@ from replication.state import (
     NameDecision,
     ProducerEntry,
     anchors_topic,
+    is_anchors_topic,
     status_topic,
 )
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from replication.naming.name_changes import Changes
     from replication.settings.sections import Config, Flow, MappedName
     from replication.state import Stored
-
-
-_BEGIN, _END = anchors_topic("\0").split("\0")
 
 
 class TopicReads(Protocol):
@@ -90,7 +88,7 @@ def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
 
 def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
     """Return the anchors of every flow into this target, those of other processes too."""
-    topics = [each for each in ours if each.startswith(_BEGIN) and each.endswith(_END)]
+    topics = [each for each in ours if is_anchors_topic(each)]
     return (each for each in store.read_all(topics) if isinstance(each, Anchor))
 
 

@@ -11,7 +11,8 @@
 Topics, one partition each, compacted:
 
 - ``isthmus-anchors.<source>.internal``: an :class:`Anchor` a source partition, by its appender; a
-  :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied
+  :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied; a second copy
+  of each :class:`ProducerEntry` of its flows
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
@@ -49,6 +50,7 @@ from replication.state.topics import (
     anchors_topic,
     dead_letters_topic,
     flow_topics,
+    is_anchors_topic,
     offsets_topic,
     status_topic,
 )
@@ -82,6 +84,7 @@ __all__ = [
     "anchors_topic",
     "dead_letters_topic",
     "flow_topics",
+    "is_anchors_topic",
     "offsets_topic",
     "parse",
     "status_topic",

@@ -11,6 +11,12 @@ def anchors_topic(source: str) -> str:
     return f"isthmus-anchors.{source}.internal"
 
 
+def is_anchors_topic(name: str) -> bool:
+    """Say whether a topic holds the anchors of flows from some source."""
+    begin, end = anchors_topic("\0").split("\0")
+    return name.startswith(begin) and name.endswith(end)
+
+
 def offsets_topic(source: str) -> str:
     """Return the topic with the offset points of all flows from ``source``."""
     return f"isthmus-offsets.{source}.internal"

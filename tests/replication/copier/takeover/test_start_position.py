@@ -12,6 +12,7 @@ from support.record_batches import a_batch
 
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import new_connections
+from replication.copier.takeover.lost_anchor import LostAnchors
 from replication.copier.takeover.start_position import StartPositions
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.settings.state_policies import Policies
@@ -34,7 +35,7 @@ def place(known: Anchor, target_records: int = 0, **policies: str):
     connections = new_connections("f", source, target, "A")
     connections.takeover.seen[HERE] = known
     spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(**policies))
-    positions = StartPositions(spec, connections, copied_before=False)
+    positions = StartPositions(spec, connections, LostAnchors(spec, connections, {}))
     return positions, asyncio.run(positions.place(PartitionPlan(HERE, HERE)))
 
 
