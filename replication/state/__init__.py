@@ -51,6 +51,7 @@ from replication.state.topics import (
     dead_letters_topic,
     flow_topics,
     is_anchors_topic,
+    is_offsets_topic,
     offsets_topic,
     status_topic,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "dead_letters_topic",
     "flow_topics",
     "is_anchors_topic",
+    "is_offsets_topic",
     "offsets_topic",
     "parse",
     "status_topic",

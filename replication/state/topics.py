@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PRODUCERS_TOPIC = "isthmus-producers.internal"
 PROBE_TOPIC = "isthmus-probe.internal"  # holds no data: the fencing probe appends to it
 
@@ -13,13 +18,22 @@ def anchors_topic(source: str) -> str:
 
 def is_anchors_topic(name: str) -> bool:
     """Say whether a topic holds the anchors of flows from some source."""
-    begin, end = anchors_topic("\0").split("\0")
-    return name.startswith(begin) and name.endswith(end)
+    return _fits(name, anchors_topic)
 
 
 def offsets_topic(source: str) -> str:
     """Return the topic with the offset points of all flows from ``source``."""
     return f"isthmus-offsets.{source}.internal"
+
+
+def is_offsets_topic(name: str) -> bool:
+    """Say whether a topic holds the offset points of flows from some source."""
+    return _fits(name, offsets_topic)
+
+
+def _fits(name: str, named: Callable[[str], str]) -> bool:
+    begin, end = named("\0").split("\0")
+    return name.startswith(begin) and name.endswith(end)
 
 
 def status_topic(source: str) -> str:

@@ -12,6 +12,7 @@ from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, 
 from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
+from replication.planning.state_topics import COMPACT, losing_policies
 from replication.state import (
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
@@ -29,7 +30,7 @@ _POLL_S = 0.05
 # and cleaned soon. Nothing younger than a minute is compacted, so that a follower of a topic
 # sees every record of the last minute: the lease counts on it.
 _CONFIGS = {
-    "cleanup.policy": "compact",
+    "cleanup.policy": COMPACT,
     # The broker's own time: it would reject records of a clock that is an hour ahead.
     "message.timestamp.type": "LogAppendTime",
     "segment.bytes": str(16 << 20),
@@ -79,13 +80,8 @@ class StateStore:
 
     def _check(self, names: Iterable[str]) -> None:
         """Look at topics that are there; where their configs may not be seen they are trusted."""
-        for name, settings in sorted(self._admin.topic_settings(names).items()):
-            policy = settings.get("cleanup.policy")
-            if policy is not None and policy.value != "compact":
-                raise ClusterRejected(
-                    f"topic {name} at {self._address} has cleanup.policy = {policy.value}, so it "
-                    "would lose state that is still needed: set it to compact"
-                )
+        for name, what in losing_policies(self._admin.topic_settings(names)).items():
+            raise ClusterRejected(f"topic {name} at {self._address} {what}")
 
     def ensure_dead_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""

@@ -11,6 +11,7 @@ from support.memory_network import Log
 from support.record_batches import a_batch
 from support.two_clusters import TwoClusters
 
+from replication.copier import anchor_writer
 from replication.model import Choice, PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import (
@@ -151,6 +152,16 @@ def test_invariant_l_the_former_appender_cannot_append_behind_the_position_that_
     pair.copy(1, former)
     copy_on(pair, 2)
     assert pair.copied(QUIET) == [b"a", b"b", b"c", b"d"]
+
+
+def test_a_running_unit_writes_the_anchors_of_quiet_partitions_again_from_time_to_time(
+    pair, monkeypatch
+):
+    monkeypatch.setattr(anchor_writer, "_ALL_AGAIN_S", 0.1)
+    pair.feed(b"a", partition=QUIET)
+    pair.copy(epoch_s=0.8)
+    written = [each.source for each in pair.anchors() if of(QUIET)(each) and not each.clean]
+    assert written.count(1) > 3
 
 
 def test_where_a_search_begins_is_never_taken_for_an_anchor(pair):
