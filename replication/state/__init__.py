@@ -45,6 +45,7 @@ from replication.state.flow_status import (
 from replication.state.record import VERSION, UnknownVersion
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
+    ANCHORS_BEGIN,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "ANCHORS_BEGIN",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
     "VERSION",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+ANCHORS_BEGIN = "isthmus-anchors."
 PRODUCERS_TOPIC = "isthmus-producers.internal"
 PROBE_TOPIC = "isthmus-probe.internal"  # holds no data: the fencing probe appends to it
 
 
 def anchors_topic(source: str) -> str:
     """Return the topic with the anchors of all flows from ``source``."""
-    return f"isthmus-anchors.{source}.internal"
+    return f"{ANCHORS_BEGIN}{source}.internal"
 
 
 def is_anchors_topic(name: str) -> bool:
