@@ -1,9 +1,10 @@
 """A partition whose anchor is missing: whether it was copied before, and its last batch of ours.
 
 L  A missing anchor alone never means that nothing was copied: the others may be there. The
-   partition begins as a new one only if its target is empty, or holds no batch of ours and no
-   other record of our state says that it was copied. Else its position is searched by content
-   behind our fence marker (S), and where that does not prove it, it is lost: POSITION_LOST.
+   partition begins as a new one only if its target is empty, or ends without a batch of ours while
+   no other record of our state says that it was copied or that state is gone. Else its position is
+   searched by content behind our fence marker (S), and where that does not prove it, it is lost:
+   POSITION_LOST.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from replication.copier.takeover.connections import Connections
     from replication.state import Anchor
 
-_TAIL = 50_000  # offsets at the target's end that are read first
+_TAIL = 1_000  # offsets at the target's end: many partitions may be new in a filled target
+_LONG_TAIL = 50_000  # those that are read where other state says that there are copies
 _MOST_BYTES = 64 << 20  # of what stands before them
 _NO_PROGRESS_S = 30.0
 _GONE = (
@@ -78,10 +80,14 @@ class LostAnchors:
         """
         if not self.ids:
             return ""
-        tail = await self._tail(partition.target, end)
+        tail = await self._tail(partition.target, end, _TAIL)
         point = (await self._known_points()).get(partition.source)
         if tail.last is None:
-            evidence = await self._other_evidence(tail, point)
+            if point is None and not await self._has_gaps():
+                return ""
+            tail = await self._tail(partition.target, end, _LONG_TAIL)
+        if tail.last is None:
+            evidence = _other_evidence(tail, point)
             return _GONE.format(evidence=evidence) if evidence else ""
         if problem := self._unsearchable(partition, tail):
             return _GONE.format(evidence=f"the target has records of this flow, and {problem}")
@@ -89,15 +95,6 @@ class LostAnchors:
         partition.claimed = self._sought_from(partition.claimed, partition, begin, tail.last.base)
         partition.sought = _SEARCHED
         return ""
-
-    async def _other_evidence(self, tail: OwnTail, point: OffsetPoint | None) -> str:
-        if point is not None:
-            return f"an offset point says that it was copied up to offset {point.source} at least"
-        if tail.whole and tail.log_start == 0:
-            return ""
-        if not await self._has_gaps():
-            return ""
-        return "other state of this flow is missing too, while the target is not empty"
 
     def _unsearchable(self, partition: PartitionCopy, tail: OwnTail) -> str:
         """Return why the last batch of ours does not say where the copy ended; empty: it does."""
@@ -142,12 +139,16 @@ class LostAnchors:
             source_topic_id=partition.topic_id.hex(),
         )
 
-    async def _tail(self, place: TopicPartition, end: int) -> OwnTail:
+    async def _tail(self, place: TopicPartition, end: int, length: int) -> OwnTail:
+        """Return the last batch of ours among the last ``length`` offsets, or before a long tail.
+
+        Before that, 64 MB are read from the log start on.
+        """
         target = self.connections.target
         log_start = await target.offset_at(place, EARLIEST_TIMESTAMP)
-        near_end = max(log_start, end - _TAIL)
+        near_end = max(log_start, end - length)
         last, _ = await self._last_own(place, near_end, end, None)
-        if last is not None:
+        if last is not None or length < _LONG_TAIL:
             return OwnTail(last, whole=True, log_start=log_start)
         last, whole = await self._last_own(place, log_start, near_end, _MOST_BYTES)
         return OwnTail(last, whole, log_start)
@@ -190,16 +191,27 @@ class LostAnchors:
         return self._points
 
     async def _has_gaps(self) -> bool:
-        """Return whether the anchors or the offset points have lost their head, or are all gone."""
+        """Return whether anchors or offset points have lost their head, or one kind is all gone."""
         takeover, target = self.connections.takeover, self.connections.target
         if not any(each.source is not None for each in takeover.seen.values()):
             return any(
                 each.flow == self.spec.flow and each.generation != self.spec.generation
                 for each in takeover.entries.producers.entries.values()
             )
+        if not await self._known_points() and any(each.run for each in takeover.seen.values()):
+            return True
         points = TopicPartition(offsets_topic(self.spec.source_alias), 0)
         starts = [
             await target.offset_at(each, EARLIEST_TIMESTAMP)
             for each in (takeover.anchors.partition, points)
         ]
         return any(starts)
+
+
+def _other_evidence(tail: OwnTail, point: OffsetPoint | None) -> str:
+    """Return what says that a partition was copied, of which the target shows nothing."""
+    if point is not None:
+        return f"an offset point says that it was copied up to offset {point.source} at least"
+    if tail.whole and tail.log_start == 0:
+        return ""
+    return "other state of this flow is missing too, while the target is not empty"
