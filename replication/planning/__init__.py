@@ -12,7 +12,6 @@
 ``required_acls``: The ACLs that Isthmus requires on its clusters for the flows of a file, and no
     others
 ``source_snapshot``: The desired topics of a target, from a snapshot of its sources
-``state_topics``: Says whether Isthmus' own topics keep what is written to them: by cleanup.policy
 ``target_snapshot``: Reads the state of a target: which flow writes to which topic, and which
     topics hold records
 ``topic_configs``: Which configs of a source topic its copy takes, and which are excluded

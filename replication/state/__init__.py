@@ -46,6 +46,7 @@ from replication.state.record import VERSION, UnknownVersion
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
     ANCHORS_BEGIN,
+    COMPACT,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
@@ -53,6 +54,7 @@ from replication.state.topics import (
     flow_topics,
     is_anchors_topic,
     is_offsets_topic,
+    losing_policy,
     offsets_topic,
     status_topic,
 )
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANCHORS_BEGIN",
+    "COMPACT",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
     "VERSION",
@@ -89,6 +92,7 @@ __all__ = [
     "flow_topics",
     "is_anchors_topic",
     "is_offsets_topic",
+    "losing_policy",
     "offsets_topic",
     "parse",
     "status_topic",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+COMPACT = "compact"  # the cleanup.policy of all topics with state
 ANCHORS_BEGIN = "isthmus-anchors."
 PRODUCERS_TOPIC = "isthmus-producers.internal"
 PROBE_TOPIC = "isthmus-probe.internal"  # holds no data: the fencing probe appends to it
@@ -30,6 +31,19 @@ def offsets_topic(source: str) -> str:
 def is_offsets_topic(name: str) -> bool:
     """Say whether a topic holds the offset points of flows from some source."""
     return _fits(name, offsets_topic)
+
+
+def losing_policy(policy: str | None) -> str:
+    """Say what is wrong with a state topic's cleanup.policy: a predicate; empty: nothing.
+
+    None: it may not be seen, and is trusted.
+    """
+    if policy in {None, COMPACT}:
+        return ""
+    return (
+        f"has cleanup.policy = {policy}, so it would lose state that is still needed: set it to "
+        f"{COMPACT}"
+    )
 
 
 def _fits(name: str, named: Callable[[str], str]) -> bool:

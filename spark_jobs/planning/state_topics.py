@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replication.planning.state_topics import losing_policies
+from replication.state import losing_policy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -44,7 +44,11 @@ class StateTopics:
         A topic that is not ``existing`` is missed elsewhere.
         """
         if time.monotonic() >= self._look_at:
-            found = losing_policies(target.topic_settings({*self.names}.intersection(existing)))
-            self.problem = "; ".join(f"topic {name} {what}" for name, what in found.items())
+            settings = target.topic_settings({*self.names}.intersection(existing))
+            policies = {name: found.get("cleanup.policy") for name, found in settings.items()}
+            found = {name: losing_policy(e.value if e else None) for name, e in policies.items()}
+            self.problem = "; ".join(
+                f"topic {name} {found[name]}" for name in sorted(found) if found[name]
+            )
             self._look_at = time.monotonic() + _READ_EVERY_S
         return self.problem

@@ -12,13 +12,14 @@ from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, 
 from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
-from replication.planning.state_topics import COMPACT, losing_policies
 from replication.state import (
+    COMPACT,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     Stored,
     dead_letters_topic,
     flow_topics,
+    losing_policy,
 )
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ class StateStore:
 
     def _check(self, names: Iterable[str]) -> None:
         """Look at topics that are there; where their configs may not be seen they are trusted."""
-        for name, what in losing_policies(self._admin.topic_settings(names)).items():
-            raise ClusterRejected(f"topic {name} at {self._address} {what}")
+        for name, settings in sorted(self._admin.topic_settings(names).items()):
+            policy = settings.get("cleanup.policy")
+            if problem := losing_policy(policy.value if policy else None):
+                raise ClusterRejected(f"topic {name} at {self._address} {problem}")
 
     def ensure_dead_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""

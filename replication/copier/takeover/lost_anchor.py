@@ -190,14 +190,23 @@ class LostAnchors:
                     self._points[key] = each if newer else known
         return self._points
 
+    def _has_anchors(self) -> bool:
+        seen = self.connections.takeover.seen.values()
+        return any(each.source is not None for each in seen)
+
+    def are_all_gone(self) -> bool:
+        """Return whether the flow has no anchor at all, although an earlier driver copied."""
+        entries = self.connections.takeover.entries.producers.entries.values()
+        return not self._has_anchors() and any(
+            each.flow == self.spec.flow and each.generation != self.spec.generation
+            for each in entries
+        )
+
     async def _has_gaps(self) -> bool:
         """Return whether anchors or offset points have lost their head, or one kind is all gone."""
         takeover, target = self.connections.takeover, self.connections.target
-        if not any(each.source is not None for each in takeover.seen.values()):
-            return any(
-                each.flow == self.spec.flow and each.generation != self.spec.generation
-                for each in takeover.entries.producers.entries.values()
-            )
+        if not self._has_anchors():
+            return self.are_all_gone()
         if not await self._known_points() and any(each.run for each in takeover.seen.values()):
             return True
         points = TopicPartition(offsets_topic(self.spec.source_alias), 0)

@@ -127,10 +127,12 @@ class StartPositions:
     async def _without_anchor(self, partition: PartitionCopy) -> None:
         """Begin a partition that was never copied; of another one the position is lost (L)."""
         known = partition.claimed
-        end = await self._target_end(partition, 1)
+        is_lost = known.state == PartitionState.POSITION_LOST
+        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        if end == 0 and (is_lost or self.lost_anchors.are_all_gone()):
+            end = await self._target_end(partition, 1)
         if end is None:
             return
-        is_lost = known.state == PartitionState.POSITION_LOST
         choice = self._choice(partition, PartitionState.POSITION_LOST) if is_lost else STOP
         if end == 0:
             await self._start_over(partition)  # nothing was copied yet: no duplicates
