@@ -13,7 +13,7 @@ from support.two_clusters import TwoClusters
 
 from replication.copier import anchor_writer
 from replication.copier.takeover import lost_anchor
-from replication.model import Choice, PartitionPlan, PartitionState, TopicPartition
+from replication.model import BY_ID, Choice, PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -269,3 +269,24 @@ def take_away(two: TwoClusters, step: str, count: int) -> None:
             log.delete_before(log.end // 2)
         case "claims":
             lose(two, ANCHORS, lambda each: isinstance(each, Claim))
+
+
+def test_what_former_units_copied_stays_there_when_the_registry_is_gone_and_a_way_back_is_opened():
+    """BL-219."""
+    plans = [PartitionPlan(each, each, origins=BY_ID) for each in (QUIET, BUSY)]
+    two = TwoClusters(partitions=tuple(plans), epoch_s=0.5)
+    try:
+        two.feed(b"a", b"b", partition=QUIET)
+        two.feed(b"1", b"2", partition=BUSY)
+        for unit, plan in enumerate(plans):
+            two.copy(partitions=(plan,), unit=unit)
+        copy_on(two, 1)  # by one unit
+        lose(two, PRODUCERS_TOPIC)
+        back = {"flow": "B->A", "source_alias": "B", "target_alias": "A"}
+        servers = {"source": {"bootstrap.servers": "b:1"}, "target": {"bootstrap.servers": "a:1"}}
+        report = two.copy(2, two.another(), generation=3, **back, **servers)
+        assert (report.outcome, report.records) == ("clean", 0)
+        assert two.source.logs[QUIET].values() == [b"a", b"b"]
+        assert two.source.logs[BUSY].values() == [b"1", b"2"]
+    finally:
+        two.close()
