@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from replication.client.network import Network
 
+_CLOCKS_DIFFER_MS = 60_000  # an entry and an anchor may be written on different machines
 _LOST = (
     f"{PRODUCERS_TOPIC} on {{cluster}} has lost entries: {{flow}} has copied to that cluster "
     "before, and {why}, so its copies there cannot be separated from records produced there, and "
@@ -77,6 +78,6 @@ def _doubts(
         if number not in known:
             yield f"no entry has the producer id {number} ({name or 'unnamed'}) of {where}"
     if isinstance(found, Anchor) and found.run is not None:
-        began = found.run[0]
+        began = found.run[0] + _CLOCKS_DIFFER_MS
         if oldest.get(found.flow, began + 1) > began:
             yield f"its oldest entry is newer than its copy of {where}"
