@@ -111,9 +111,9 @@ def test_what_former_units_copied_stays_known_when_the_registry_is_deleted(two):
     """BL-219: then a way back is opened."""
     mesh, away = Mesh(two, "AB BA", partitions=3), ("A", "B")
     mesh.write("A", 300)
-    spec = mesh.spec(away)
-    for unit, plan in enumerate(spec.partitions):
-        mesh.flows[away].settle(replace(spec, unit=unit, partitions=(plan,)))
+    for unit in range(3):
+        spec = mesh.spec(away, epoch=unit)
+        mesh.flows[away].settle(replace(spec, unit=unit, partitions=(spec.partitions[unit],)))
     mesh.write("A", 30)
     mesh.flows[away].settle(mesh.spec(away, generation=2))
     client = AdminClient({"bootstrap.servers": two["B"].bootstrap_servers})

@@ -279,12 +279,13 @@ def test_what_former_units_copied_stays_there_when_the_registry_is_gone_and_a_wa
         two.feed(b"a", b"b", partition=QUIET)
         two.feed(b"1", b"2", partition=BUSY)
         for unit, plan in enumerate(plans):
-            two.copy(partitions=(plan,), unit=unit)
-        copy_on(two, 1)  # by one unit
+            two.copy(unit, partitions=(plan,), unit=unit)
+        copy_on(two, 2)  # by one unit
         lose(two, PRODUCERS_TOPIC)
+        copy_on(two, 3)
         back = {"flow": "B->A", "source_alias": "B", "target_alias": "A"}
         servers = {"source": {"bootstrap.servers": "b:1"}, "target": {"bootstrap.servers": "a:1"}}
-        report = two.copy(2, two.another(), generation=3, **back, **servers)
+        report = two.copy(4, two.another(), generation=5, **back, **servers)
         assert (report.outcome, report.records) == ("clean", 0)
         assert two.source.logs[QUIET].values() == [b"a", b"b"]
         assert two.source.logs[BUSY].values() == [b"1", b"2"]
