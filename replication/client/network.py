@@ -10,7 +10,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.client.fetch_session import FetchOptions
     from replication.client.fetch_values import Fetched, Leader
@@ -51,6 +51,9 @@ class Network(Protocol):
 
     async def refresh(self, topics: Iterable[str]) -> None:
         """Request leaders, leader epochs and topic ids of ``topics``."""
+
+    async def topic_names(self) -> Collection[str]:
+        """Return the names of all topics that our user may describe."""
 
     def leader(self, partition: TopicPartition) -> Leader | None:
         """Return the leader as of the last refresh; None: it has none."""

@@ -25,6 +25,7 @@ _DRAIN_S = 5.0  # how long a clean end waits for the last responses
 _LAST_ANCHORS_S = 5.0  # and how long it tries to write the anchors
 _LOOK_S = 0.005
 _FEW = 100  # partitions
+_ALL_AGAIN_S = 600.0  # a state topic may have lost those of quiet partitions meanwhile
 
 
 @dataclass(slots=True)
@@ -60,9 +61,13 @@ class AnchorWriter:
         self._written.update(anchors)
 
     async def run(self) -> None:
-        """Write the anchors of changed partitions, about every second (D)."""
-        turn = self.takeover.turn
+        """Write the anchors of changed partitions, about every second (D); all every 10 minutes."""
+        turn, all_again_at = self.takeover.turn, time.monotonic() + _ALL_AGAIN_S
         while True:
+            if time.monotonic() >= all_again_at:
+                self._written.clear()
+                self.anchor_changes.update(self.producers.partitions)
+                all_again_at = time.monotonic() + _ALL_AGAIN_S
             self.sender.acked = 0
             self.sender.anchors_due.clear()
             try:

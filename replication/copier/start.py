@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
 from replication.copier.partition.position import Position
+from replication.copier.takeover.lost_anchor import LostAnchors
 from replication.copier.takeover.producer_ids import entry_of, producer_identity
 from replication.copier.takeover.renamed_topic import (
     find_ends,
@@ -80,9 +81,10 @@ async def _take_all(
     spec: UnitSpec, connections: Connections
 ) -> tuple[ProducerIdentity, list[PartitionCopy], int]:
     await connections.takeover.read_anchors()
-    await connections.takeover.read_registry()
+    await connections.takeover.entries.read()
     me = await producer_identity(spec, connections)
     await connections.takeover.anchors.own(me.producer)
+    await connections.takeover.restore_registry()
     partitions, counted = await take_partitions(spec.for_identity(me), connections, me)
     return me, partitions, counted
 
@@ -129,8 +131,10 @@ async def _end_old_names(
 async def _take_placed(
     spec: UnitSpec, connections: Connections, me: ProducerIdentity
 ) -> tuple[list[PartitionCopy], int]:
-    start_positions = StartPositions(spec, connections, _copied_before(spec, connections))
-    await connections.takeover.register(entry_of(spec, connections, me))
+    # Before this start is registered: a flow that has never copied has lost nothing.
+    ids = connections.takeover.flow_ids()
+    start_positions = StartPositions(spec, connections, LostAnchors(spec, connections, ids))
+    await connections.takeover.entries.register(entry_of(spec, connections, me))
     partitions = list(await asyncio.gather(*map(start_positions.place, spec.partitions)))
     choose_isolation(partitions, spec.copying.isolation)
     _set_paths(partitions, connections, spec)
@@ -155,16 +159,6 @@ def _set_paths(
         partition.recast = (
             OriginHeaders(partition.source, header_rule, stamp) if header_rule or stamp else None
         )
-
-
-def _copied_before(spec: UnitSpec, connections: Connections) -> bool:
-    """Say whether a flow without anchors has an earlier appender in the registry."""
-    if connections.takeover.seen:
-        return False
-    return any(
-        each.flow == spec.flow and each.generation != spec.generation
-        for each in connections.takeover.producers.entries.values()
-    )
 
 
 async def _restart(restarts: Mapping[PartitionCopy, int], connections: Connections) -> None:

@@ -15,7 +15,13 @@ from replication.errors import ReplicationError
 from replication.model import NO_PRODUCER_ID, OffsetRange, PartitionState, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.offsets.lost_end import lost_from
-from replication.offsets.offset_map import BEFORE_US, sync_points_of, without_answer
+from replication.offsets.offset_map import (
+    BEFORE_US,
+    POINTS_LOST,
+    has_lost_first,
+    sync_points_of,
+    without_answer,
+)
 from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of
@@ -139,10 +145,10 @@ class FlowOffsets:
 
         async def one(partition: TopicPartition, translation: Translation) -> Mapping[int, Answer]:
             anchor = self.known.anchors[partition]
-            since = (anchor.since or (0, 0))[1 if back else 0]
-            theirs = [each for each in offsets[partition] if 0 <= each < since]
+            since, why = self._known_since(partition, translation)
+            theirs = [each for each in offsets[partition] if 0 <= each < since[1 if back else 0]]
             ours = set(offsets[partition]).difference(theirs)
-            none = dict.fromkeys(theirs, _before_us(anchor))
+            none = dict.fromkeys(theirs, why)
             translation.kept = await lost_from(self.source, anchor)
             return {**await translation.translate(ours, back=back), **none}
 
@@ -156,6 +162,16 @@ class FlowOffsets:
             else:
                 answers[partition] = answer
         return answers
+
+    def _known_since(
+        self, partition: TopicPartition, translation: Translation
+    ) -> tuple[tuple[int, int], Answer]:
+        """Return the offsets from which on the copy is known, and the answer for those before."""
+        anchor = self.known.anchors[partition]
+        if has_lost_first(self.known.points[partition].values(), anchor):
+            first = translation.sync_points[0]
+            return (first.source, first.target), POINTS_LOST
+        return anchor.since or (0, 0), _before_us(anchor)
 
     async def _look_up(self, translations: Mapping[TopicPartition, Translation]) -> None:
         """Refresh the leaders, every time: a broker may have stopped since the last one."""

@@ -22,11 +22,11 @@ of a record that retention took at the target   the first record that is left th
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.model import OffsetRange
-from replication.offsets.offset_points import is_straight
+from replication.offsets.offset_points import is_straight, point_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,6 +56,9 @@ NOT_YET = Answer(None)
 BEFORE_US = without_answer(
     "was copied before the takeover: its offset on the other cluster is unknown"
 )
+POINTS_LOST = without_answer(
+    "is before the oldest offset point that is left: the topic of offset points has lost older ones"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,8 @@ def sync_points_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[SyncP
     if anchor.source is None or anchor.target is None:
         return ()
     kept = [_sync_point(anchor)]
-    for each in sorted(_of(points, anchor), key=lambda point: point.number, reverse=True):
+    of_this_start = _with_newest(_of(points, anchor), anchor)
+    for each in sorted(of_this_start, key=lambda point: point.number, reverse=True):
         sync_point, later = _sync_point(each), kept[-1]
         if (
             sync_point.source <= later.source
@@ -91,6 +95,26 @@ def sync_points_of(points: Iterable[OffsetPoint], anchor: Anchor) -> tuple[SyncP
         ):
             kept.append(sync_point)
     return tuple(reversed(kept))
+
+
+def has_lost_first(points: Iterable[OffsetPoint], anchor: Anchor) -> bool:
+    """Say whether the point is gone at which the copy began, which is stored for ever.
+
+    Then an offset before the oldest point that is left is not one before the first copied record.
+    """
+    return anchor.run is not None and all(
+        each.number for each in _with_newest(_of(points, anchor), anchor)
+    )
+
+
+def _with_newest(points: Iterable[OffsetPoint], anchor: Anchor) -> list[OffsetPoint]:
+    """Return the points and the one that the anchor repeats."""
+    found = list(points)
+    if anchor.run is not None and anchor.run[1] not in {each.number for each in found}:
+        era, number, source, target, records = anchor.run
+        there = replace(anchor, source=source, target=target, records=records)
+        found.append(point_at(there, era, number))
+    return found
 
 
 def _of(points: Iterable[OffsetPoint], anchor: Anchor) -> Iterable[OffsetPoint]:

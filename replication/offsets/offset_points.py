@@ -77,7 +77,7 @@ class OffsetPoints:
         if anchor.run is not None:
             era, number, source, target, records = anchor.run
             there = replace(anchor, source=source, target=target, records=records)
-            offset_points.run = _point(there, era, number)
+            offset_points.run = point_at(there, era, number)
         offset_points.note(anchor)
         return offset_points
 
@@ -102,11 +102,12 @@ class OffsetPoints:
         return None if run is None else (run.era, run.number, run.source, run.target, run.records)
 
     def _add(self, at: Anchor, era: int, number: int) -> None:
-        self.run = _point(at, era, number)
+        self.run = point_at(at, era, number)
         self.pending.append(self.run)
 
 
-def _point(at: Anchor, era: int, number: int) -> OffsetPoint:
+def point_at(at: Anchor, era: int, number: int) -> OffsetPoint:
+    """Return the point of this number at an anchor; its offsets are known."""
     return OffsetPoint(
         flow=at.flow,
         topic=at.topic,

@@ -25,6 +25,7 @@ from replication.naming.heartbeat_topics import heartbeat_names
 from replication.naming.java_replacement import template_of
 from replication.naming.policy import policy_for
 from replication.state import (
+    ANCHORS_BEGIN,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
@@ -94,6 +95,8 @@ def _source(flow: Flow, beats: Iterable[str]) -> Iterator[Need]:
         yield Resource(TOPIC, name), operations, "heartbeats are copied too"
     registry = Resource(TOPIC, PRODUCERS_TOPIC)
     yield registry, ("READ",), "to separate copies from records produced on that cluster"
+    anchors = Resource(TOPIC, ANCHORS_BEGIN, PREFIXED)
+    yield anchors, ("READ",), "to know which copies are there when that registry has lost entries"
     yield _CLIENT_GROUPS, ("DESCRIBE",), "isthmus compare: its consumer finds its group coordinator"
 
 

@@ -19,8 +19,11 @@ from replication.state import (
     AppliedAcls,
     AppliedConfigs,
     NameDecision,
+    OffsetPoint,
     ProducerEntry,
     anchors_topic,
+    is_anchors_topic,
+    is_offsets_topic,
     status_topic,
 )
 
@@ -31,9 +34,6 @@ if TYPE_CHECKING:
     from replication.naming.name_changes import Changes
     from replication.settings.sections import Config, Flow, MappedName
     from replication.state import Stored
-
-
-_BEGIN, _END = anchors_topic("\0").split("\0")
 
 
 class TopicReads(Protocol):
@@ -64,6 +64,7 @@ def read_names(
     """
     filled = read_filled(about, ours, target)
     fed = read_fed(ours, store) if filled else TopicSources({}, ())
+    fed = with_points(fed, filled, ours, store)
     return TargetNames(frozenset(ours), filled, *fed)
 
 
@@ -88,9 +89,27 @@ def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
     return TopicSources(feeders, _copied_before(ours, store) - known)
 
 
+def with_points(
+    fed: TopicSources, filled: Iterable[str], ours: Mapping[str, TopicInfo], store: TargetReads
+) -> TopicSources:
+    """Return ``fed`` with the flows whose offset points are about a topic that no anchor names.
+
+    Such a topic has lost its anchors: the units know what to do with it. The points are many, so
+    they are read only then.
+    """
+    unfed = {ours[name].topic_id: name for name in filled if name not in fed.feeders}
+    topics = [each for each in ours if is_offsets_topic(each)]
+    feeders = {name: set(flows) for name, flows in fed.feeders.items()}
+    for point in store.read_all(topics) if unfed and topics else ():
+        if isinstance(point, OffsetPoint) and point.target_topic_id in unfed:
+            name = unfed[point.target_topic_id]
+            feeders.setdefault(name, set()).add((point.flow, point.topic))
+    return TopicSources(feeders, fed.lost)
+
+
 def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:
     """Return the anchors of every flow into this target, those of other processes too."""
-    topics = [each for each in ours if each.startswith(_BEGIN) and each.endswith(_END)]
+    topics = [each for each in ours if is_anchors_topic(each)]
     return (each for each in store.read_all(topics) if isinstance(each, Anchor))
 
 

@@ -1,5 +1,7 @@
 """On which cluster a record was produced first, and which copies a flow passes on: no loops.
 
+``anchored_producers``: What the anchors on a cluster say of the producer ids that flows have
+    appended with there
 ``origins``: Recognizes copies by producer id: where a batch was produced and which clusters it
     passed
 ``own_offsets``: Which offsets of a partition belong to a flow, found by batch headers, without

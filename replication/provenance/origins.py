@@ -8,6 +8,8 @@ it needs no topic name, no header and no decoding to avoid replication cycles.
 P1  If a registry, read to its end after the batch was read, has no entry for the producer id, the
     batch was produced on that cluster: an entry is acked before the first append of its producer
     id (F). Brokers assign a producer id to one producer only, so a local one never equals a copy's.
+    A registry is believed only when it, with the second copies of its entries among the anchors,
+    has all that these anchors imply: it may have lost entries.
 P2  A record is never copied to a cluster on its path. So there are no cycles, whatever the flows.
 P3  The meaning of a producer id never changes: which records are deliverable depends only on the
     source's log, its registry, and the rule in the anchor (E).

@@ -17,6 +17,7 @@ from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP
+from replication.provenance.anchored_producers import AnchoredProducers
 from replication.provenance.producer_registry import SourceRegistry
 from replication.records.batch import walk
 
@@ -72,7 +73,7 @@ class OwnOffsets:
     registry: SourceRegistry = field(init=False)
 
     def __post_init__(self) -> None:
-        self.registry = SourceRegistry(self.network)
+        self.registry = SourceRegistry(self.network, anchored=AnchoredProducers(self.network))
 
     async def offsets(
         self, partition: TopicPartition, end: int, concerns: Concerns

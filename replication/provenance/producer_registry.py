@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from replication.client.network import Network
+    from replication.provenance.anchored_producers import AnchoredProducers
 
 _ATTEMPTS = 4  # to find a topic that is needed to prevent replication cycles
 _PAUSE_S = 0.3
@@ -32,8 +33,10 @@ class SourceRegistry:
     source: Network
     origins: Origins = field(default_factory=Origins)
     exists: bool = False  # the topic is known to exist
+    anchored: AnchoredProducers | None = None  # completes it, or shows that it has lost entries
     _log: StateLog = field(init=False)
     _topic_id: bytes | None = None
+    _is_verified: bool = False  # it had all entries that the anchors imply
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
@@ -43,12 +46,32 @@ class SourceRegistry:
         """Read the registry to its end, so that all of ``producer_ids`` are known (P1).
 
         Where our user may not read it, all batches count as local; if ``needed`` that is an error.
-        Raises ClusterUnavailable or ClusterRejected.
+        Raises ClusterUnavailable or ClusterRejected, also while entries are known to be missing.
         """
         async with self._turn:
             if self.origins.unknown(producer_ids):
-                await self._read(needed=needed)
+                if self.anchored is None:
+                    await self._read(needed=needed)
+                else:
+                    await self._read_verified(self.anchored, needed=needed)
                 self.origins.note_looked_up(producer_ids)
+
+    async def _read_verified(self, anchored: AnchoredProducers, *, needed: bool) -> None:
+        """Read the registry; when it is another topic than before, verify it by the anchors."""
+        if self._is_verified:
+            await self._read(needed=needed)
+        while not self._is_verified:
+            await anchored.read()
+            await self._read(needed=needed)
+            self._verify(anchored)
+
+    def _verify(self, anchored: AnchoredProducers) -> None:
+        """Complete the registry from the anchors. Raises ClusterUnavailable if that is not all."""
+        known = self.origins.entries
+        self.origins.learn(e for e in anchored.entries.values() if e.producer_id not in known)
+        if problem := anchored.contradiction(known):
+            raise ClusterUnavailable(problem)
+        self._is_verified = True
 
     async def _find(self, attempts: int) -> bytes | None:
         """Return the topic's id. Retry: a broker whose metadata lags may not list it yet."""
@@ -69,6 +92,7 @@ class SourceRegistry:
             return  # no flow has copied to this cluster
         if topic_id != self._topic_id:  # entries of a former topic stay valid (P3)
             self._log.position, self._topic_id = UNKNOWN_OFFSET, topic_id
+            self._is_verified = False
         # A new leader does not answer ListOffsets before it knows the log end, which covers all
         # acked records; the end in a Fetch response may lag behind that.
         end = await self.source.offset_at(self._log.partition, LATEST_TIMESTAMP)

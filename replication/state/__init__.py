@@ -11,7 +11,8 @@
 Topics, one partition each, compacted:
 
 - ``isthmus-anchors.<source>.internal``: an :class:`Anchor` a source partition, by its appender; a
-  :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied
+  :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied; a second copy
+  of each :class:`ProducerEntry` of its flows
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
@@ -44,11 +45,16 @@ from replication.state.flow_status import (
 from replication.state.record import VERSION, UnknownVersion
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
+    ANCHORS_BEGIN,
+    COMPACT,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     anchors_topic,
     dead_letters_topic,
     flow_topics,
+    is_anchors_topic,
+    is_offsets_topic,
+    losing_policy,
     offsets_topic,
     status_topic,
 )
@@ -57,6 +63,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "ANCHORS_BEGIN",
+    "COMPACT",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
     "VERSION",
@@ -82,6 +90,9 @@ __all__ = [
     "anchors_topic",
     "dead_letters_topic",
     "flow_topics",
+    "is_anchors_topic",
+    "is_offsets_topic",
+    "losing_policy",
     "offsets_topic",
     "parse",
     "status_topic",

@@ -48,8 +48,9 @@ class Anchor(Record):
     # The newest OffsetPoint: era, number, source, target, records.
     run: tuple[int, int, int, int, int] | None = None
     origins: str = ""  # which copies were deliverable, a rule as in provenance; empty: all (E)
-    # Where we took the partition over from another copier, or from our copy under a former name, at
-    # the source and on the target: offsets before it cannot be translated.
+    # Where we took the partition over from another copier, or from our copy under a former name, or
+    # where it went on without an anchor, at the source and on the target: offsets before it cannot
+    # be translated.
     since: tuple[int, int] | None = None
     # The topic on the target that was the copy before this one, if any: it is no local topic there.
     # With ``since``, it holds the records before.

@@ -51,19 +51,25 @@ class Watch:
 
 
 def decide_lease(
-    first: FlowStatus | None, newest: FlowStatus | None, watched_ms: int, holder: Holder
+    first: FlowStatus | None,
+    newest: FlowStatus | None,
+    watched_ms: int,
+    holder: Holder,
+    known_generation: int = 0,
 ) -> Take | Watch:
     """Say what to do after watching for ``watched_ms``.
 
-    ``first`` is the record at the beginning of the watch, ``newest`` the one now.
-    Raises FlowTaken if another driver wrote in between.
+    ``first`` is the record at the beginning of the watch, ``newest`` the one now;
+    ``known_generation`` is the highest that other state of the flow names: without a status it was
+    lost, and its driver may be alive. Raises FlowTaken if another driver wrote in between.
     """
     if newest is None:
-        return Take(1)
+        lost = known_generation > 0 and watched_ms < WATCH_MS
+        return Watch(WATCH_MS - watched_ms) if lost else Take(known_generation + 1)
     if first is None or newest.beat_ms != first.beat_ms or newest.instance != first.instance:
         raise taken_by(newest)
     if newest.state == FlowState.STOPPED or holder is Holder.GONE or watched_ms >= WATCH_MS:
-        return Take(newest.generation + 1)
+        return Take(max(newest.generation, known_generation) + 1)
     return Watch(WATCH_MS - watched_ms)
 
 

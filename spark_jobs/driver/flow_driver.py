@@ -100,6 +100,7 @@ class FlowDriver:
         draining = self._drained_at is not None
         return Situation(
             desired=self.lease.desired,
+            is_desired_lost=self.lease.is_desired_lost,
             ending=self.ending,
             query=query is not None,
             alive=query is not None and query.alive(),
@@ -115,6 +116,7 @@ class FlowDriver:
             unplanned=self._topic_watcher.problem,
             gap=self._topic_watcher.gap,
             gone=self._gone(self._topic_watcher.absent)[0],
+            at_risk=self._topic_watcher.state_at_risk,
             notice=self._notice(),
             problem=self._problem,
         )

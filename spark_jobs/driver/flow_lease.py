@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.errors import ReplicationError
-from replication.model import Choice, Desired, TopicPartition
+from replication.model import Choice, Desired, FlowState, TopicPartition
 from replication.state import (
+    PRODUCERS_TOPIC,
+    Anchor,
+    Claim,
     Control,
     Decision,
     Fencing,
     FlowStatus,
     Intent,
     NameDecision,
+    ProducerEntry,
+    anchors_topic,
     status_topic,
 )
 from replication.supervision.driver_lease import Take, check_lease, decide_lease, keep_lease
@@ -46,6 +51,8 @@ class FlowLease:
         self.desired = Desired.RUN
         self.missing_guarantees = ""  # guarantees that appends need and the target lacks
         self.probe_problem = ""  # why that is not known
+        self.is_desired_lost = False  # it was stored, as other records show
+        self._has_intent = False
         self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
         # By topic of the source. Never changed in place: the thread that plans iterates over it.
@@ -69,15 +76,28 @@ class FlowLease:
             self._tail.close()
         self._tail = self._store.tail(self._topic)
         first = newest = self._newest(self._tail, None)
+        generation = self._known_generation() if newest is None else 0
         begin = time.monotonic()
         while True:
             watched_ms = int((time.monotonic() - begin) * 1000)
-            decision = decide_lease(first, newest, watched_ms, holder_of(newest))
+            holder = holder_of(newest)
+            decision = decide_lease(first, newest, watched_ms, holder, generation)
             if isinstance(decision, Take):
                 break
             time.sleep(min(decision.for_ms, _POLL_MS) / 1000)
             newest = self._newest(self._tail, newest)
+        was_paused = newest is not None and newest.state == FlowState.PAUSED
+        if not self._has_intent and (generation > 0 or was_paused):
+            # To copy although somebody paused the flow is worse than to wait for an answer.
+            self.desired, self.is_desired_lost = Desired.PAUSE, True
+            log.warning("the flow's desired state is gone", flow=self._flow.name)
         self._claim(self._tail, decision.generation)
+
+    def _known_generation(self) -> int:
+        """Return the highest generation of the flow that its anchors and the registry name."""
+        records = self._store.read_all((anchors_topic(self._flow.source), PRODUCERS_TOPIC))
+        known = (each for each in records if isinstance(each, Anchor | Claim | ProducerEntry))
+        return max((e.generation for e in known if e.flow == self._flow.name), default=0)
 
     def probe_fencing(self) -> None:
         """Find out whether the target fences: from the stored result, or by one probe a cluster.
@@ -169,7 +189,8 @@ class FlowLease:
             elif isinstance(each, Fencing):
                 self._probed[each.cluster] = each
             elif isinstance(each, Intent) and each.flow == self._flow.name:
-                self.desired = Desired(each.desired)
+                self.desired, self._has_intent = Desired(each.desired), True
+                self.is_desired_lost = False
             elif isinstance(each, Decision) and each.flow == self._flow.name:
                 where = TopicPartition(each.topic, each.partition)
                 self.decisions[where] = Choice(each.state, each.position, each.choice)

@@ -7,6 +7,11 @@ from enum import Enum
 
 from replication.model import Desired, FlowState
 
+_DESIRED_LOST = (
+    "its records in the status topic are gone, so it is not known whether an operator had paused "
+    "it: resume the flow to continue"
+)
+
 
 class Step(Enum):
     """The next step of a driver for a flow's query."""
@@ -22,6 +27,7 @@ class Situation:
     """A flow as its driver sees it at one moment."""
 
     desired: Desired = Desired.RUN
+    is_desired_lost: bool = False  # ``desired`` was stored, and is gone
     ending: bool = False  # the whole driver ends
     query: bool = False  # there is a query, dead or alive
     alive: bool = False  # and it is alive
@@ -37,6 +43,7 @@ class Situation:
     unplanned: str = ""  # why the last planning failed
     gap: str = ""  # configured topics that the source does not have
     gone: str = ""  # topics that the source lacks or hides, although the flow copied them
+    at_risk: str = ""  # which of Isthmus' topics on the target loses state
     notice: str = ""  # another delivery guarantee than the usual one, and of which partitions
     problem: str = ""  # why the last query ended, or the outcome that its units report
 
@@ -63,9 +70,9 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     if not now.wanted:
         return _unwanted(now)
     if now.query and now.begun:
-        degraded = now.not_running or now.unplanned or now.gone
+        degraded = now.not_running or now.unplanned or now.gone or now.at_risk
         known = now.problem if now.not_running else now.unplanned
-        reason = "; ".join(filter(None, (known, now.gone)))
+        reason = "; ".join(filter(None, (now.at_risk, known, now.gone)))
         return (
             (FlowState.DEGRADED, reason) if degraded else (FlowState.RUNNING, now.gap or now.notice)
         )
@@ -81,6 +88,8 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
     if now.query:
         return FlowState.STOPPING, "ending the epoch"
+    if now.desired is Desired.PAUSE and now.is_desired_lost and not now.ending:
+        return FlowState.PAUSED, _DESIRED_LOST
     if now.desired is Desired.PAUSE and not now.ending:
         return FlowState.PAUSED, "paused by an operator; resume the flow to continue"
     return FlowState.STOPPED, ""

@@ -17,6 +17,8 @@
 ``source_inventory``: Decides which partitions the source had when a flow first started
 ``source_topics``: Reads the topics of a flow's source so that no single short answer decides
     anything
+``state_topics``: Watches a flow's state topics: one that is not compacted loses state, and so does
+    a deleted one
 ``topic_watcher``: Plans a flow every few seconds, so that new topics and partitions are copied
 ``unit_template``: Builds the part of a unit's spec that all units of a flow share
 

@@ -27,6 +27,7 @@ from spark_jobs.planning.plan_notes import (
     nothing_else,
     outcome_notes,
 )
+from spark_jobs.planning.state_topics import StateTopics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,9 +53,10 @@ class FlowPlan:
     notes: tuple[str, ...] = ()
     gap: str = ""  # configured topics that the source does not have
     remark: str = ""  # what an operator should know about how topics are copied
-    missing_state_topic: str = ""  # one of Isthmus' topics that the target does not have
+    missing_state_topic: str = ""  # one of Isthmus' topics that was deleted on the target
     refused: str = ""  # why a selected topic cannot be copied
     absent: tuple[AbsentTopic, ...] = ()  # were copied, and are not copied now
+    state_at_risk: str = ""  # which of Isthmus' topics loses state, and what to do
 
 
 class FlowMemory(NamedTuple):
@@ -87,7 +89,7 @@ class FlowPlanner:
         self._gap = MemoizeLast(partial(gap, self._selector))
         self._partitions = MemoizeLast(partial(partition_plans, self._flow, routes))
         self._renamed = MemoizeLast(with_name_changes)
-        self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
+        self._state_topics = StateTopics({*flow_topics(self._flow.source), PRODUCERS_TOPIC})
         self._are_two = False  # whether source and target are known to be two clusters
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
@@ -147,9 +149,10 @@ class FlowPlanner:
             self._gap(names.union(each.topic for each in look.absent))
             or nothing_else(selected, hidden),
             "; ".join(filter(None, self._remarks(changes))),
-            min(self._own - ours.keys(), default=""),
+            self._state_topics.deleted(ours),
             "; ".join(each.text for each in notes if each.refused),
             look.absent,
+            self._state_topics.at_risk(target, ours.keys()),
         )
 
     def _remarks(self, changes: Mapping[str, NameChange]) -> tuple[str, ...]:

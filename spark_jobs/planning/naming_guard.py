@@ -9,7 +9,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.conflicts import TargetNames, find_conflicts
-from replication.planning.target_snapshot import TopicSources, read_fed, read_filled
+from replication.planning.target_snapshot import (
+    TopicSources,
+    read_fed,
+    read_filled,
+    with_points,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,6 +119,7 @@ class NamingGuard:
             return before
         filled = read_filled(new, ours, target)
         fed = self._read_fed(ours) if filled else TopicSources({}, ())
+        fed = with_points(fed, filled, ours, self._store)
         return TargetRead(new, TargetNames((), filled, *fed), time.monotonic())
 
     def _read_fed(self, ours: Mapping[str, TopicInfo]) -> TopicSources:

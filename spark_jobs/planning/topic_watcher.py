@@ -43,6 +43,7 @@ class TopicWatcher:
         self.remark = ""  # what an operator should know about how topics are copied
         self.gap = ""  # configured topics that the source does not have
         self.absent: tuple[AbsentTopic, ...] = ()  # were copied, and are not copied now
+        self.state_at_risk = ""  # which of Isthmus' topics loses state, and what to do
         self.missing_state_topic = ""  # one of Isthmus' topics that was deleted on the target
         self._missed = 0  # plans in a row that did not find it
         self._flow = flow
@@ -105,6 +106,9 @@ class TopicWatcher:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.problem, self.gap, self._notes = plan.refused, plan.gap, plan.notes
         self.remark = plan.remark
+        if plan.state_at_risk and plan.state_at_risk != self.state_at_risk:
+            log.warning("state is at risk", flow=self._flow.name, reason=plan.state_at_risk)
+        self.state_at_risk = plan.state_at_risk
         # A broker that has just started may list no topics for a moment.
         self._missed = self._missed + 1 if plan.missing_state_topic else 0
         self.missing_state_topic = (

@@ -93,6 +93,8 @@ class Log:
         self.batches.append((self.end, self.end, a_marker(self.end, producer, 0, kind)))
         self.end += 1
 
+    cluster_id = ""
+
     async def refresh(self, _): ...
 
     def leader(self, _):
@@ -100,6 +102,9 @@ class Log:
 
     def topic_id(self, _):
         return b"i" * 16
+
+    def denied(self, _):
+        return False
 
     async def offset_at(self, _, moment):
         return self.first if moment == -2 else self.end

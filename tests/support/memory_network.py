@@ -37,7 +37,7 @@ class Log:
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
-        self.end = 0
+        self.start = self.end = 0
         self.epochs: dict[int, int] = {}
         self.sequences: dict[int, int] = {}
 
@@ -57,6 +57,11 @@ class Log:
         base, self.end = self.end, self.end + found.last - found.base + 1
         self.batches.append(base.to_bytes(8, "big") + batch[8:])
         return 0, base
+
+    def delete_before(self, offset: int) -> None:
+        """Delete whole batches, as retention does."""
+        self.start = offset
+        self.batches = [each for each in self.batches if _last(each) >= offset]
 
     def records(self) -> list[tuple[bytes | None, bytes | None]]:
         """Return key and value of all records."""
@@ -85,6 +90,9 @@ class MemoryCluster:
 
     async def refresh(self, topics) -> None:
         self.events.append(("refresh", *sorted(topics)))
+
+    async def topic_names(self) -> set[str]:
+        return {each.topic for each in self.logs} - self.hidden
 
     def leader(self, partition) -> Leader | None:
         return Leader(0, 7)
@@ -117,7 +125,7 @@ class MemoryCluster:
             await asyncio.sleep(min(options.max_wait_ms, 20) / 1000)
         data = [
             b"".join(b for b in log.batches if _last(b) >= each.offset)[: options.partition_bytes]
-            if each.offset <= log.end
+            if log.start <= each.offset <= log.end
             else b""
             for each, log in found
         ]
@@ -125,11 +133,10 @@ class MemoryCluster:
         answers = []
         for (each, log), part in zip(found, data, strict=True):
             view[at : at + len(part)] = part
-            error = 0 if each.offset <= log.end else OUT_OF_RANGE
+            error = 0 if log.start <= each.offset <= log.end else OUT_OF_RANGE
             records, at = view[at : at + len(part)], at + len(part)
-            answers.append(
-                Fetched(each.topic_id, each.partition, error, log.end, log.end, 0, [], -1, records)
-            )
+            bounds = (log.end, log.end, log.start)
+            answers.append(Fetched(each.topic_id, each.partition, error, *bounds, [], -1, records))
         return answers
 
     def _log(self, names, entry) -> Log:
@@ -150,7 +157,8 @@ class MemoryCluster:
         answer(acks, None)
 
     async def offset_at(self, partition, timestamp: int) -> int:
-        return self.logs[partition].end if timestamp == -1 else 0
+        log = self.logs[partition]
+        return log.end if timestamp == -1 else log.start
 
     async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         self.events.append(("init", transactional_id))

@@ -14,11 +14,13 @@ from replication.adapters.topics.state_tail import StateTail
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.state import (
+    COMPACT,
     PROBE_TOPIC,
     PRODUCERS_TOPIC,
     Stored,
     dead_letters_topic,
     flow_topics,
+    losing_policy,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _POLL_S = 0.05
 # and cleaned soon. Nothing younger than a minute is compacted, so that a follower of a topic
 # sees every record of the last minute: the lease counts on it.
 _CONFIGS = {
-    "cleanup.policy": "compact",
+    "cleanup.policy": COMPACT,
     # The broker's own time: it would reject records of a clock that is an hour ahead.
     "message.timestamp.type": "LogAppendTime",
     "segment.bytes": str(16 << 20),
@@ -82,11 +84,8 @@ class StateStore:
         """Look at topics that are there; where their configs may not be seen they are trusted."""
         for name, settings in sorted(self._admin.topic_settings(names).items()):
             policy = settings.get("cleanup.policy")
-            if policy is not None and policy.value != "compact":
-                raise ClusterRejected(
-                    f"topic {name} at {self._address} has cleanup.policy = {policy.value}, so it "
-                    "would lose state that is still needed: set it to compact"
-                )
+            if problem := losing_policy(policy.value if policy else None):
+                raise ClusterRejected(f"topic {name} at {self._address} {problem}")
 
     def ensure_dead_letters(self, source: str) -> None:
         """Create the dead-letter topic of ``source`` unless it is there."""

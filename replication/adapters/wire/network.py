@@ -22,7 +22,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.client.fetch_session import FetchOptions
     from replication.client.network import Ack, FetchAnswer
@@ -72,6 +72,15 @@ class WireNetwork:
                 if each.leader_id >= 0:
                     self._leaders[key] = Leader(each.leader_id, each.leader_epoch)
                 self._in_sync[key] = tuple(each.isr_nodes)
+
+    async def topic_names(self) -> Collection[str]:
+        request = MetadataRequest(
+            topics=None,
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+        answer = await self._call(None, request, highest=12)
+        return {each.name for each in answer.topics if each.error_code == ErrorCode.NONE}
 
     def _forget(self, topics: Sequence[str]) -> None:
         for name in topics:

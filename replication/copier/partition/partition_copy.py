@@ -57,6 +57,7 @@ class PartitionCopy(FetchState):
     stalled_lso: str = ""  # reason when an open transaction blocks the source's last stable offset
     remark: str = ""  # shown to operators while RUNNING without a reason
     stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
+    sought: str = ""  # why the position is searched by content: it has no anchor; empty: it is not
     source_end: int = 0  # log end (or last stable offset) in the last Fetch response
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
     unread: int | None = None  # source offset of a batch that was seen and could not be read
@@ -166,6 +167,13 @@ class PartitionCopy(FetchState):
         """Stop copying this partition; the others continue."""
         self.forget()
         self.state, self.reason = state, reason
+
+    def lose_position(self, reason: str) -> None:
+        """Halt a partition whose position is not known; what was claimed for a search is none."""
+        self.acked, self.exact, self.sought, self.topic_id = None, False, "", b""
+        self.claimed = replace(self.claimed, source=None, target=None)
+        self.offset_points = OffsetPoints.of(self.claimed)
+        self.halt(PartitionState.POSITION_LOST, reason)
 
     @property
     def is_behind(self) -> bool:

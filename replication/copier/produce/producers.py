@@ -56,8 +56,8 @@ class Producers:
         self._forwarders.clear()  # a takeover fences their new epochs, too
         # The coordinator assigns another producer id if the transactional id expired (F).
         takeover = self.connections.takeover
-        await takeover.register(entry_of(self.spec, self.connections, self.me))
         await takeover.anchors.own(self.me.producer)
+        await takeover.entries.register(entry_of(self.spec, self.connections, self.me))
 
     async def producer(
         self, path: ReplicationPath, partitions: Iterable[PartitionCopy]
@@ -71,7 +71,7 @@ class Producers:
         takeover = self.connections.takeover
         if path not in self._forwarders:
             found = await forwarder(self.spec, self.connections, path)
-            await takeover.register(entry_of(self.spec, self.connections, found, path))
+            await takeover.entries.register(entry_of(self.spec, self.connections, found, path))
             self._forwarders[path] = found
         producer = self._forwarders[path]
         new = [

@@ -5,12 +5,14 @@
 ``claims``: The claim of a partition: who may append, and what a takeover sets from it
 ``connections``: Connections to a flow's two clusters, pooled per process with the anchors they
     have read
-``content_position``: Finds the copy position by content, where retention has deleted what
-    counting needs
+``content_position``: Finds the copy position by content, where retention deleted what counting
+    needs, or the anchor
 ``counting``: Count what was copied before a crash: our records on the target up to our fence
     markers
 ``fencing_probe``: Fencing probe: does the target accept plain appends and fence old epochs
     (invariants A and B)
+``lost_anchor``: A partition whose anchor is missing: whether it was copied before, and its last
+    batch of ours
 ``producer_ids``: Producer ids of a unit: one producer per replication path of the records that it
     appends
 ``renamed_topic``: A partition whose topic has another name on the target: ends the old copy, begins
@@ -19,6 +21,8 @@
     copy had
 ``start_position``: Where copying of a partition begins: at its anchor, at ``copy.start``, or not
     yet
+``target_registry``: The target's registry of producer ids as one unit knows it, and its second
+    copy (F)
 ``takeover``: Takeover: claims partitions, fences their former appenders and finds the copy
     position
 

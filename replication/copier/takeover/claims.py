@@ -48,10 +48,11 @@ def claim_of(partition: PartitionCopy) -> Anchor | Claim:
     """Return the record that claims a partition.
 
     In transactional mode it must not hold a position: a former appender may commit a newer one at
-    this moment. A lagging anchor is right only where the records behind it are counted (D).
+    this moment. A lagging anchor is right only where the records behind it are counted (D). Where
+    a search begins (L) is no position either.
     """
     claimed = partition.claimed
-    if Mode.TRANSACTIONAL not in (claimed.mode, partition.mode):
+    if Mode.TRANSACTIONAL not in (claimed.mode, partition.mode) and not partition.sought:
         return claimed
     return Claim(
         claimed.flow,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from replication.client.preferred_replicas import Replicas
 from replication.client.state_log import StateLog
 from replication.copier.takeover.takeover import Takeover
+from replication.provenance.anchored_producers import AnchoredProducers
 from replication.provenance.producer_registry import SourceRegistry
 from replication.state import PRODUCERS_TOPIC, anchors_topic
 
@@ -42,7 +43,8 @@ def new_connections(flow: str, source: Network, target: Network, source_alias: s
     anchors = StateLog(target, anchors_topic(source_alias))
     registry = StateLog(target, PRODUCERS_TOPIC)
     takeover = Takeover(flow, target, anchors, registry, source)
-    return Connections(source, target, takeover, SourceRegistry(source))
+    producers = SourceRegistry(source, anchored=AnchoredProducers(source))
+    return Connections(source, target, takeover, producers)
 
 
 @dataclass(slots=True)

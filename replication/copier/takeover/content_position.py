@@ -1,19 +1,23 @@
-"""Finds the copy position by content, where retention has deleted what counting needs.
+"""Finds the copy position by content, where retention deleted what counting needs, or the anchor.
 
 S  The last batch of ours before our marker is also in the source, and we appended nothing behind
    it: if it occurs only once in the source, the copy resumes behind that place. The search reads
-   as many deliverable records as may have been copied since the anchor.
+   as many deliverable records as may have been copied since the anchor; without an anchor all from
+   where the batch may be (L).
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.copier.partition.position import Position
 from replication.copier.takeover.source_scan import SourceScan
 from replication.errors import CorruptBatch, ReplicationError
 from replication.model import EARLIEST_TIMESTAMP, PartitionState
+from replication.offsets.offset_points import OffsetPoints
 from replication.records.batch import walk
 from replication.records.content_search import SearchedBatch
 
@@ -58,23 +62,38 @@ async def without_anchor_range(
 async def set_position(source: Network, partition: PartitionCopy, tail: TargetTail) -> None:
     """Set ``partition`` behind the last batch of ours; it keeps its position if that is not found.
 
-    If the target cannot be counted either, halt it. Raises ClusterUnavailable.
+    If the target cannot be counted either, or there is no anchor, halt it. Raises
+    ClusterUnavailable.
     """
+    if partition.sought:  # there is nothing to count from
+        tail = tail._replace(least=0, most=sys.maxsize, passed=partition.sought)
     places = [] if tail.batch is None else await _places(source, partition, tail)
     if len(places) == 1:
-        partition.resume_at(places[0])
-        partition.skip, partition.done = 0, partition.fetched_to
-        partition.set_position(Position(places[0], partition.counted))
-        partition.remark = (
-            f"after an unclean shutdown the position {places[0]} was found by content"
-        )
+        _resume(partition, places[0])
     elif tail.passed:
         place = "at several offsets" if places else "nowhere"
         if tail.batch is not None:
             place = f"our last batch on the target occurs {place} in the source"
         else:
             place = "the target has none of our records left"
-        partition.halt(PartitionState.TARGET_RESET, f"{tail.passed}, and {place}")
+        reason = f"{tail.passed}, and {place}"
+        if partition.sought:
+            partition.lose_position(reason)
+        else:
+            partition.halt(PartitionState.TARGET_RESET, reason)
+
+
+def _resume(partition: PartitionCopy, place: int) -> None:
+    cause = "the anchor was missing:" if partition.sought else "after an unclean shutdown"
+    if partition.sought:  # nothing is known of what was copied before
+        since = (place, partition.counted)
+        partition.claimed = replace(partition.claimed, since=since)
+        nothing = replace(partition.claimed, source=None, target=None)
+        partition.sought, partition.offset_points = "", OffsetPoints.of(nothing)
+    partition.resume_at(place)
+    partition.skip, partition.done = 0, partition.fetched_to
+    partition.set_position(Position(place, partition.counted))
+    partition.remark = f"{cause} the position {place} was found by content"
 
 
 async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[int]:

@@ -76,7 +76,8 @@ async def count_own(
             continue
         partition.skip, partition.counted = count.records, count.next_offset
         partition.found = RecordsAndBytes(count.records, count.bytes)
-        if count.records == 0 and partition.acked is not None and partition not in passed:
+        is_known = partition.acked is not None and not partition.sought
+        if count.records == 0 and partition.acked and is_known and partition not in passed:
             partition.acked, partition.exact = (
                 Position(partition.acked.source, count.next_offset),
                 True,

@@ -55,7 +55,7 @@ async def forwarder(
 async def _named_identity(spec: UnitSpec, connections: Connections) -> ProducerIdentity:
     name = spec.transactional_id
     producer_id, epoch = await connections.target.init_producer_id(name)
-    known = connections.takeover.producers.entries.get(producer_id)
+    known = connections.takeover.entries.producers.entries.get(producer_id)
     if known is not None and known.came_by != (connections.source.cluster_id,):
         name = forwarding_id(name, LOCAL_ORIGIN, connections.source.cluster_id)
         producer_id, epoch = await connections.target.init_producer_id(name)

@@ -34,17 +34,14 @@ if TYPE_CHECKING:
 
     from replication.copier.spec import UnitSpec
     from replication.copier.takeover.connections import Connections
+    from replication.copier.takeover.lost_anchor import LostAnchors
     from replication.model import PartitionPlan
 
 FOREIGN = PartitionState.TARGET_FOREIGN
 _LEADER_WAIT_S = 3.0  # for the leader of a partition that was just created
+_EXAMINATION_S = 60.0
 _RECREATED = "the source topic was deleted and recreated"
 _RESET = "the target topic was deleted and recreated"
-_NO_ANCHORS = (
-    "the registry of producer ids shows that this flow has copied before, but its anchors are "
-    "gone: its copy position is unknown, and copying again from the start would duplicate records "
-    "on the target"
-)
 
 
 @dataclass(slots=True)
@@ -53,7 +50,7 @@ class StartPositions:
 
     spec: UnitSpec
     connections: Connections
-    copied_before: bool  # the registry says so, although the flow has no anchor at all
+    lost_anchors: LostAnchors  # says which partitions without an anchor were copied before
     losses: list[Loss] = field(default_factory=list)  # to be written before anything is copied
     restarts: dict[PartitionCopy, int] = field(default_factory=dict)  # the source was recreated
 
@@ -65,10 +62,8 @@ class StartPositions:
             partition.halt(PartitionState.WAITING, "the source does not know the topic")
         elif plan.name_change is not None and not plan.name_change.choice:
             _halt(partition, PartitionState.NAME_CHANGED, plan.name_change.reason)
-        elif self._position_is_lost(known):
-            await self._without_anchor(partition)
         elif known.source is None:
-            await self._start_over(partition)
+            await self._without_anchor(partition)
         elif await self._has_its_name(partition):
             await self._continue(partition)
         if partition.topic_id:
@@ -129,25 +124,38 @@ class StartPositions:
     def _target_id(self, plan: PartitionPlan) -> str:
         return (self.connections.target.topic_id(plan.target.topic) or b"").hex()
 
-    def _position_is_lost(self, known: Anchor) -> bool:
-        halted = known.source is None and known.state == PartitionState.POSITION_LOST
-        return self.copied_before or halted
-
     async def _without_anchor(self, partition: PartitionCopy) -> None:
-        end = await self._target_end(partition, 1)
+        """Begin a partition that was never copied; of another one the position is lost (L)."""
+        known = partition.claimed
+        is_lost = known.state == PartitionState.POSITION_LOST
+        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        if end == 0 and (is_lost or self.lost_anchors.are_all_gone()):
+            end = await self._target_end(partition, 1)
         if end is None:
             return
-        choice = self._choice(partition, PartitionState.POSITION_LOST)
+        choice = self._choice(partition, PartitionState.POSITION_LOST) if is_lost else STOP
         if end == 0:
             await self._start_over(partition)  # nothing was copied yet: no duplicates
-        elif choice == STOP:
-            known = partition.claimed
-            reason = known.reason if known.state == PartitionState.POSITION_LOST else ""
-            _halt(partition, PartitionState.POSITION_LOST, reason or _NO_ANCHORS)
-        else:
+        elif choice != STOP:
             await self._start_over(
                 partition, EARLIEST_TIMESTAMP if choice == RESEED else LATEST_TIMESTAMP
             )
+        else:
+            await self._examine(partition, end, known.reason if is_lost else "")
+
+    async def _examine(self, partition: PartitionCopy, end: int, halted: str) -> None:
+        """Look for copies on the target; ``halted``: why the partition waits for an operator."""
+        try:
+            async with asyncio.timeout(_EXAMINATION_S):
+                lost = await self.lost_anchors.examine(partition, end)
+        except (TimeoutError, ReplicationError) as problem:
+            reason = str(problem) or "the target is still being searched for copies"
+            _wait(partition, f"its anchor is missing: {reason}")
+            return
+        if reason := "" if partition.sought else lost or halted:
+            _halt(partition, PartitionState.POSITION_LOST, reason)
+        elif not partition.sought:
+            await self._start_over(partition)
 
     async def _source_recreated(self, partition: PartitionCopy) -> None:
         """Copy all of the new topic; what the old one still held is lost."""

@@ -5,7 +5,10 @@ B  After an unclean end nothing about the target is trusted before our own fence
    its abort. From the marker on the broker rejects the former appender.
 T  A transactional unit's position is its committed anchor: after the marker in the anchors topic
    no transaction of a former appender can be committed, so nothing is counted.
-F  A producer id is in the registry on the target, acked, before its first append.
+F  A producer id is in the registry on the target, acked, before its first append, and a second
+   time among the anchors: what one of the two has lost is restored from the other.
+L  A partition whose anchor is missing was not copied only if nothing of ours says so: see
+   lost_anchor.
 R  A producer without a transactional id fences and counts nothing, and is not counted: see
    at_least_once.
 G  A clean end needs no marker: the next owner only takes a new epoch.
@@ -27,10 +30,10 @@ from replication.copier.takeover.counting import (
     count_own,
     unfenced_ids,
 )
+from replication.copier.takeover.target_registry import TargetRegistry
 from replication.errors import ClusterRejected, FlowTaken
 from replication.model import PartitionState, ProducerIdAndEpoch, TopicPartition
-from replication.provenance.origins import Origins
-from replication.state import Anchor, Claim
+from replication.state import Anchor, Claim, ProducerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from replication.client.state_log import StateLog
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.provenance.origins import ReplicationPath
-    from replication.state import ProducerEntry
 
 _MAX_CLAIMS = 20  # rounds; late records of a fenced appender take two
 _REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may be in flight
@@ -57,19 +59,23 @@ class Takeover:
     registry: StateLog
     source: Network  # to look for a position by content
     seen: dict[TopicPartition, Anchor] = field(default_factory=dict)  # with the claims on them
-    producers: Origins = field(default_factory=Origins)  # the registry's entries
-    _has_read: bool = False
+    entries: TargetRegistry = field(init=False)
     # The last producers without a transactional id.
     plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or of its fence
 
+    def __post_init__(self) -> None:
+        self.entries = TargetRegistry(self.registry, self.anchors)
+
     async def read_anchors(self) -> list[Anchor]:
         """Read on to the end of the anchors topic; return the flow's new anchors."""
-        return [
-            self._see(each)
-            for each in await self.anchors.read_on()
-            if isinstance(each, Anchor | Claim) and each.flow == self.flow
-        ]
+        new = []
+        for each in await self.anchors.read_on():
+            if isinstance(each, Anchor | Claim) and each.flow == self.flow:
+                new.append(self._see(each))
+            elif isinstance(each, ProducerEntry):
+                self.entries.note(each)
+        return new
 
     def _see(self, record: Anchor | Claim) -> Anchor:
         """Remember a partition's anchor; a claim changes who may append, not the position."""
@@ -88,17 +94,21 @@ class Takeover:
         self.seen[key] = record
         return record
 
-    async def read_registry(self) -> None:
-        """Read the registry once: entries that come later are of other producers."""
-        if not self._has_read:
-            self.producers.learn(await self.registry.read_on())
-            self._has_read = True
+    async def restore_registry(self) -> None:
+        """Write what the registry lacks of this flow's producer ids, after the anchors were read.
 
-    async def register(self, entry: ProducerEntry) -> None:
-        """Write a producer id to the registry unless it is registered (F)."""
-        if entry.producer_id >= 0 and entry.producer_id not in self.producers.entries:
-            await self.registry.append([entry])
-            self.producers.learn([entry])
+        Anchors of another cluster that had the source's alias prove nothing about their appenders.
+        """
+        same = [each for each in self.seen.values() if self._is_of_source(each)]
+        await self.entries.restore(self.flow, self.source.cluster_id, same)
+
+    def _is_of_source(self, anchor: Anchor) -> bool:
+        topic_id = self.source.topic_id(anchor.topic)
+        return topic_id is not None and anchor.source_topic_id == topic_id.hex()
+
+    def flow_ids(self) -> dict[int, str]:
+        """Return the transactional ids of the flow's producer ids, as far as any state has them."""
+        return self.entries.ids(self.flow, self.seen.values())
 
     async def take(self, partitions: Sequence[PartitionCopy], me: ProducerIdentity) -> int:
         """Claim ``partitions``, fence their other appenders, and find their positions.
@@ -204,6 +214,7 @@ class Takeover:
             begin_at(partition, self.seen[partition.source], me)
         counted = [each for each in partitions if each not in committed]
         gone = await without_anchor_range(self.source, counted)
+        gone |= {each for each in counted if each.sought}
         tails = await count_own(self.target, counted, producers, gone)
         sure = [each for each in counted if not cannot_count(each)]
         for partition in sure:

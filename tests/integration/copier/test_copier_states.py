@@ -490,21 +490,54 @@ def test_a_record_without_a_key_stops_a_compacted_target_with_its_offset_and_the
     assert values(one.to, the(one)) == [b"a", b"c"]
 
 
-def test_anchors_that_are_gone_lead_to_a_question_and_not_to_a_second_copy(flow):
-    one = flow()
-    feed(one, b"a", b"b")
-    one.copy_all()
-    client, topic = admin(one.to), anchors_topic(one.alias)
+def lose_anchors(flow: Flow) -> None:
+    client, topic = admin(flow.to), anchors_topic(flow.alias)
     client.delete_topics([topic])[topic].result(20)
-    one.store.ensure_topics(one.alias)
+    flow.store.ensure_topics(flow.alias)
+
+
+def test_anchors_that_are_gone_lead_to_a_question_and_not_to_a_second_copy(flow):
+    one, same = flow(), (0, b"k", b"same", [], 1_700_000_000_000)
+    for epoch in range(2):
+        kafka_records.produce(one.here, the(one), [same])
+        one.copy_all(epoch=epoch)
+    lose_anchors(one)
     feed(one, b"c")
     for generation in (2, 3):
         assert short(one, 1, generation=generation).not_running == 1
         assert state(one)[0] == "POSITION_LOST"
-    assert values(one.to, the(one)) == [b"a", b"b"]
+    assert values(one.to, the(one)) == [b"same"] * 2
     answer = decide(one, "POSITION_LOST", -1, "reseed")
     one.copy_all(generation=4, partitions=answer)
-    assert values(one.to, the(one)) == [b"a", b"b", b"a", b"b", b"c"]
+    assert values(one.to, the(one)) == [*[b"same"] * 4, b"c"]
+
+
+def test_a_position_whose_anchor_is_gone_is_found_by_content(flow):
+    one = flow()
+    feed(one, b"a", b"b")
+    one.copy_all()
+    lose_anchors(one)
+    feed(one, b"c")
+    one.copy_all(generation=2)
+    assert values(one.to, the(one)) == [b"a", b"b", b"c"]
+
+
+def test_only_the_quiet_partition_lost_its_anchor_after_its_unit_was_killed(flow, tmp_path):
+    """BL-217."""
+    one = flow(2)
+    feed(one, *[b"%d" % n for n in range(1000)])
+    process = start_unit(one.spec(), tmp_path)
+    one.wait_copied()
+    feed(one, b"busy", partition=1)
+    one.wait_copied()
+    topic, quiet = anchors_topic(one.alias), TopicPartition(the(one), 0)
+    end = one.store._admin.end_offsets([TopicPartition(topic, 0)])[TopicPartition(topic, 0)]
+    forget(one.to, topic, end - 1)  # as retention does
+    assert one.anchors().keys() == {TopicPartition(the(one), 1)}
+    kill(process)
+    one.copy_all(generation=2)
+    one.assert_equal()
+    assert one.anchors()[quiet].source == 1000
 
 
 def test_a_flow_may_begin_at_a_moment_or_at_named_offsets(flow):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from confluent_kafka.admin import AdminClient
 from support import kafka_records
 from support.kept_name_clusters import Mesh
 from support.mirrormaker import mirroring
 from support.spark_driver import wait_for
 
 from replication.model import Mode
+from replication.state import PRODUCERS_TOPIC
 
 pytestmark = pytest.mark.integration
 
@@ -101,6 +105,23 @@ def test_headers_tell_copies_too_those_of_other_tools_included(two):
     for way in mesh.flows:
         assert all(each.is_clean() for each in mesh.compared(way, own=True))
         assert not any(each.is_clean() for each in mesh.compared(way, own=False))
+
+
+def test_what_former_units_copied_stays_known_when_the_registry_is_deleted(two):
+    """BL-219: then a way back is opened."""
+    mesh, away = Mesh(two, "AB BA", partitions=3), ("A", "B")
+    mesh.write("A", 300)
+    for unit in range(3):
+        spec = mesh.spec(away, epoch=unit)
+        mesh.flows[away].settle(replace(spec, unit=unit, partitions=(spec.partitions[unit],)))
+    mesh.write("A", 30)
+    mesh.flows[away].settle(mesh.spec(away, generation=2))
+    client = AdminClient({"bootstrap.servers": two["B"].bootstrap_servers})
+    client.delete_topics([PRODUCERS_TOPIC])[PRODUCERS_TOPIC].result(20)
+    mesh.flows[away].store.ensure_topics(mesh.names["A"])
+    with mesh.copying(generation=3):
+        pass
+    mesh.assert_each_once()
 
 
 @pytest.mark.slow

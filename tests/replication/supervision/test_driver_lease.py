@@ -36,6 +36,13 @@ def test_the_first_driver_of_a_flow_takes_generation_1():
     assert decide(None, None) == Take(1)
 
 
+def test_a_status_that_is_gone_neither_lowers_the_generation_nor_hides_a_driver_that_lives():
+    assert decide_lease(None, None, 0, Holder.UNKNOWN, 7) == Watch(WATCH_MS)
+    assert decide_lease(None, None, WATCH_MS, Holder.UNKNOWN, 7) == Take(8)
+    with pytest.raises(FlowTaken):
+        decide_lease(None, OTHER, 500, Holder.UNKNOWN, 7)
+
+
 def test_a_driver_that_stopped_cleanly_is_followed_at_once():
     stopped = replace(OTHER, state=FlowState.STOPPED)
     assert decide(stopped, stopped) == Take(5)

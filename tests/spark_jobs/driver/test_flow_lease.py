@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from support.builders import a_flow
+from support.memory_topics import StoredRecords
 
-from replication.state import NameDecision
+from replication.model import Desired, FlowState
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Anchor,
+    FlowStatus,
+    Intent,
+    NameDecision,
+    ProducerEntry,
+    anchors_topic,
+    status_topic,
+)
+from replication.supervision import driver_lease
 from spark_jobs.driver.flow_lease import FlowLease
 
 
@@ -29,3 +42,60 @@ def test_a_decision_on_a_name_does_not_change_the_mapping_that_another_thread_re
     lease.poll()
     assert list(before) == [first]
     assert lease.name_decisions == {"orders": first, "clicks": second}
+
+
+class Store(StoredRecords):
+    """State topics whose status can be followed."""
+
+    def tail(self, topic: str):
+        store = self
+
+        class Followed(Tail):
+            def catch_up(self) -> list:
+                news = store.topics.get(topic, [])[len(self.records) :]
+                self.records += news
+                return news
+
+            def close(self) -> None:
+                pass
+
+        return Followed()
+
+
+ANCHOR = Anchor("A->B", "t", 0, "t", 5, 5, generation=6)
+ENTRY = ProducerEntry(5, "A->B", "a", "isthmus.A->B.0", generation=7)
+STATUS = FlowStatus("A->B", FlowState.STOPPED, 9)
+PAUSED = FlowStatus("A->B", FlowState.PAUSED, 9)
+
+
+@pytest.mark.parametrize(
+    ("status", "anchors", "generation", "desired"),
+    [
+        pytest.param([], [], 1, Desired.RUN, id="a first start"),
+        pytest.param([], [ANCHOR], 8, Desired.PAUSE, id="the status is gone"),
+        pytest.param([Intent("A->B", "run")], [ANCHOR], 8, Desired.RUN, id="but an intent"),
+        pytest.param([STATUS], [ANCHOR], 10, Desired.RUN, id="nothing is gone"),
+        pytest.param([PAUSED], [ANCHOR], 10, Desired.PAUSE, id="an intent is gone"),
+        pytest.param(
+            [PAUSED, Intent("A->B", "run")], [ANCHOR], 10, Desired.RUN, id="resumed since"
+        ),
+    ],
+)
+def test_what_the_status_topic_has_lost_is_neither_believed_nor_made_up(
+    monkeypatch, status, anchors, generation, desired
+):
+    monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
+    state = {status_topic("A"): status, anchors_topic("A"): anchors}
+    lease = FlowLease(a_flow(), Store(state | {PRODUCERS_TOPIC: [ENTRY] if anchors else []}))
+    lease.take()
+    assert (lease.status.generation, lease.desired) == (generation, desired)
+    assert lease.is_desired_lost is (desired is Desired.PAUSE)
+
+
+def test_an_answer_ends_the_wait_for_a_desired_state_that_is_gone(monkeypatch):
+    monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
+    lease = FlowLease(a_flow(), Store({anchors_topic("A"): [ANCHOR]}))
+    lease.take()
+    monkeypatch.setattr(lease, "_tail", Tail(Intent("A->B", "run")))
+    lease.poll()
+    assert (lease.desired, lease.is_desired_lost) == (Desired.RUN, False)

@@ -100,6 +100,19 @@ def test_the_next_step(now, step):
             "paused by an operator; resume the flow to continue",
             id="paused",
         ),
+        pytest.param(
+            {**READY, "desired": Desired.PAUSE, "is_desired_lost": True},
+            FlowState.PAUSED,
+            "its records in the status topic are gone, so it is not known whether an operator had "
+            "paused it: resume the flow to continue",
+            id="whether it was paused is gone",
+        ),
+        pytest.param(
+            {**COPYING, "at_risk": "topic x loses state"},
+            FlowState.DEGRADED,
+            "topic x loses state",
+            id="the policy of a state topic was changed",
+        ),
         pytest.param({**READY, "desired": Desired.STOP}, FlowState.STOPPED, "", id="stopped"),
         pytest.param(
             {"desired": Desired.PAUSE, "ending": True}, FlowState.STOPPED, "", id="paused, ended"

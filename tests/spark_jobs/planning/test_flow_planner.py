@@ -9,12 +9,15 @@ from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import CopySettings, TopicCreation
 from replication.state import PRODUCERS_TOPIC, flow_topics, status_topic
+from spark_jobs.planning import state_topics
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
 from spark_jobs.planning.name_announcements import NameAnnouncements
 from spark_jobs.planning.names_in_use import NamesInUse
 from spark_jobs.planning.naming_guard import NamingGuard
 from spark_jobs.planning.source_topics import SourceTopics
+
+OWN = (*flow_topics("A"), PRODUCERS_TOPIC)
 
 
 class Looking:
@@ -135,14 +138,39 @@ def test_bl_124_a_partition_without_a_start_offset_begins_at_its_first_record_an
 
 
 def test_bl_059_that_one_of_our_own_topics_is_gone_from_the_target_is_seen():
-    own = dict.fromkeys((*flow_topics("A"), PRODUCERS_TOPIC), 1)
-    target = TopicCluster(**own)
+    target = TopicCluster(**dict.fromkeys(OWN, 1))
     assert plan(TopicCluster(orders=1, clicks=1), target).missing_state_topic == ""
     del target.counts["isthmus-anchors.A.internal"]
     assert (
         plan(TopicCluster(orders=1, clicks=1), target).missing_state_topic
         == "isthmus-anchors.A.internal"
     )
+
+
+def test_bl_059_one_of_our_own_topics_that_was_created_again_is_another_one():
+    target, looking = TopicCluster(**dict.fromkeys(OWN, 1)), Looking()
+    source = TopicCluster(orders=1, clicks=1)
+    assert looking.plan(source, target).missing_state_topic == ""
+    target.recreate("isthmus-anchors.A.internal")
+    assert looking.plan(source, target).missing_state_topic == "isthmus-anchors.A.internal"
+
+
+def test_bl_217_a_policy_that_deletes_our_state_is_noticed_while_the_flow_runs(monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(state_topics.time, "monotonic", lambda: clock[0])
+    target, looking = TopicCluster(**dict.fromkeys(OWN, 1)), Looking()
+    target.configs = {name: {"cleanup.policy": "compact"} for name in OWN}
+    source = TopicCluster(orders=1, clicks=1)
+    assert looking.plan(source, target).state_at_risk == ""
+    target.configs["isthmus-anchors.A.internal"]["cleanup.policy"] = "delete"
+    clock[0] += 30
+    assert looking.plan(source, target).state_at_risk == (
+        "topic isthmus-anchors.A.internal has cleanup.policy = delete, so it would lose state "
+        "that is still needed: set it to compact"
+    )
+    target.configs["isthmus-anchors.A.internal"]["cleanup.policy"] = "compact"
+    clock[0] += 30
+    assert looking.plan(source, target).state_at_risk == ""
 
 
 def test_a_flow_that_may_not_hear_another_application_is_planned_and_says_so():

@@ -11,7 +11,7 @@ from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import Naming, OwnPolicyClass, RenameRule, TopicCreation
 from replication.settings.state_policies import Policies
-from replication.state import PRODUCERS_TOPIC, Anchor, ProducerEntry
+from replication.state import PRODUCERS_TOPIC, Anchor, OffsetPoint, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
@@ -124,6 +124,17 @@ def test_a_flow_without_anchors_that_has_copied_before_is_asked_by_the_engine():
     target = filled(orders=1, **{PRODUCERS_TOPIC: 1})
     made = Run(flow(), records=records).plan("A->B", TopicCluster(orders=1), target)
     assert targets(made) == ["orders-0"]
+
+
+@pytest.mark.parametrize(("topic_id", "planned"), [("orders", ["orders-0"]), ("other", [])])
+def test_bl_217_a_topic_that_lost_its_anchors_is_known_by_its_offset_points(topic_id, planned):
+    points = "isthmus-offsets.A.internal"
+    point = OffsetPoint("A->B", "orders", 0, 0, target_topic_id=topic_id)
+    others = [Anchor("A->B", "clicks", 0, "clicks", 5, 5)]
+    records = StoredRecords({points: [point], ANCHORS: others})
+    target = filled(orders=1, **{points: 1, ANCHORS: 1})
+    made = Run(flow(), records=records).plan("A->B", TopicCluster(orders=1), target)
+    assert targets(made) == planned
 
 
 def test_bl_039_same_topics_of_two_sources_merge_and_the_plan_says_so():

@@ -76,6 +76,15 @@ def test_bl_059_our_own_topics_are_taken_for_gone_after_three_looks_in_a_row(tmp
     assert made.missing_state_topic == ""
 
 
+def test_bl_217_a_state_topic_at_risk_is_reported_until_it_no_longer_is(tmp_path, capsys):
+    made = topic_watcher(tmp_path, FlowPlan(state_at_risk="x loses"), FlowPlan())
+    looks(made, 1)
+    assert made.state_at_risk == "x loses"
+    looks(made, 1)
+    assert made.state_at_risk == ""
+    assert capsys.readouterr().out.count("state is at risk") == 1
+
+
 def absent(topic: str, state: str) -> AbsentTopic:
     return AbsentTopic("A->B", topic, state, f"{topic} is {state}", 7)
 

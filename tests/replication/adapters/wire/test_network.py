@@ -216,3 +216,12 @@ def test_an_error_of_a_request_reaches_everyone_who_waits_for_it(network):
 
     assert [str(each) for each in asyncio.run(ask())] == ["broker 1 is silent"] * 2
     assert len(network.requests(ListOffsetsRequest)) == 1
+
+
+@pytest.mark.parametrize(("error", "listed"), [(0, {"a"}), (29, set())])
+def test_all_topics_are_listed_that_our_user_may_describe(error, listed):
+    network = ScriptedNetwork()
+    network.responses[MetadataRequest] = [metadata((A0, 1, 5), error=error)]
+    assert asyncio.run(network.topic_names()) == listed
+    (request,) = network.requests(MetadataRequest)
+    assert (request.topics, request.allow_auto_topic_creation) == (None, False)

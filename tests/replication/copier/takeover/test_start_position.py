@@ -13,6 +13,7 @@ from support.unit_specs import changed
 
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import new_connections
+from replication.copier.takeover.lost_anchor import LostAnchors
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import (
@@ -43,7 +44,7 @@ def place(known: Anchor, target_records: int = 0, **policies: str):
     connections = new_connections("f", source, target, "A")
     connections.takeover.seen[HERE] = known
     spec = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {}, policies=Policies(**policies))
-    positions = StartPositions(spec, connections, copied_before=False)
+    positions = StartPositions(spec, connections, LostAnchors(spec, connections, {}))
     return positions, asyncio.run(positions.place(PartitionPlan(HERE, HERE)))
 
 
@@ -128,6 +129,22 @@ class Moments(MemoryCluster):
         return next((n for n in range(self.first, 6) if timestamp <= 100 + n), -1)
 
 
+GONE = "its anchors are gone"
+
+
+class Examined:
+    """Says what an examination of the target ended with: ``lost`` why a position is lost."""
+
+    def __init__(self, lost: str = "") -> None:
+        self.lost = lost
+
+    def are_all_gone(self) -> bool:
+        return bool(self.lost)
+
+    async def examine(self, partition, end: int) -> str:
+        return self.lost
+
+
 def ends(known: Anchor | None = None, *, copied_before: bool = False, mode: str = Mode.APPEND,
          delivery: str = "auto", start: str = "earliest", **policies: str):  # fmt: skip
     """Return the start positions of a unit whose source begins at 2 and whose target ends at 6."""
@@ -137,7 +154,7 @@ def ends(known: Anchor | None = None, *, copied_before: bool = False, mode: str 
     plans = (PartitionPlan(HERE, HERE, mode=mode),)
     spec = UnitSpec("f", "A", "B", 0, 3, 0, plans, {}, {}, policies=Policies(**policies))
     spec = changed(spec, delivery=delivery, start=start)
-    return StartPositions(spec, connections, copied_before)
+    return StartPositions(spec, connections, Examined(GONE if copied_before else ""))
 
 
 def begin(positions: StartPositions, **plan: object):
@@ -253,11 +270,13 @@ def test_copying_all_again_keeps_who_may_still_append_and_whether_they_ended():
     ],
 )
 def test_a_flow_whose_anchors_are_gone_copies_nothing_twice_unless_somebody_chose(decision, place):
-    positions = ends(copied_before=True)
+    halted = replace(
+        KNOWN, source=None, target=None, state=PartitionState.POSITION_LOST, reason="said before"
+    )
+    positions = ends(halted if decision else None, copied_before=True)
     partition = begin(positions, decision=decision)
     if place is None:
-        assert partition.state is PartitionState.POSITION_LOST
-        assert "its anchors are gone" in partition.reason
+        assert partition.state_and_reason == (PartitionState.POSITION_LOST, GONE)
         assert partition.claimed.source is None
     else:
         assert (partition.claimed.source, partition.claimed.target) == place
