@@ -27,8 +27,9 @@
 
 Invariants are stated where they are kept: A in ``replication.copier.produce.sender``; B, F, G, R
 and T in ``replication.copier.takeover.takeover``; C and D in
-``replication.copier.partition.position``; H in ``replication.copier.epoch``; P1 to P3 in
-``replication.provenance.origins``; S in ``replication.copier.takeover.content_position``; E here:
+``replication.copier.partition.position``; H in ``replication.copier.epoch``; L in
+``replication.copier.produce.append_lease``; P1 to P3 in ``replication.provenance.origins``; S in
+``replication.copier.takeover.content_position``; E here:
 
 E  Which records are deliverable depends on the source's log alone: a batch is dropped because it is
    a control batch or aborted, never because of what the target holds. Another isolation level or

@@ -156,6 +156,11 @@ class MemoryCluster:
         self._producers[transactional_id] = known._replace(epoch=known.epoch + 1)
         return self._producers[transactional_id]
 
+    async def current_producer(self, transactional_id: str) -> ProducerIdAndEpoch | None:
+        self.events.append(("current", transactional_id))
+        known = self._producers.get(transactional_id)
+        return None if known is None or known.epoch < 0 else known
+
     def expire(self, transactional_id: str) -> None:
         """Forget a transactional id: the next producer id that it gets is another one."""
         self._producers[transactional_id] = ProducerIdAndEpoch(900, -1)
