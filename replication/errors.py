@@ -43,5 +43,9 @@ class CorruptBatch(ReplicationError):
     """Bytes from a cluster that are not the record batch they claim to be."""
 
 
+class NotCountable(ReplicationError):
+    """Records of the source are not those that were copied: some were removed, or replaced."""
+
+
 class FlowTaken(ReplicationError):
     """Another driver holds the flow's lease; the message names its host and process."""

@@ -16,7 +16,7 @@ from replication.copier.partition.refused_batches import (
     jump,
     position_after_refused,
 )
-from replication.model import OffsetRange, PartitionState
+from replication.model import OffsetAndEpoch, OffsetRange, PartitionState
 from replication.settings.state_policies import STOP, choose
 from replication.state import Loss
 
@@ -54,8 +54,10 @@ class ErrorPolicy:
         else:
             await self.anchors.append([loss_of(partition, error)])
             partition.counters.lost += _count(error)
-            forward = error.resume >= partition.position
-            (jump if forward else go_back)(partition, error.resume)
+            if error.resume >= partition.position:
+                jump(partition, error.resume)
+            else:
+                go_back(partition, OffsetAndEpoch(error.resume, error.epoch))
         partition.error = None
 
     async def _skip(self, partition: PartitionCopy, error: PartitionError) -> None:
@@ -67,7 +69,14 @@ class ErrorPolicy:
         to, lost = position_after_refused(partition), partition.counters.lost + _count(error)
         await self.dead_letters.send(partition, error.reason)
         now = int(time.time() * 1000)
-        anchor = replace(partition.anchor(now), source=to.source, target=to.target, lost=lost)
+        epoch = partition.queue.in_flight[0].epoch_after
+        anchor = replace(
+            partition.anchor(now),
+            source=to.source,
+            target=to.target,
+            lost=lost,
+            source_epoch=epoch,
+        )
         await self.anchors.append([loss_of(partition, error), anchor])
         drop_refused(partition)
         partition.counters.lost = lost

@@ -18,7 +18,7 @@ from replication.errors import ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 from replication.records.batch import ABORT, COMMIT, walk
 from replication.records.codec import decode, key_and_value
-from support.record_batches import a_marker
+from support.record_batches import a_marker, compacted
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 FENCED = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -37,7 +37,7 @@ class Log:
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
-        self.end = 0
+        self.start = self.end = 0  # offsets
         self.epochs: dict[int, int] = {}
         self.sequences: dict[int, int] = {}
 
@@ -57,6 +57,15 @@ class Log:
         base, self.end = self.end, self.end + found.last - found.base + 1
         self.batches.append(base.to_bytes(8, "big") + batch[8:])
         return 0, base
+
+    def compact(self, *removed: int) -> None:
+        """Remove the records at these offsets, as the log cleaner does."""
+        self.batches = [kept for each in self.batches if (kept := compacted(each, removed))]
+
+    def delete_before(self, start: int) -> None:
+        """Move the log start, as retention does: batches before it are gone."""
+        self.start = start
+        self.batches = [each for each in self.batches if _last(each) >= start]
 
     def records(self) -> list[tuple[bytes | None, bytes | None]]:
         """Return key and value of all records."""
@@ -114,7 +123,7 @@ class MemoryCluster:
             await asyncio.sleep(min(options.max_wait_ms, 20) / 1000)
         data = [
             b"".join(b for b in log.batches if _last(b) >= each.offset)[: options.partition_bytes]
-            if each.offset <= log.end
+            if log.start <= each.offset <= log.end
             else b""
             for each, log in found
         ]
@@ -122,7 +131,7 @@ class MemoryCluster:
         answers = []
         for (each, log), part in zip(found, data, strict=True):
             view[at : at + len(part)] = part
-            error = 0 if each.offset <= log.end else OUT_OF_RANGE
+            error = 0 if log.start <= each.offset <= log.end else OUT_OF_RANGE
             records, at = view[at : at + len(part)], at + len(part)
             answers.append(
                 Fetched(each.topic_id, each.partition, error, log.end, log.end, 0, [], -1, records)
@@ -147,7 +156,7 @@ class MemoryCluster:
         answer(acks, None)
 
     async def offset_at(self, partition, timestamp: int) -> int:
-        return self.logs[partition].end if timestamp == -1 else 0
+        return self.logs[partition].end if timestamp == -1 else self.logs[partition].start
 
     async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         self.events.append(("init", transactional_id))

@@ -5,7 +5,7 @@
 ``claims``: The claim of a partition: who may append, and what a takeover sets from it
 ``connections``: Connections to a flow's two clusters, pooled per process with the anchors they
     have read
-``content_position``: Finds the copy position by content, where retention has deleted what
+``content_position``: Finds the copy position by content, where a log no longer has what
     counting needs
 ``counting``: Count what was copied before a crash: our records on the target up to our fence
     markers

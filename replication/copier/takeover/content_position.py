@@ -1,8 +1,10 @@
-"""Finds the copy position by content, where retention has deleted what counting needs.
+"""Finds the copy position by content, where a log no longer has what counting needs.
 
 S  The last batch of ours before our marker is also in the source, and we appended nothing behind
    it: if it occurs only once in the source, the copy resumes behind that place. The search reads
-   as many deliverable records as may have been copied since the anchor.
+   as many deliverable records as may have been copied since the anchor. It survives a log start
+   that moved on either side, and compaction of either log, unless they removed a record of that
+   batch or something behind it: then it finds nothing, and the partition halts or waits.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class TargetTail(NamedTuple):
     """What is known of a partition of which not all records could be counted."""
 
     batch: bytes | None  # the last one of ours on the target
-    least: int  # records of ours since the anchor that are on the target
+    # Records of ours since the anchor that are on the target; 0: the source has lost some of them.
+    least: int
     most: int  # that may have been appended since then
     passed: str  # what the target no longer holds; empty: only the source lacks records
 
@@ -62,11 +65,11 @@ async def set_position(source: Network, partition: PartitionCopy, tail: TargetTa
     """
     places = [] if tail.batch is None else await _places(source, partition, tail)
     if len(places) == 1:
-        partition.resume_at(places[0])
-        partition.skip, partition.done = 0, partition.fetched_to
-        partition.set_position(Position(places[0], partition.counted))
+        partition.resume_at(places[0].source, places[0].epoch)
+        partition.skip, partition.uncountable, partition.done = 0, "", partition.fetched_to
+        partition.set_position(Position(places[0].source, partition.counted))
         partition.remark = (
-            f"after an unclean shutdown the position {places[0]} was found by content"
+            f"after an unclean shutdown the position {places[0].source} was found by content"
         )
     elif tail.passed:
         place = "at several offsets" if places else "nowhere"
@@ -77,15 +80,27 @@ async def set_position(source: Network, partition: PartitionCopy, tail: TargetTa
         partition.halt(PartitionState.TARGET_RESET, f"{tail.passed}, and {place}")
 
 
-async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[int]:
-    """Return the source offsets behind each occurrence of the batch."""
+class _Place(NamedTuple):
+    """The source offset behind an occurrence of the batch, and the leader epoch before it."""
+
+    source: int
+    epoch: int
+
+
+async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[_Place]:
+    """Return the places behind each occurrence of the batch."""
     try:
         (batch,) = walk(memoryview(tail.batch or b""), partition.target)
         start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
         start = max(start, partition.claimed.source or 0)
         wanted = SearchedBatch(batch, partition.target)
-        await SourceScan(source, partition, wanted, tail.most, start).run()
+        scan = SourceScan(source, partition, wanted, tail.most, start)
+        await scan.run()
     except CorruptBatch:
         return []
     hole = start - (partition.claimed.source or 0)  # it had this many records at most
-    return [each.end for each in wanted.found if each.seen >= tail.least - hole]
+    return [
+        _Place(each.end, scan.epoch_before(each.end))
+        for each in wanted.found
+        if each.seen >= tail.least - hole
+    ]

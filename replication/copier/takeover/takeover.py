@@ -205,6 +205,7 @@ class Takeover:
         for partition in committed:
             begin_at(partition, self.seen[partition.source], me)
         counted = [each for each in partitions if each not in committed]
+        # Counting survives retention, truncation and compaction of either log: they are noticed.
         gone = await without_anchor_range(self.source, counted)
         tails = await count_own(self.target, counted, producers, gone)
         sure = [each for each in counted if not cannot_count(each)]
