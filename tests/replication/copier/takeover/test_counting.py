@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.partition_copies import LARGE
+from support.partition_copies import LARGE, a_partition, a_start, fetch
 from support.record_batches import a_batch, a_marker, compacted
 from support.two_clusters import HERE, TwoClusters
 
+from replication.client.fetch_values import FetchBuffer
+from replication.copier.partition.intake import take
 from replication.copier.partition.position import OwnRecords
+from replication.errors import NotCountable
 from replication.records.batch import walk
 
 COPIED = [b"%d" % each + LARGE for each in range(20)]  # so that each has its own batch
@@ -125,3 +128,41 @@ def test_a_log_that_was_compacted_is_never_counted_as_if_it_were_whole(writers, 
         (last,) = walk(memoryview(count.last))
         assert last.producer_id == OURS
         assert not {each for each in gone if each >= last.base}
+
+
+@given(st.data())
+def test_records_are_skipped_only_if_they_are_those_that_were_copied(data):
+    """Invariant C: compaction and a rewritten tail below our position are noticed, above it not."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=8))
+    total = sum(sizes)
+    copied = data.draw(st.integers(1, total))
+    removed = data.draw(st.sets(st.integers(0, total)))
+    rewritten_from = data.draw(st.integers(0, total + 1))
+    values = [b"%d" % each if each < rewritten_from else b"new %d" % each for each in range(total)]
+    log, end = b"", 0
+    for size in sizes:
+        log += compacted(a_batch(end, values[end : end + size]), removed)
+        end += size
+    partition = a_partition(a_start())
+    partition.skip, partition.counted = copied, copied
+    places = [each for size in sizes for each in range(size)]  # of each record in its batch
+    partition.last_own = a_batch(
+        70, [b"%d" % (copied - 1)], (OURS, 0, 0), timestamp=1000 + places[copied - 1]
+    )
+    changed = rewritten_from < copied or any(each < copied for each in removed)
+    try:
+        take(partition, fetch(log, [], 0, len(sizes)), FetchBuffer())
+    except NotCountable:
+        assert changed or _shares_a_batch(sizes, copied, removed)
+        return
+    if partition.skip == 0:
+        assert not changed
+    found = [each for queued in partition.queue.waiting for each in queued.offsets]
+    assert found == [each for each in range(copied, total) if each not in removed]
+
+
+def _shares_a_batch(sizes: list[int], copied: int, removed: set[int]) -> bool:
+    """Say whether compaction removed a record of the batch that holds the last copied one."""
+    ends = [sum(sizes[: each + 1]) for each in range(len(sizes))]
+    end = next(each for each in ends if each >= copied)
+    return any(each < end for each in removed)
