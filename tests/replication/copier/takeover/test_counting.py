@@ -13,7 +13,9 @@ from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
 from replication.copier.partition.position import OwnRecords
 from replication.errors import NotCountable
+from replication.model import PartitionState
 from replication.records.batch import walk
+from replication.records.codec import decode, key_and_value
 
 COPIED = [b"%d" % each + LARGE for each in range(20)]  # so that each has its own batch
 MORE = [b"more 0", b"more 1"]
@@ -21,7 +23,7 @@ MORE = [b"more 0", b"more 1"]
 
 @pytest.fixture
 def pair():
-    two = TwoClusters(epoch_s=0.8)
+    two = TwoClusters(epoch_s=0.4)
     yield two
     two.close()
 
@@ -29,8 +31,7 @@ def pair():
 def crashed(pair: TwoClusters):
     """Copy 20 records, and crash before any ack; return the logs at the source and the target."""
     pair.feed(*COPIED)
-    pair.copy(epoch_s=0.3)
-    assert pair.copied() == COPIED
+    copy_until(pair, lambda: pair.copied() == COPIED)
     pair.crash()
     return pair.source.logs[HERE], pair.target.logs[HERE]
 
@@ -38,10 +39,25 @@ def crashed(pair: TwoClusters):
 def appended_after(pair: TwoClusters, offset: int) -> list[bytes]:
     """Let the next owner copy; return what it appended behind ``offset``."""
     pair.feed(*MORE)
-    pair.copy(epoch=1)
     there = pair.target.logs[HERE]
-    there.batches = [each for each in there.batches if next(walk(memoryview(each))).base >= offset]
-    return there.values()
+
+    def appended() -> list[bytes]:
+        listed = [each for batch in there.batches for each in walk(memoryview(batch))]
+        late = [each for each in listed if each.base >= offset and not each.is_control]
+        return [key_and_value(each)[1] for batch in late for each in decode(batch)]
+
+    halted = {PartitionState.TARGET_RESET, PartitionState.LOST_RANGE}
+    copy_until(pair, lambda: appended() or pair.anchors()[-1].state in halted)
+    return appended()
+
+
+def copy_until(pair: TwoClusters, reached) -> None:
+    """Copy epochs, of which a busy machine may need several."""
+    for epoch in range(20):
+        pair.copy(epoch)
+        if reached():
+            return
+    raise AssertionError("it was not reached")
 
 
 # The source has records 0 to 19, as the target has. What retention deletes before an offset, and
