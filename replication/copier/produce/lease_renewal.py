@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from replication.copier.partition.partition_copy import PartitionCopy
     from replication.copier.produce.producers import Producers
     from replication.copier.produce.sender import Sender
+    from replication.model import ProducerIdAndEpoch
 
 _EVERY_S = 3.0
 _RETRY_S = 0.2
@@ -53,30 +54,42 @@ class LeaseRenewal:
                 await asyncio.wait_for(self.sender.lease.lapsed.wait(), _EVERY_S)
 
     async def renew(self) -> None:
-        """Renew the lease; partitions that need another producer id are taken over."""
+        """Renew the lease; partitions that may have another appender are taken over."""
         asked, me = Moment.now(), self.producers.me
-        if await self._is_current(me):
+        current = await self._current(me)
+        if current == me.producer:
             self.sender.lease.renew(asked)
             self.sender.pump()
-        elif self.producers.me is me:  # else the unit itself has got a new epoch meanwhile
+        else:
             async with self.producers.connections.takeover.turn:
-                await self._look_for_others(me)
+                if self.producers.me is me:  # else the unit itself has got a new epoch meanwhile
+                    await self._on_another(current, me)
         self._take_over(self._of_former_id())
 
-    async def _is_current(self, me: ProducerIdentity) -> bool:
+    async def _current(self, me: ProducerIdentity) -> ProducerIdAndEpoch | None:
         if me.fences:
             target = self.producers.connections.target
-            return await target.current_producer(me.transactional_id) == me.producer
+            return await target.current_producer(me.transactional_id)
         if not self.sender.lease.holds():  # at least once: a newer driver is all that ends it
             await self.producers.read_new_claims()
-        return True
+        return me.producer
 
-    async def _look_for_others(self, me: ProducerIdentity) -> None:
-        """Raise FlowTaken if another process copies this unit; else let all be taken over."""
+    async def _on_another(self, current: ProducerIdAndEpoch | None, me: ProducerIdentity) -> None:
+        """Go on under a new epoch, or under a new producer id, unless this unit was started again.
+
+        Raises FlowTaken. A newer epoch means that another unit claimed some of our partitions; with
+        another producer id ours has expired, and no marker stops what is on its way.
+        """
         takeover = self.producers.connections.takeover
         contested = await takeover.read_new_claims(self.producers.partitions, me)
-        for partition in contested:
-            name, producer_id = takeover.seen[partition.source].appenders[-1]
+        claims = {each: takeover.seen[each.source].appenders[-1] for each in contested}
+        if current is not None and current.producer_id == me.producer_id:
+            await self.producers.renew()
+            others = [each for each, (name, _) in claims.items() if name != me.transactional_id]
+            self._take_over(others)
+            self.sender.pump()
+            return
+        for partition, (name, producer_id) in claims.items():
             if name == me.transactional_id and producer_id != me.producer_id:
                 raise FlowTaken(
                     f"{me.transactional_id}: another process has started this unit, "

@@ -159,6 +159,16 @@ def test_a_partition_that_another_unit_claimed_is_taken_over_before_anything_is_
     assert ("isthmus.f.1", 101) in unit.partition.claimed.appenders
 
 
+def test_a_unit_that_another_one_fenced_goes_on_where_its_partitions_are_its_own():
+    async def fenced(unit: Renewing) -> None:
+        await unit.target.init_producer_id(NAME)
+
+    unit = renewed(fenced)
+    assert unit.sender.lease.holds()
+    assert unit.partition.error is None
+    assert unit.target.events.count(("init", NAME)) == 3  # it has a new epoch
+
+
 def test_a_copy_that_cannot_be_fenced_ends_when_a_newer_driver_has_claimed_it():
     assert renewed(name="").sender.lease.holds()
 
