@@ -48,5 +48,9 @@ class CorruptBatch(ReplicationError):
     offset: int | None = None
 
 
+class NotCountable(ReplicationError):
+    """Records of the source are not those that were copied: some were removed, or replaced."""
+
+
 class FlowTaken(ReplicationError):
     """Another driver holds the flow's lease; the message names its host and process."""

@@ -7,6 +7,7 @@
 ``fetch_values``: Values of Fetch requests and responses, and the buffer that holds a response
 ``log_end``: End offset of a partition, confirmed by a second request when it is lower than
     expected
+``moment``: A moment of this process, and how long ago it was, including the time that nothing ran
 ``network``: Interface to a cluster's brokers: metadata, Fetch, Produce, offsets and transactions
 ``preferred_replicas``: Which partitions are fetched from a replica in our rack instead of their
     leader (KIP-392)

@@ -60,6 +60,7 @@ class ErrorCode(IntEnum):
     PRODUCER_FENCED = 90  # as INVALID_PRODUCER_EPOCH, by the coordinator
     UNKNOWN_TOPIC_ID = 100  # also of one whose metadata has not reached the broker yet
     INCONSISTENT_TOPIC_ID = 103  # the topic was deleted and recreated
+    TRANSACTIONAL_ID_NOT_FOUND = 105
     FETCH_SESSION_TOPIC_ID_ERROR = 106  # likewise, of a topic in a fetch session
     STALE_MEMBER_EPOCH = 113  # of a KIP-848 group: as ILLEGAL_GENERATION
     TRANSACTION_ABORTABLE = 120  # the transaction must be aborted, the producer may go on (KIP-890)

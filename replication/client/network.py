@@ -125,6 +125,12 @@ class Network(Protocol):
         Raises NotGranted where the cluster grants no transactional ids.
         """
 
+    async def current_producer(self, transactional_id: str) -> ProducerIdAndEpoch | None:
+        """Return the producer that holds a transactional id now; None: the cluster forgot the id.
+
+        It changes nothing. Raises NotGranted.
+        """
+
     async def plain_producer_id(self) -> ProducerIdAndEpoch:
         """Return a new producer id without a transactional id, which cannot be fenced.
 

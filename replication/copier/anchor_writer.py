@@ -72,7 +72,8 @@ class AnchorWriter:
             self.sender.anchors_due.clear()
             try:
                 async with turn:
-                    await self._write(list(self.anchor_changes))
+                    if self.sender.lease.holds():
+                        await self._write(list(self.anchor_changes))
             except Fenced:  # by a unit of this flow that took partitions over, or by a newer driver
                 async with turn:
                     await self.producers.renew()
@@ -140,10 +141,12 @@ class AnchorWriter:
     async def end_cleanly(self, partitions: Collection[PartitionCopy]) -> None:
         """Wait for the last responses and write clean anchors: nobody appends any more (G).
 
-        If the target does not acknowledge them in time, the next owner counts. Raises FlowTaken
-        when another driver has taken the flow over.
+        If the target does not acknowledge them in time, or the lease has lapsed (W), the next owner
+        counts. Raises FlowTaken when another driver has taken the flow over.
         """
         await self.drain(partitions)
+        if not self.sender.lease.holds():
+            return
         with contextlib.suppress(TimeoutError, ClusterUnavailable, ClusterRejected):
             async with asyncio.timeout(_LAST_ANCHORS_S):
                 try:

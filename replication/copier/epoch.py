@@ -3,7 +3,7 @@
 H  Between two epochs a unit is still an appender: its claims stand, and no anchor is clean. So
    nothing is written or trusted at a boundary: another process that gets the unit fences and counts
    as after a crash (B, C), and a fenced unit ends. The unit ends cleanly (G) once, if no epoch
-   begins within the grace period.
+   begins within the grace period, which does not become longer because the unit was frozen (W).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.client.moment import Moment
 from replication.client.state_log import StateLog
 from replication.errors import ClusterUnavailable, FlowTaken
 from replication.state import Control, FlowStatus, status_topic
@@ -36,19 +37,24 @@ class EpochTimer:
     over: asyncio.Event = field(default_factory=asyncio.Event)  # the epoch has ended
     ended: asyncio.Event = field(default_factory=asyncio.Event)  # the unit has to end too
     _timer: asyncio.TimerHandle | None = None
+    _began: Moment = field(default_factory=Moment.now)
 
     def begin(self, spec: UnitSpec) -> None:
         """Begin the first epoch, or the next one of a unit that has not ended."""
-        self.spec = spec
+        self.spec, self._began = spec, Moment.now()
         self.over.clear()
         self._after(spec.epoch_s, self.end_epoch)
 
     def end_epoch(self) -> None:
-        """End the epoch; the unit ends too unless another epoch begins in time."""
+        """End the epoch; the unit ends too unless another epoch begins in time.
+
+        A unit that was frozen beyond its grace period ends at once: another process may copy it.
+        """
         if self.over.is_set():
             return
         self.over.set()
-        if self.spec.grace_s > 0:
+        late = self._began.elapsed_s() - self.spec.epoch_s
+        if late < self.spec.grace_s:
             self._after(self.spec.grace_s, self.end)
         else:
             self.end()

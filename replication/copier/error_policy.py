@@ -17,7 +17,7 @@ from replication.copier.partition.refused_batches import (
     jump,
     position_after_refused,
 )
-from replication.model import NO_LEADER_EPOCH, OffsetRange, PartitionState
+from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch, OffsetRange, PartitionState
 from replication.settings.state_policies import STOP, choose
 from replication.state import Loss
 
@@ -60,8 +60,10 @@ class ErrorPolicy:
         else:
             await self.anchors.append([loss_of(partition, error)])
             partition.counters.lost += _count(error)
-            forward = error.resume >= partition.position
-            (jump if forward else go_back)(partition, error.resume)
+            if error.resume >= partition.position:
+                jump(partition, error.resume)
+            else:
+                go_back(partition, OffsetAndEpoch(error.resume, error.epoch))
         partition.error = None
 
     async def _skip(self, partition: PartitionCopy, error: PartitionError) -> None:
@@ -72,7 +74,9 @@ class ErrorPolicy:
         """
         to, lost = position_after_refused(partition), partition.counters.lost + _count(error)
         await self.dead_letters.send(partition, error.reason)
-        await self.anchors.append([loss_of(partition, error), _anchor_at(to, partition, lost)])
+        epoch = partition.queue.in_flight[0].epoch_after
+        anchor = _anchor_at(to, partition, lost, epoch)
+        await self.anchors.append([loss_of(partition, error), anchor])
         drop_refused(partition)
         partition.counters.lost = lost
 
@@ -96,14 +100,16 @@ class ErrorPolicy:
         jump(partition, to)
 
 
-def _anchor_at(position: Position, partition: PartitionCopy, lost: int) -> Anchor:
-    """Return the anchor at ``position``, where the batch before is not the last one copied."""
+def _anchor_at(
+    position: Position, partition: PartitionCopy, lost: int, epoch: int = NO_LEADER_EPOCH
+) -> Anchor:
+    """Return the anchor at ``position``; ``epoch``: of the source's batch before it, if known."""
     return replace(
         partition.anchor(int(time.time() * 1000)),
         source=position.source,
         target=position.target,
         lost=lost,
-        source_epoch=NO_LEADER_EPOCH,
+        source_epoch=epoch,
     )
 
 

@@ -72,7 +72,7 @@ class PartitionUpkeep:
         await self.arrange(list(self.recoveries.partitions))
         # Backed-off ones first: a transaction that needs them holds the lock meanwhile.
         self._resume()
-        if self._with_recovery(Recovery.DECIDE):
+        if self._with_recovery(Recovery.DECIDE) and self.sender.lease.holds():
             async with self.connections.takeover.turn:
                 await self._decide(self._with_recovery(Recovery.DECIDE))
         target = self.connections.target
@@ -117,14 +117,19 @@ class PartitionUpkeep:
         self.sender.pump()
 
     async def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
-        """Fence and count: the outcome of the last appends is unknown."""
+        """Claim ``partitions`` again with a new epoch of our producer.
+
+        Those whose last appends have an unknown outcome are fenced and counted, and those that
+        another unit has claimed.
+        """
         if not partitions:
             return
         async with self.connections.takeover.turn:
             partitions = [each for each in partitions if not each.leaving]
             for partition in partitions:
                 partition.reason = partition.error.reason if partition.error else ""
-                partition.claimed = partition.anchor(int(time.time() * 1000))
+                now, known = int(time.time() * 1000), not partition.in_doubt
+                partition.claimed = partition.anchor(now, clean=known)
             await self.producers.renew()
             self.takeovers += await self.connections.takeover.take(partitions, self.producers.me)
         for partition in partitions:

@@ -15,6 +15,7 @@ from replication.copier.foreign_writers import AppendGaps, ForeignWriters
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests
 from replication.copier.partition_upkeep import PartitionUpkeep
+from replication.copier.produce.lease_renewal import LeaseRenewal
 from replication.copier.produce.producers import Producers
 from replication.copier.produce.sender import Sender
 from replication.copier.produce.transactions import Transactions
@@ -42,6 +43,7 @@ class Engine:
     foreign_writers: ForeignWriters
     transactions: Transactions | None  # None: records are appended outside transactions
     replan: Replan
+    renewal: LeaseRenewal
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class Engine:
         anchor_writer = AnchorWriter(spec.anchor_every_s, points, takeover, producers, sender)
         anchor_writer.add(partitions)
         registry = SourceRegistry(target, exists=True)
+        renewal = LeaseRenewal(producers, sender)
         transactions = None
         if joins is not None:
             transactions = Transactions(takeover, producers, sender, joins, anchor_writer.wrote)
@@ -75,12 +78,18 @@ class Engine:
             ForeignWriters(spec, target, registry, gaps, sender.dispatch),
             transactions,
             Replan(connections, producers, upkeep, anchor_writer),
+            renewal,
         )
 
     def work(self) -> list[Coroutine[object, object, None]]:
         """Return the coroutines that run concurrently until the unit ends."""
         work: list[Coroutine[object, object, None]]
-        work = [self.upkeep.run(), self.anchor_writer.run(), self.foreign_writers.run()]
+        work = [
+            self.renewal.run(),
+            self.upkeep.run(),
+            self.anchor_writer.run(),
+            self.foreign_writers.run(),
+        ]
         if self.transactions is not None:
             work.append(self.transactions.run())
         return work

@@ -52,6 +52,16 @@ class SearchedBatch:
         return record.timestamp if self._timed else 0, record.rest
 
 
+def ends_with(copied: Batch, record: Record, where: object) -> bool:
+    """Say whether ``record`` is the last one of ``copied``, a batch of the target.
+
+    Compared as by ``SearchedBatch``.
+    """
+    last = decode(copied, where)[-1]
+    timed = not copied.attributes & LOG_APPEND_TIME
+    return last.rest == record.rest and (not timed or last.timestamp == record.timestamp)
+
+
 def _borders(run: Sequence[object]) -> list[int]:
     """Return for each beginning of ``run`` how long its longest border is (Knuth-Morris-Pratt)."""
     borders, length = [0], 0

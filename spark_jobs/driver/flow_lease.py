@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.client.moment import Moment
 from replication.errors import ReplicationError
 from replication.model import Choice, Desired, FlowState, TopicPartition
 from replication.state import (
@@ -24,7 +25,13 @@ from replication.state import (
     anchors_topic,
     status_topic,
 )
-from replication.supervision.driver_lease import Take, check_lease, decide_lease, keep_lease
+from replication.supervision.driver_lease import (
+    WATCH_MS,
+    Take,
+    check_lease,
+    decide_lease,
+    keep_lease,
+)
 from spark_jobs.driver.fencing_probe import probe_target
 from spark_jobs.process.identity import holder_of, new_status
 
@@ -62,6 +69,7 @@ class FlowLease:
         self._store = store
         self._tail: StateTail | None = None
         self._beat_at = 0.0
+        self._written: Moment | None = None  # when the last beat was
         self._ended = (-1, False, 0.0)  # the epoch that we ended, whether the last, and when
 
     def prepare(self) -> None:
@@ -132,13 +140,31 @@ class FlowLease:
             keep_lease(self.status, status)
 
     def beat(self, **changes: Any) -> None:
-        """Write the status once a second, or at once when the state changes."""
+        """Write the status once a second, or at once when the state changes.
+
+        After a pause, in which another driver may have taken the lease, it reads to the end before.
+        Raises FlowTaken.
+        """
         moment = time.monotonic()
         if changes["state"] == self.status.state and moment - self._beat_at < BEAT_S:
             return
-        self._beat_at = moment
+        if not self._may_write():
+            return
+        self._beat_at, self._written = moment, Moment.now()
         self.status = replace(self.status, beat_ms=_now_ms(), **changes)
         self._store.post(self._topic, self.status)
+
+    def _may_write(self) -> bool:
+        paused = self._written is not None and self._written.elapsed_s() * 1000 > WATCH_MS
+        if not paused or self._tail is None:
+            return True
+        try:
+            records = self._tail.catch_up()
+        except ReplicationError:
+            return False  # the next beat tries again
+        for status in self._mine(records):
+            keep_lease(self.status, status)
+        return True
 
     def report(self, report: TaskReport) -> None:
         """Write the report of a background task."""

@@ -18,7 +18,7 @@ from replication.errors import ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 from replication.records.batch import ABORT, COMMIT, walk
 from replication.records.codec import decode, key_and_value
-from support.record_batches import a_marker
+from support.record_batches import a_marker, compacted
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 FENCED = ErrorCode.INVALID_PRODUCER_EPOCH
@@ -58,8 +58,12 @@ class Log:
         self.batches.append(base.to_bytes(8, "big") + batch[8:])
         return 0, base
 
+    def compact(self, *removed: int) -> None:
+        """Remove the records at these offsets, as the log cleaner does."""
+        self.batches = [kept for each in self.batches if (kept := compacted(each, removed))]
+
     def delete_before(self, offset: int) -> None:
-        """Delete whole batches, as retention does."""
+        """Move the log start, as retention does: batches before it are gone."""
         self.start = offset
         self.batches = [each for each in self.batches if _last(each) >= offset]
 
@@ -166,6 +170,11 @@ class MemoryCluster:
         known = self._producers.get(transactional_id, new)
         self._producers[transactional_id] = known._replace(epoch=known.epoch + 1)
         return self._producers[transactional_id]
+
+    async def current_producer(self, transactional_id: str) -> ProducerIdAndEpoch | None:
+        self.events.append(("current", transactional_id))
+        known = self._producers.get(transactional_id)
+        return None if known is None or known.epoch < 0 else known
 
     def expire(self, transactional_id: str) -> None:
         """Forget a transactional id: the next producer id that it gets is another one."""

@@ -7,6 +7,7 @@ from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.sender import Sender
 from replication.errors import ClusterUnavailable
+from support.append_leases import held
 
 
 class NotedQueue(RecoveryQueue):
@@ -27,7 +28,7 @@ class Wire:
     def __init__(self, *partitions, proven: bool = True) -> None:
         self.open: list = []  # (node, batches, answer)
         self.to_recover: list = []
-        self.sender = Sender(self, NotedQueue(self.to_recover), AppendGaps())
+        self.sender = Sender(self, NotedQueue(self.to_recover), AppendGaps(), lease=held())
         for partition in partitions:
             partition.queue.writer.proven = proven
             self.sender.lead[partition] = 0

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from replication.records.batch import ABORT, CONTROL
+from replication.records.batch import ABORT, CONTROL, walk
+from replication.records.codec import decode, key_and_value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 PLAIN, GZIP = 0, 1
 
@@ -45,6 +50,30 @@ def a_marker(base: int, producer_id: int, epoch: int, kind: int = ABORT) -> byte
     struct.pack_into(">h", batch, 21, attributes | CONTROL)
     struct.pack_into(">I", batch, 17, crc32c(bytes(batch[21:])))
     return bytes(batch)
+
+
+def compacted(batch: bytes, removed: Collection[int]) -> bytes:
+    """Return ``batch`` without the records at these offsets; empty if none is left.
+
+    It keeps its base and its last offset, as batches that the log cleaner wrote.
+    """
+    (found,) = walk(memoryview(batch))
+    if found.is_control:
+        return b"" if found.base in removed else batch
+    listed = [each for each in decode(found) if each.offset not in removed]
+    if len(listed) == found.count:
+        return batch
+    if not listed:
+        return b""
+    producer = found.producer_id, found.producer_epoch, found.sequence
+    builder = DefaultRecordBatchBuilder(2, PLAIN, found.is_transactional, *producer, 1 << 20)
+    for each in listed:
+        key, value = key_and_value(each)
+        builder.append(each.offset - found.base, each.timestamp, key, value, [("h", b"x")])
+    made = _at(found.base, builder.build())
+    struct.pack_into(">i", made, 23, found.last - found.base)
+    struct.pack_into(">I", made, 17, crc32c(bytes(made[21:])))
+    return bytes(made)
 
 
 def _at(base: int, batch: bytearray) -> bytearray:

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _READ_TURN = 8 << 20  # bytes before other sockets are read
 _TOO_LATE_S = 0.5  # before the end of a session: a request may arrive after it
 _LEAST_PAUSE_S = 1.0  # between two attempts to renew
 _RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
+_STUCK_S = 15.0  # without any byte taken by the kernel, as TCP_USER_TIMEOUT within it
 
 
 class Buffer(Protocol):
@@ -79,6 +81,7 @@ class Channel:
         self._open: deque[_OpenRequest] = deque()
         self._out: deque[bytes | memoryview] = deque()
         self._writing = False
+        self._sent_at = Moment.now()  # the last byte of ``_out`` while there is more
         self._first = memoryview(bytearray(_FIRST_READ))
         self._partial = 0  # bytes in it: an incomplete size
         self._body: memoryview | None = None  # of an incomplete response
@@ -183,10 +186,19 @@ class Channel:
             self._open.popleft().on_response(None, self.error)
 
     def _flush(self) -> None:
+        """Send what the kernel takes.
+
+        The rest of a request is not sent after the process was frozen: whoever sent it would have
+        to ask first whether it still may.
+        """
+        if self._writing and self._sent_at.elapsed_s() > _STUCK_S:
+            self._lost(OSError(f"a request was not sent within {_STUCK_S:.0f} s"))
+            return
         try:
             while self._out:
                 self._sent(self._send_some())
         except _WOULD_BLOCK:
+            self._sent_at = Moment.now()
             if not self._writing:
                 self._writing = True
                 self._loop.add_writer(self._sock.fileno(), self._flush)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from kafka.protocol.admin import DescribeTransactionsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -38,6 +39,7 @@ _PARTITION_ERRORS = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
     ErrorCode.OPERATION_NOT_ATTEMPTED,
 }
+_UNKNOWN_ID = {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND}
 _MARKER_PAUSE_S, _MARKER_TRIES = 0.002, 20  # until the last transaction's markers are written
 _Topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic
 
@@ -64,6 +66,20 @@ class Coordination:
         )
         answer = await self._request(transactional_id, request, 4, lambda each: {each.error_code})
         return _granted(answer)
+
+    async def current(self, transactional_id: str) -> ProducerIdAndEpoch | None:
+        """Return the producer that holds the id; None: the id is not known, or not any more."""
+        request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+        answer = await self._request(
+            transactional_id,
+            request,
+            0,
+            lambda each: {e.error_code for e in each.transaction_states} - _UNKNOWN_ID,
+        )
+        (found,) = answer.transaction_states
+        if found.error_code:
+            return None
+        return ProducerIdAndEpoch(int(found.producer_id), int(found.producer_epoch))
 
     async def init_plain(self) -> ProducerIdAndEpoch:
         """Return a producer id without a transactional id. Raises NotGranted if none is granted."""

@@ -165,6 +165,9 @@ class WireNetwork:
     async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
         return await self._coordination.init(transactional_id)
 
+    async def current_producer(self, transactional_id: str) -> ProducerIdAndEpoch | None:
+        return await self._coordination.current(transactional_id)
+
     async def plain_producer_id(self) -> ProducerIdAndEpoch:
         return await self._coordination.init_plain()
 

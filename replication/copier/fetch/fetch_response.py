@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
+from replication.client.fetch_session import FetchOptions
 from replication.client.log_end import confirmed_end
+from replication.client.network import Reading
 from replication.copier.fetch.damaged_batch import DamagedBatch
 from replication.copier.fetch.suspect_batches import SuspectBatches
 from replication.copier.partition.broker_errors import (
@@ -24,10 +26,11 @@ from replication.copier.partition.broker_errors import (
     diverged,
     fetch_error,
     out_of_range,
+    rewritten,
 )
 from replication.copier.partition.intake import take
-from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch
-from replication.model import EARLIEST_TIMESTAMP
+from replication.errors import ClusterRejected, ClusterUnavailable, CorruptBatch, NotCountable
+from replication.model import EARLIEST_TIMESTAMP, NO_LEADER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -135,6 +138,10 @@ class FetchResponse:
             size = take(partition, found, buffer, int(time.time() * 1000))
             self._on_good_response(partition)
             return Taken(size)
+        except NotCountable as error:  # while records are skipped: nothing waits to be sent
+            partition.uncountable = str(error)
+            self.record_error(partition, PartitionError(Recovery.TAKE_OVER, str(error)))
+            return Taken()
         except CorruptBatch as error:
             partition.unread = max(partition.position, error.offset or 0)
             if partition.queue.waiting:
@@ -198,7 +205,7 @@ class FetchResponse:
     def _on_divergence(self, partition: PartitionCopy, epoch: int, end: int) -> None:
         """Handle a diverging epoch: the source's log lacks our last batch, or has another epoch."""
         if end < partition.position:
-            self.record_error(partition, diverged(partition.position, end))
+            self.record_error(partition, diverged(partition.position, end, epoch))
         else:  # only offsets behind our position are gone; nothing that was copied is
             partition.resume_at(partition.position, epoch)
 
@@ -247,10 +254,23 @@ async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
         async with asyncio.timeout(_LOCATE_S):
             end = await confirmed_end(source, partition.source, partition.position)
             start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
+            if start <= partition.position <= end and await _lacks_epoch(source, partition):
+                return rewritten(partition.position, partition.last_epoch)
     except (TimeoutError, ClusterUnavailable, ClusterRejected) as problem:
         return PartitionError(
             Recovery.RETRY, str(problem) or "the source does not return its offset range"
         )
-    if start <= partition.position <= end:  # then the source does not know our leader epoch
-        partition.resume_at(partition.position)
     return out_of_range(partition.position, start, end)
+
+
+async def _lacks_epoch(source: Network, partition: PartitionCopy) -> bool:
+    """Say whether the source's leader knows no leader epoch as high as that of our last batch.
+
+    Then it answers OFFSET_OUT_OF_RANGE within its log (KIP-320, ``Partition.readRecords``).
+    """
+    if partition.last_epoch == NO_LEADER_EPOCH:
+        return False
+    reading = Reading(source, partition.source, "locate")
+    options = FetchOptions(max_wait_ms=0, min_bytes=0)
+    found = await reading.fetch(partition.position, options, partition.last_epoch)
+    return found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE

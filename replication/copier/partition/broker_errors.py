@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
-from replication.model import OffsetRange, PartitionState
+from replication.model import NO_LEADER_EPOCH, OffsetRange, PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,7 @@ class PartitionError:
     state: PartitionState = PartitionState.WAITING
     lost: OffsetRange | None = None  # source offsets that the copy lacks if it continues
     resume: int | None = None  # source offset at which it can continue
+    epoch: int = NO_LEADER_EPOCH  # source leader epoch of the batch before ``resume``
 
 
 _STUCK = {
@@ -220,17 +221,28 @@ def corrupt(position: int, end: int | None, why: str) -> PartitionError:
     return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_CORRUPT, lost, end)
 
 
-def diverged(position: int, end: int) -> PartitionError:
+def rewritten(position: int, epoch: int) -> PartitionError:
+    """Return the error for a source log with no leader epoch as high as ``epoch``, our last one."""
+    reason = (
+        f"the source was restored from an older state: it knows no leader epoch {epoch}, in which "
+        f"offsets before our position {position} were written; it may have other records there now"
+    )
+    lost, state = OffsetRange(position, position), PartitionState.SOURCE_TRUNCATED
+    return PartitionError(Recovery.DECIDE, reason, state, lost, position)
+
+
+def diverged(position: int, end: int, epoch: int = NO_LEADER_EPOCH) -> PartitionError:
     """Return the error for a source log that diverged before our position.
 
-    ``end`` is the largest offset up to which the source's log is the one that was copied.
+    ``end`` is the largest offset up to which the source's log is the one that was copied, ``epoch``
+    the leader epoch before it.
     """
     reason = (
         f"the source lost offsets [{end}, {position}) after they were copied: a replica without "
         "them became leader; the target has records that the source no longer has"
     )
-    lost = OffsetRange(end, position)
-    return PartitionError(Recovery.DECIDE, reason, PartitionState.SOURCE_TRUNCATED, lost, end)
+    lost, state = OffsetRange(end, position), PartitionState.SOURCE_TRUNCATED
+    return PartitionError(Recovery.DECIDE, reason, state, lost, end, epoch)
 
 
 def stuck_as(anchor: Anchor) -> tuple[PartitionState, str] | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.copier.partition.position import Position
+from replication.copier.partition.position import Position, lacks_records
 from replication.copier.partition.producer_batch import ProducerBatch
-from replication.errors import CorruptBatch
+from replication.errors import CorruptBatch, NotCountable
 from replication.model import NO_LEADER_EPOCH, Mode
 from replication.provenance.origins import LOCAL_ORIGIN
 from replication.records.batch import AbortedFilter, Batch, incomplete, walk
-from replication.records.codec import reshape
+from replication.records.codec import decode, reshape
+from replication.records.content_search import ends_with
 
 if TYPE_CHECKING:
     from replication.client.fetch_values import FetchBuffer, Fetched
     from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.model import TopicPartition
     from replication.provenance.origins import ReplicationPath
 
     # What a partition got from a Fetch that still asked for its present position.
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms: int = 0) -> int:
     """Queue the fetched batches of ``partition``; return how many bytes were queued.
 
-    Raises CorruptBatch; the batches before the corrupt one are queued.
+    Raises CorruptBatch; the batches before the corrupt one are queued. While counted records are
+    skipped, raises NotCountable where compaction has removed some since they were copied, or
+    before (fewer would be there to skip), and where they are not the ones that were copied (C).
     """
     queued = 0
     aborted = AbortedFilter(fetched.aborted)
@@ -34,6 +38,8 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             continue
         if partition.position < batch.base:
             _require_gap(partition, batch, fetched.high_watermark)
+        if partition.skip and lacks_records(batch, partition.position):
+            raise NotCountable(_removed(partition.source, partition.position))
         path = _path(partition, batch) if aborted.keeps(batch) and batch.count else None
         if path and partition.queue.writer.producer_for(path) is None:
             break  # fetched again once that producer exists
@@ -79,6 +85,37 @@ def is_unread_before(partition: PartitionCopy, offset: int) -> bool:
     return partition.unread is not None and partition.position <= partition.unread < offset
 
 
+def require_all(fetched: Fetched, position: int, source: TopicPartition) -> None:
+    """Raise NotCountable where the fetched batches lack offsets from ``position`` on."""
+    for batch in walk(fetched.records, source, fetched.legacy):
+        if batch.last >= position:
+            if lacks_records(batch, position):
+                raise NotCountable(_removed(source, position))
+            position = batch.last + 1
+
+
+def _require_same(partition: PartitionCopy, batch: Batch) -> None:
+    """Raise NotCountable unless the last record to skip is our last one on the target.
+
+    Where headers are added to records they are not compared.
+    """
+    if partition.last_own is None or partition.recast is not None:
+        return
+    listed = [e for e in decode(batch, partition.source) if e.offset >= partition.position]
+    if len(listed) < partition.skip:
+        return
+    (copied,) = walk(memoryview(partition.last_own), partition.target)
+    if not ends_with(copied, listed[partition.skip - 1], partition.target):
+        raise NotCountable(
+            f"the source's record at offset {listed[partition.skip - 1].offset} is not our last "
+            "one on the target: the source was rewritten after it was copied"
+        )
+
+
+def _removed(source: TopicPartition, position: int) -> str:
+    return f"compaction removed records of the source {source} from {position} on"
+
+
 def advance_past(partition: PartitionCopy) -> None:
     """Advance past offsets that need no append: markers, aborted and already copied records."""
     if partition.skip:
@@ -102,6 +139,8 @@ def _producer_batch(
     partition: PartitionCopy, batch: Batch, buffer: FetchBuffer, path: ReplicationPath
 ) -> ProducerBatch | None:
     """Return the part of ``batch`` behind the position and the records to skip, None if empty."""
+    if 0 < partition.skip <= batch.count:
+        _require_same(partition, batch)
     whole = batch.base >= partition.position and partition.recast is None
     if whole and 0 < batch.count <= partition.skip:
         partition.skip -= batch.count

@@ -46,6 +46,8 @@ class PartitionCopy(FetchState):
     own: int = 1  # how many of these appenders, from the end, are our own
     skip: int = 0  # next source records to skip: they are on the target already
     found: RecordsAndBytes = NO_RECORDS  # counted on the target, until the position is exact
+    last_own: bytes | None = None  # our last batch on the target, the last one to skip
+    uncountable: str = ""  # why the source's records cannot be counted from the anchor on
     counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position; False: counted records must be added

@@ -4,7 +4,12 @@ This module implements these invariants of the append engine:
 
 C  Position after a takeover = anchor + count: the target has *n* records of our producer ids
    between the anchor and our fence marker, so the first *n* deliverable records of the source from
-   the anchor on are copied already. Other writers in the same partition do not matter.
+   the anchor on are copied already. Other writers in the same partition do not matter. It holds
+   where neither log has lost a record behind the anchor since: not after compaction, which leaves
+   gaps between offsets (whatever the topic's policy is now), nor where the log start has passed
+   the anchor, nor where the source's tail was replaced: then the last record that is skipped is
+   not our last one on the target. Each of them is detected, and the position is searched by
+   content (S), or the partition halts.
 D  An anchor may lag, never lead. An anchor from a late writer is correct; counting takes longer.
 
 An anchor also lists who may append. Before its first append to a partition an appender writes a
@@ -83,8 +88,8 @@ class OwnRecords:
         self.next_offset = start
         self.records = 0
         self.bytes = 0
-        self.keeps = False  # whether to keep our last batch in ``last``
-        self.last: bytes | None = None
+        self.hole: int | None = None  # the first offset that compaction removed
+        self.last: bytes | None = None  # our last batch, unless it may not be the last one
         self._own = frozenset(producer_ids)
         self._waiting = dict(markers)
 
@@ -97,6 +102,8 @@ class OwnRecords:
         """Add the next batch; one that ends before the position is ignored."""
         if batch.last < self.next_offset:
             return
+        if lacks_records(batch, self.next_offset):
+            self._on_hole()
         self.next_offset = batch.last + 1
         if batch.is_control:
             epoch = self._waiting.get(batch.producer_id)
@@ -105,5 +112,22 @@ class OwnRecords:
         elif batch.producer_id in self._own and not batch.is_transactional:
             self.records += batch.count
             self.bytes += len(batch.view)
-            if self.keeps:
+            if batch.count == batch.last - batch.base + 1:
                 self.last = bytes(batch.view)
+
+    def _on_hole(self) -> None:
+        """Note that records may be missing: a batch before this one need not be our last one."""
+        if self.hole is None:
+            self.hole = self.next_offset
+        self.last = None
+
+
+def lacks_records(batch: Batch, expected: int) -> bool:
+    """Say whether compaction removed records between ``expected`` and the end of ``batch``.
+
+    ``expected`` is the offset after the batch before it. In a log without compaction offsets have
+    no gap: markers and aborted records have theirs, and brokers accept no batch with holes.
+    """
+    if batch.is_control:
+        return batch.base > expected
+    return batch.base > expected or batch.count <= batch.last - batch.base

@@ -14,10 +14,12 @@ from replication.copier.partition.broker_errors import (
     Recovery,
     unreadable_batch,
 )
+from replication.copier.partition.fetch_state import leader_epoch_at
 from replication.copier.partition.intake import advance_past
 from replication.copier.partition.position import Position
 from replication.copier.partition.producer_batch import halves
 from replication.errors import CorruptBatch
+from replication.model import OffsetAndEpoch
 from replication.records.batch import walk
 from replication.records.codec import decode
 
@@ -76,7 +78,9 @@ def drop_refused(partition: PartitionCopy) -> None:
     """Drop the rejected record at the front; the batches behind it are sent next."""
     to = position_after_refused(partition)
     partition.queue.take_back()
-    partition.queue.waiting.popleft().release_buffer()
+    refused = partition.queue.waiting.popleft()
+    refused.release_buffer()
+    partition.done = OffsetAndEpoch(refused.after, refused.epoch_after)
     partition.set_position(to)
 
 
@@ -87,13 +91,16 @@ def jump(partition: PartitionCopy, to: int) -> None:
     others are behind it and are not copied again.
     """
     partition.skip = max(0, partition.skip - (to - partition.position))
-    partition.position = to
+    partition.resume_at(to)
     advance_past(partition)
 
 
-def go_back(partition: PartitionCopy, to: int) -> None:
+def go_back(partition: PartitionCopy, to: OffsetAndEpoch) -> None:
     """Continue fetching at ``to``, a source offset behind; drop batches fetched from there on."""
     at = partition.acked or Position(0, 0)
+    if to.offset > at.source:
+        to = OffsetAndEpoch(at.source, leader_epoch_at(partition.done, at.source))
     partition.forget()
-    partition.position, partition.skip = min(to, at.source), 0
-    partition.set_position(Position(min(to, at.source), max(at.target, partition.counted)))
+    partition.resume_at(*to)
+    partition.skip, partition.done = 0, to
+    partition.set_position(Position(to.offset, max(at.target, partition.counted)))

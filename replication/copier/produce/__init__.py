@@ -1,5 +1,9 @@
 """Producing: batches on their way to the target, their answers, transactions.
 
+``append_lease``: Whether a unit may still append: whether it knows, since recently, that no other
+    unit took over
+``lease_renewal``: Renew a unit's lease: ask the target whether our producer is still the current
+    one
 ``producers``: The producers of a unit: its own, and one for each replication path that it
     forwards (P3)
 ``sender``: Send Produce requests to the target's brokers and handle their responses

@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.client.moment import Moment
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.takeover.producer_ids import entry_of, forwarder, producer_identity
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -42,6 +43,11 @@ class Producers:
     _forwarders: dict[ReplicationPath, ProducerIdentity] = field(default_factory=dict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    @property
+    def identities(self) -> list[ProducerIdentity]:
+        """The unit's producers that have a transactional id."""
+        return [each for each in (self.me, *self._forwarders.values()) if each.fences]
+
     async def read_new_claims(self) -> None:
         """Read the anchors to their end. Raises FlowTaken when a claim outranks ours."""
         await self.connections.takeover.read_new_claims(self.partitions, self.me)
@@ -51,6 +57,7 @@ class Producers:
 
         Partitions without our new marker continue under their present epoch.
         """
+        asked = Moment.now()
         await self.read_new_claims()
         self.me = await producer_identity(self.spec, self.connections)
         self._forwarders.clear()  # a takeover fences their new epochs, too
@@ -58,6 +65,7 @@ class Producers:
         takeover = self.connections.takeover
         await takeover.anchors.own(self.me.producer)
         await takeover.entries.register(entry_of(self.spec, self.connections, self.me))
+        self.sender.lease.renew(asked)
 
     async def producer(
         self, path: ReplicationPath, partitions: Iterable[PartitionCopy]

@@ -23,6 +23,7 @@ from replication.copier.partition.broker_errors import (
     unreadable_batch,
 )
 from replication.copier.partition.refused_batches import is_unreadable, split_refused
+from replication.copier.produce.append_lease import AppendLease
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +50,7 @@ class Sender:
     recoveries: RecoveryQueue
     gaps: AppendGaps
     joins: JoinRequests | None = None  # None: records are appended outside transactions
+    lease: AppendLease = field(default_factory=AppendLease)  # (W)
     transactional_id: str = ""  # not empty: everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every response
     acked: int = 0  # bytes acknowledged since the anchors were written
@@ -77,6 +79,8 @@ class Sender:
         """Send requests up to the limit of in-flight requests per broker."""
         for node, partitions in list(self._ready.items()):
             while partitions and self._in_flight[node] < _MAX_IN_FLIGHT and not self.stopped:
+                if not self.lease.holds():
+                    return  # its renewal calls ``pump`` again
                 self._send(node, partitions)
 
     def _send(self, node: int, ready: dict[PartitionCopy, None]) -> None:

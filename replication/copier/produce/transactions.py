@@ -179,6 +179,8 @@ class Transactions:
         identity, now = self._producer, int(time.time() * 1000)
         if identity is None:
             return
+        if not self.sender.lease.holds():
+            raise _Aborted("it is no longer known whether another unit took over")
         await self._require_no_abort(identity.producer)
         anchors: dict[PartitionCopy, Anchor] = {
             each: each.anchor_to_commit(now) for each in self._members if each.moved

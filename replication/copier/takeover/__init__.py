@@ -5,8 +5,8 @@
 ``claims``: The claim of a partition: who may append, and what a takeover sets from it
 ``connections``: Connections to a flow's two clusters, pooled per process with the anchors they
     have read
-``content_position``: Finds the copy position by content, where retention deleted what counting
-    needs, or the anchor
+``content_position``: Finds the copy position by content, where a log no longer has what counting
+    needs, or the anchor is missing
 ``counting``: Count what was copied before a crash: our records on the target up to our fence
     markers
 ``fencing_probe``: Fencing probe: does the target accept plain appends and fence old epochs

@@ -1,9 +1,11 @@
-"""Finds the copy position by content, where retention deleted what counting needs, or the anchor.
+"""Finds the copy position by content, where a log no longer has what counting needs, or no anchor.
 
 S  The last batch of ours before our marker is also in the source, and we appended nothing behind
    it: if it occurs only once in the source, the copy resumes behind that place. The search reads
    as many deliverable records as may have been copied since the anchor; without an anchor all from
-   where the batch may be (L).
+   where the batch may be (L). It survives a log start that moved on either side, and compaction of
+   either log, unless they removed a record of that batch or something behind it: then it finds
+   nothing, and the partition halts or waits.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class TargetTail(NamedTuple):
     """What is known of a partition of which not all records could be counted."""
 
     batch: bytes | None  # the last one of ours on the target
-    least: int  # records of ours since the anchor that are on the target
+    # Records of ours since the anchor that are on the target; 0: the source has lost some of them.
+    least: int
     most: int  # that may have been appended since then
     passed: str  # what the target no longer holds; empty: only the source lacks records
 
@@ -83,28 +86,40 @@ async def set_position(source: Network, partition: PartitionCopy, tail: TargetTa
             partition.halt(PartitionState.TARGET_RESET, reason)
 
 
-def _resume(partition: PartitionCopy, place: int) -> None:
+class _Place(NamedTuple):
+    """The source offset behind an occurrence of the batch, and the leader epoch before it."""
+
+    source: int
+    epoch: int
+
+
+def _resume(partition: PartitionCopy, place: _Place) -> None:
     cause = "the anchor was missing:" if partition.sought else "after an unclean shutdown"
     if partition.sought:  # nothing is known of what was copied before
-        since = (place, partition.counted)
+        since = (place.source, partition.counted)
         partition.claimed = replace(partition.claimed, since=since)
         nothing = replace(partition.claimed, source=None, target=None)
         partition.sought, partition.offset_points = "", OffsetPoints.of(nothing)
-    partition.resume_at(place)
-    partition.skip, partition.done = 0, partition.fetched_to
-    partition.set_position(Position(place, partition.counted))
-    partition.remark = f"{cause} the position {place} was found by content"
+    partition.resume_at(place.source, place.epoch)
+    partition.skip, partition.uncountable, partition.done = 0, "", partition.fetched_to
+    partition.set_position(Position(place.source, partition.counted))
+    partition.remark = f"{cause} the position {place.source} was found by content"
 
 
-async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[int]:
-    """Return the source offsets behind each occurrence of the batch."""
+async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -> list[_Place]:
+    """Return the places behind each occurrence of the batch."""
     try:
         (batch,) = walk(memoryview(tail.batch or b""), partition.target)
         start = await source.offset_at(partition.source, EARLIEST_TIMESTAMP)
         start = max(start, partition.claimed.source or 0)
         wanted = SearchedBatch(batch, partition.target)
-        await SourceScan(source, partition, wanted, tail.most, start).run()
+        scan = SourceScan(source, partition, wanted, tail.most, start)
+        await scan.run()
     except CorruptBatch:
         return []
     hole = start - (partition.claimed.source or 0)  # it had this many records at most
-    return [each.end for each in wanted.found if each.seen >= tail.least - hole]
+    return [
+        _Place(each.end, scan.epoch_before(each.end))
+        for each in wanted.found
+        if each.seen >= tail.least - hole
+    ]

@@ -40,7 +40,9 @@ async def count_own(
     """Read the target from each anchor to our markers; set how many records to skip at the source.
 
     Returns the last batch of ours for the partitions ``to_keep_last``, and for those whose count
-    is not known because the target's log start is above their anchor.
+    is not known: the target's log start is above their anchor, or the target was compacted behind
+    it, even if its cleanup policy is another one now. A target that was truncated or recreated ends
+    before the anchor: such a partition halts. Retention below the anchor changes nothing.
     """
     listed = appenders_of(partitions)
     counts = {
@@ -55,8 +57,7 @@ async def count_own(
         )
         for partition in partitions
     }
-    for partition in to_keep_last:
-        counts[partition].keeps = True
+    searched = {*to_keep_last, *(each for each in partitions if each.uncountable)}
     passed: dict[PartitionCopy, str] = {}
     deadline = time.monotonic() + _MARKER_PATIENCE_S
     buffer = FetchBuffer()
@@ -70,11 +71,18 @@ async def count_own(
         for partition, start in (await _read_some(target, missing, counts, buffer)).items():
             begin = counts[partition].next_offset
             passed[partition] = f"the target no longer has offsets [{begin}, {start})"
-            counts[partition].keeps, counts[partition].next_offset = True, start
+            counts[partition].next_offset = start
     for partition, count in counts.items():
         if partition.state is not PartitionState.RUNNING:
             continue
+        if count.hole is not None:
+            passed.setdefault(
+                partition, f"compaction removed records of the target from {count.hole} on"
+            )
+        elif partition.uncountable:
+            passed[partition] = partition.uncountable
         partition.skip, partition.counted = count.records, count.next_offset
+        partition.last_own = count.last
         partition.found = RecordsAndBytes(count.records, count.bytes)
         is_known = partition.acked is not None and not partition.sought
         if count.records == 0 and partition.acked and is_known and partition not in passed:
@@ -85,12 +93,14 @@ async def count_own(
     return {
         partition: TargetTail(
             count.last,
-            count.records,
+            0 if partition.uncountable else count.records,
             count.next_offset - (partition.acked.target if partition.acked else 0),
             passed.get(partition, ""),
         )
         for partition, count in counts.items()
-        if count.keeps and partition.state is PartitionState.RUNNING and not partition.exact
+        if (partition in searched or partition in passed)
+        and partition.state is PartitionState.RUNNING
+        and not partition.exact
     }
 
 

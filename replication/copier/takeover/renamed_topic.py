@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from replication.copier.partition.position import Position
 from replication.copier.takeover.source_scan import SourceScan
 from replication.errors import ReplicationError
-from replication.model import EARLIEST_TIMESTAMP, PartitionState
+from replication.model import EARLIEST_TIMESTAMP, NO_LEADER_EPOCH, PartitionState
+from replication.records.batch import walk
+from replication.records.content_search import ends_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,18 +76,28 @@ class _Skipped:
     count: int
     seen: int = 0
     after: int | None = None
+    last: Record | None = None  # before ``after``
 
     def add(self, records: Sequence[Record], offsets: Sequence[int]) -> None:
         if self.seen < self.count <= self.seen + len(offsets):
+            self.last = records[self.count - self.seen - 1]
             self.after = offsets[self.count - self.seen - 1] + 1
         self.seen += len(offsets)
+
+
+def _is_last_own(partition: PartitionCopy, record: Record) -> bool:
+    if partition.last_own is None:
+        return True
+    (copied,) = walk(memoryview(partition.last_own), partition.target)
+    return ends_with(copied, record, partition.target)
 
 
 async def find_ends(source: Network, partitions: Sequence[PartitionCopy]) -> None:
     """Set counted partitions to the end of their copies: as many source records behind the anchor.
 
     A copy that goes on finds it while it copies (C). If the source does not answer, has not that
-    many records, or one cannot be read, a partition keeps its position, which is not ``exact``.
+    many records, was compacted or rewritten in between, or one cannot be read, a partition keeps
+    its position, which is not ``exact``. A log start that moved past the anchor is survived.
     """
     starts = await asyncio.gather(*(_log_start(source, each) for each in partitions))
     for partition, start in zip(partitions, starts, strict=True):
@@ -108,12 +120,16 @@ async def _find_end(source: Network, partition: PartitionCopy, log_start: int) -
     Of the counted records, at most one per offset was in what retention deleted at the source.
     """
     anchor = partition.claimed.source or 0
-    gap = max(0, log_start - anchor)
+    gap, epoch = max(0, log_start - anchor), NO_LEADER_EPOCH
     skipped = _Skipped(partition.skip - gap)
     if skipped.count > 0:
-        await SourceScan(source, partition, skipped, skipped.count, anchor + gap).run()
+        scan = SourceScan(source, partition, skipped, skipped.count, anchor + gap, counts=True)
+        await scan.run()
+        epoch = scan.epoch_before(skipped.after or 0)
+        if skipped.last is not None and not _is_last_own(partition, skipped.last):
+            return
     after = skipped.after if skipped.count > 0 else anchor + partition.skip
     if after is not None:
-        partition.resume_at(after)
+        partition.resume_at(after, epoch)
         partition.skip, partition.done = 0, partition.fetched_to
         partition.set_position(Position(after, partition.counted))

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from replication.client.fetch_session import FetchOptions
 from replication.client.fetch_values import FetchBuffer, FetchEntry
-from replication.copier.partition.intake import take
+from replication.copier.partition.intake import require_all, take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.producer_state import ProducerState
 from replication.errors import ClusterUnavailable
+from replication.model import NO_LEADER_EPOCH, OffsetAndEpoch
 from replication.records.batch import producer_ids, walk
 from replication.records.codec import decode
 
@@ -52,6 +53,8 @@ class SourceScan:
     """Reads deliverable records from a partition's anchor on, until ``wanted`` has ``most``.
 
     ``run`` raises ClusterUnavailable when the source does not answer.
+
+    Where it ``counts``, it does not survive compaction of the source, and says so; a search does.
     """
 
     source: Network
@@ -59,6 +62,8 @@ class SourceScan:
     wanted: Wanted
     most: int
     start: int  # the source's log start; its first batch may begin before that
+    counts: bool = False  # raise NotCountable where compaction has removed records
+    _epochs: list[OffsetAndEpoch] = field(default_factory=list)  # where each leader epoch begins
 
     async def run(self) -> None:
         partition = self.partition
@@ -82,9 +87,19 @@ class SourceScan:
             elif time.monotonic() > deadline:
                 raise ClusterUnavailable(f"scan for the copy position in {partition.source}")
 
+    def epoch_before(self, offset: int) -> int:
+        """Return the source's leader epoch of the last record that was read before ``offset``."""
+        known = [each.epoch for each in self._epochs if each.offset < offset]
+        return known[-1] if known else NO_LEADER_EPOCH
+
     def _take(self, scan: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> None:
+        if self.counts:
+            require_all(found, max(scan.position, self.start), scan.source)
         take(scan, found, buffer)
         for producer_batch in scan.queue.waiting:
+            if not self._epochs or self._epochs[-1].epoch != producer_batch.epoch_after:
+                begins = OffsetAndEpoch(producer_batch.offsets[0], producer_batch.epoch_after)
+                self._epochs.append(begins)
             (batch,) = walk(producer_batch.batch, scan.source)
             self.wanted.add(decode(batch, scan.source), producer_batch.offsets)
             producer_batch.release_buffer()

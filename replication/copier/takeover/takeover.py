@@ -36,7 +36,7 @@ from replication.model import PartitionState, ProducerIdAndEpoch, TopicPartition
 from replication.state import Anchor, Claim, ProducerEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from replication.client.network import Network
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
 
 _MAX_CLAIMS = 20  # rounds; late records of a fenced appender take two
-_REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may be in flight
+# A lease of 10 s (W), then 15 s each until process and kernel have sent a request or lost it.
+_REQUEST_TIMEOUT_S = 40.0
+_KEEP_ALIVE_S = 5.0
 
 
 @dataclass(slots=True)
@@ -213,6 +215,7 @@ class Takeover:
         for partition in committed:
             begin_at(partition, self.seen[partition.source], me)
         counted = [each for each in partitions if each not in committed]
+        # Counting survives retention, truncation and compaction of either log: they are noticed.
         gone = await without_anchor_range(self.source, counted)
         gone |= {each for each in counted if each.sought}
         tails = await count_own(self.target, counted, producers, gone)
@@ -224,6 +227,16 @@ class Takeover:
                 partition.error = None
         again = {each: each.counted for each in counted if cannot_count(each)}
         await back_to_anchors(again, self.anchors)
+
+    async def _outwait(
+        self, names: Iterable[str], producers: Mapping[str, ProducerIdAndEpoch]
+    ) -> None:
+        """Wait for what former producer ids sent; meanwhile the target must not forget ours."""
+        until = time.monotonic() + _REQUEST_TIMEOUT_S
+        while (left := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, _KEEP_ALIVE_S))
+            for name in names:
+                await self.target.fence(name, producers[name], [self.anchors.partition])
 
     async def _fence(
         self,
@@ -246,9 +259,10 @@ class Takeover:
         producers |= new
         if unfenced_ids([partition for _, partition in missing], new):
             # The transactional id has expired or used up its epochs: our marker does not stop the
-            # former producer id, but after this wait none of its requests can be in flight.
+            # former producer id, but after this wait its lease has lapsed (W), and none of its
+            # requests can be in flight.
             # It comes before the fence, so that records appended meanwhile are counted too.
-            await asyncio.sleep(_REQUEST_TIMEOUT_S)
+            await self._outwait(names, producers)
         for name in names:
             theirs = sorted(partition.target for other, partition in missing if other == name)
             await self.target.fence(name, producers[name], [*theirs, self.anchors.partition])

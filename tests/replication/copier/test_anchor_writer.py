@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
+from support.append_leases import held
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start
 
@@ -24,7 +26,7 @@ class Writing:
         self.partition = a_partition(a_start())
         self.partition.exact = True
         points = StateLog(self.target, "points")
-        self.writer = AnchorWriter(1.0, points, takeover, None, None)
+        self.writer = AnchorWriter(1.0, points, takeover, None, SimpleNamespace(lease=held()))
         self.writer.add([self.partition])
 
     def end(self) -> list[tuple]:

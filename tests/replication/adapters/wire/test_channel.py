@@ -8,8 +8,10 @@ import time
 
 import pytest
 
+from replication.adapters.wire import channel
 from replication.adapters.wire.channel import Channel
 from replication.adapters.wire.open_connection import OpenConnection
+from replication.client.moment import Moment
 from replication.errors import ClusterUnavailable
 
 
@@ -143,6 +145,26 @@ def test_a_request_larger_than_the_sockets_buffer_is_sent_whole(pieces):
         assert await asyncio.get_running_loop().run_in_executor(None, receive) == data + b"after it"
         peer.ask("c", buffers=[b"and again"])
         assert peer.far.recv(100) == b"and again"
+
+    with_peer(check)
+
+
+def test_the_rest_of_a_request_is_not_sent_after_the_process_was_frozen(monkeypatch):
+    """BL-218: whoever sent it has to ask first whether it still may."""
+
+    async def check(peer: Peer) -> None:
+        body = bytes(1 << 23)  # more than the socket takes at once
+        peer.ask("large", buffers=[body])
+        then = Moment.now()
+        later = Moment(then.running + channel._STUCK_S + 1, then.wall)
+        monkeypatch.setattr(Moment, "now", classmethod(lambda _: later))
+        loop, received = asyncio.get_running_loop(), 0
+        while data := await loop.run_in_executor(None, peer.far.recv, 1 << 20):
+            received += len(data)
+        assert received < len(body)
+        ((name, body, problem),) = peer.got
+        assert (name, body) == ("large", None)
+        assert "was not sent within 15 s" in problem
 
     with_peer(check)
 

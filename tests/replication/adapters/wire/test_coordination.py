@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from kafka.protocol.admin import DescribeTransactionsRequest, DescribeTransactionsResponse
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -155,6 +156,39 @@ def test_a_user_that_may_not_find_the_coordinator_is_told_so(network):
     network.responses[FindCoordinatorRequest] = [coordinator(-1, error=denied)]
     with pytest.raises(NotGranted, match="finding the coordinator of t: error 53"):
         asyncio.run(network.init_producer_id("t"))
+
+
+def described(error: int = 0, producer: ProducerIdAndEpoch = OURS) -> DescribeTransactionsResponse:
+    state = DescribeTransactionsResponse.TransactionState(
+        error_code=error,
+        transactional_id="t",
+        transaction_state="Empty",
+        transaction_timeout_ms=0,
+        transaction_start_time_ms=-1,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        topics=[],
+    )
+    return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=[state])
+
+
+def test_the_coordinator_says_which_producer_holds_a_transactional_id_now(network):
+    network.responses[DescribeTransactionsRequest] = [
+        described(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        described(),
+        described(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, ProducerIdAndEpoch(-1, -1)),
+    ]
+    assert asyncio.run(network.current_producer("isthmus.f.0")) == OURS
+    assert network.requests(DescribeTransactionsRequest)[0].transactional_ids == ["isthmus.f.0"]
+    assert asyncio.run(network.current_producer("isthmus.f.0")) is None
+
+
+def test_a_user_that_may_not_see_who_holds_a_transactional_id_is_told_so(network):
+    network.responses[DescribeTransactionsRequest] = [
+        described(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    ]
+    with pytest.raises(NotGranted, match="DescribeTransactions for isthmus"):
+        asyncio.run(network.current_producer("isthmus.f.0"))
 
 
 def test_a_plain_producer_id_comes_from_any_broker_that_can_give_one(network):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.append_leases import held
 from support.partition_copies import a_partition, a_start, fetch
 from support.record_batches import a_batch
 
@@ -51,7 +52,7 @@ def copied(made_ms: int):
     partition = a_partition(a_start())
     log = a_batch(0, [b"v"], timestamp=made_ms)
     take(partition, fetch(log, [], 0, 1), FetchBuffer(), made_ms + 10)
-    sender = Sender(AtOnce(), RecoveryQueue(), AppendGaps(), lead={partition: 0})
+    sender = Sender(AtOnce(), RecoveryQueue(), AppendGaps(), lease=held(), lead={partition: 0})
     sender.offer(partition)
     sender.pump()
     return partition

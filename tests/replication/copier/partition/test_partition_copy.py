@@ -25,7 +25,7 @@ from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
 from replication.copier.partition.partition_copy import PartitionCopy
 from replication.copier.partition.position import OwnRecords, Position
-from replication.errors import CorruptBatch
+from replication.errors import CorruptBatch, NotCountable
 from replication.model import (
     PartitionPlan,
     PartitionState,
@@ -34,6 +34,8 @@ from replication.model import (
     TopicPartition,
 )
 from replication.records.batch import AbortedTransaction, walk
+from replication.records.codec import decode
+from replication.records.content_search import SearchedBatch
 from replication.state import Anchor
 
 
@@ -88,6 +90,7 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> PartitionCopy:
     assert own.complete
     partition.skip, partition.counted = own.records, own.next_offset
     partition.found = RecordsAndBytes(own.records, own.bytes)
+    partition.last_own = own.last
     if own.records == 0:
         partition.acked, partition.exact = Position(partition.acked.source, own.next_offset), True
     return partition
@@ -95,14 +98,13 @@ def take_over(anchor: Anchor, target: Target, epoch: int) -> PartitionCopy:
 
 def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: bool) -> Anchor:
     """Fetch, append, lose answers, back off; return the last anchor that was written."""
-    log, aborted, _ = source
     anchor = partition.anchor(0)
     steps = 200 if to_the_end else data.draw(st.integers(0, 12))
     for _ in range(steps):
         before = partition.position, partition.acked
         act = "all" if to_the_end else data.draw(st.sampled_from(ACTS))
         if act in {"fetch", "all"}:
-            take(partition, fetch(log, aborted, partition.position, 3), FetchBuffer())
+            fetch_or_find(partition, target, source)
         if act in {"append", "all"} and partition.sends:
             producer_batch = partition.queue.next_batch()
             partition.queue.responses_due -= 1
@@ -125,6 +127,30 @@ def run(partition: PartitionCopy, target: Target, source, data, *, to_the_end: b
         if act == "all" and (partition.position, partition.acked) == before:
             break  # all is copied
     return partition.anchor(0) if to_the_end else anchor
+
+
+def fetch_or_find(partition: PartitionCopy, target: Target, source) -> None:
+    """Fetch; where the log has gaps, so that its records cannot be counted, find the position."""
+    try:
+        take(partition, fetch(*source[:2], partition.position, 3), FetchBuffer())
+    except NotCountable:
+        find(partition, target, source)
+
+
+def find(partition: PartitionCopy, target: Target, source) -> None:
+    """Search the position by content, as the takeover does over the network."""
+    log, aborted, _ = source
+    listed = [each for each in walk(memoryview(target.log)) if not each.is_control]
+    last = [each for each in listed if each.producer_id in {OURS, PASSING_ON}][-1]
+    wanted, scan = SearchedBatch(last, "t"), by_registry(a_partition(a_start()))
+    take(scan, fetch(log, aborted, 0, 99), FetchBuffer())
+    for each in scan.queue.waiting:
+        (batch,) = walk(each.batch)
+        wanted.add(decode(batch), each.offsets)
+    (place,) = wanted.found
+    partition.resume_at(place.end)
+    partition.skip = 0
+    partition.set_position(Position(place.end, partition.counted))
 
 
 ACTS = ["fetch", "append", "append", "unanswered", "back off", "foreign", "anchor"]

@@ -13,6 +13,7 @@ from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.broker_errors import Recovery
 from replication.copier.partition.intake import take
 from replication.copier.partition.refused_batches import drop_refused, go_back, jump
+from replication.model import OffsetAndEpoch
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
 
@@ -102,11 +103,11 @@ def test_what_waits_is_still_sent_before_a_hole_and_the_hole_is_passed_with_it()
 def test_a_source_that_ends_before_our_position_is_read_from_its_end():
     partition = a_partition(a_start())
     take(partition, fetch(a_batch(0, [b"a", b"b", b"c"]), [], 0, 9), FetchBuffer())
-    go_back(partition, 1)
+    go_back(partition, OffsetAndEpoch(1, 3))
     assert (partition.position, partition.acked, list(partition.queue.waiting)) == (0, (0, 0), [])
     partition.set_position(partition.acked._replace(source=7, target=9))
     partition.position = 7
-    go_back(partition, 5)
+    go_back(partition, OffsetAndEpoch(5, 3))
     assert (partition.position, partition.acked) == (5, (5, 9))
 
 

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 
+from support.append_leases import held
 from support.memory_network import MemoryCluster
 from support.partition_copies import (
     FORWARDED,
@@ -82,8 +83,9 @@ def test_no_anchor_is_written_of_a_partition_of_which_it_is_not_known_what_was_c
         target = MemoryCluster()
         log = StateLog(target, anchors_topic("A"))
         takeover = SimpleNamespace(anchors=log)
+        sender = SimpleNamespace(lease=held())
         anchor_writer = AnchorWriter(
-            1.0, StateLog(target, offsets_topic("A")), takeover, None, None
+            1.0, StateLog(target, offsets_topic("A")), takeover, None, sender
         )
         doubted, other = a_transactional_partition(LOCAL), a_transactional_partition(LOCAL)
         doubted.join(BORN, ProducerIdAndEpoch(OURS, 1))

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from support.append_leases import held
 from support.memory_network import MemoryCluster
 from support.partition_copies import FORWARDED, LOCAL, REGISTRY, fetch
 from support.record_batches import a_batch
@@ -50,7 +51,7 @@ async def a_started_unit(source_id: str, target: MemoryCluster, spec: UnitSpec =
     await StateLog(source, PRODUCERS_TOPIC).append(REGISTRY)
     connections = new_connections(spec.flow, source, target, spec.source_alias)
     me, (partition,), _ = await start(spec, connections)
-    sender = Sender(target, RecoveryQueue(), AppendGaps())
+    sender = Sender(target, RecoveryQueue(), AppendGaps(), lease=held())
     return Producers(spec.for_identity(me), connections, [partition], me, sender), partition
 
 

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from support.append_leases import held
 from support.memory_network import MemoryCluster
 from support.partition_copies import OURS, a_partition, a_start, fill
 from support.record_batches import a_marker
@@ -73,7 +74,7 @@ class Stage:
         await self.connections.takeover.anchors.own((OURS, 1))
         spec = UnitSpec("A->B", "A", "B", 0, 1, 0, (), {}, {})
         recoveries, joins = RecoveryQueue(), JoinRequests()
-        sender = Sender(self.target, recoveries, AppendGaps(), joins, ME.transactional_id)
+        sender = Sender(self.target, recoveries, AppendGaps(), joins, held(), ME.transactional_id)
         producers = Producers(spec, self.connections, self.partitions, ME, sender)
         readers = FetcherManager(spec, self.connections, sender, producers, recoveries)
         upkeep = PartitionUpkeep(self.connections, producers, sender, readers, None, recoveries)

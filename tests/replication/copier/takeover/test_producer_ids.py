@@ -40,7 +40,7 @@ def test_a_producer_id_that_another_clusters_records_were_appended_with_is_not_u
     async def twice():
         connections = connected()
         first = await producer_identity(a_spec(), connections)
-        connections.takeover.producers.learn([entry_of(a_spec(), connections, first)])
+        connections.takeover.entries.producers.learn([entry_of(a_spec(), connections, first)])
         again = await producer_identity(a_spec(), connections)
         connections.source.cluster_id = "another"
         return first, again, await producer_identity(a_spec(), connections)

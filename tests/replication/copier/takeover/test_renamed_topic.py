@@ -86,6 +86,23 @@ def test_a_copy_whose_anchor_retention_has_passed_ends_without_waiting_for_it(sk
     assert (partition.acked, partition.skip, partition.exact) == (Position(end, 50), 0, True)
 
 
+@pytest.mark.parametrize("removed", [0, 4, 6])
+def test_a_source_that_was_compacted_since_leaves_the_position_alone(removed):
+    source, partition = counted(7)
+    before = partition.acked
+    source.logs[partition.source].compact(removed)
+    asyncio.run(find_ends(source, [partition]))
+    assert (partition.acked, partition.skip) == (before, 7)
+
+
+@pytest.mark.parametrize(("last", "end"), [(b"1", 6), (b"2", 0)], ids=["as copied", "rewritten"])
+def test_a_copy_ends_only_behind_the_last_record_that_was_copied(last, end):
+    source, partition = counted(6)
+    partition.last_own = a_batch(44, [last] * 3, timestamp=1)
+    asyncio.run(find_ends(source, [partition]))
+    assert partition.acked.source == end
+
+
 def test_a_source_that_does_not_answer_leaves_the_position_alone():
     source, partition = counted(4)
     before, source.down = partition.acked, True

@@ -142,9 +142,9 @@ def test_invariant_f_the_first_producer_id_of_a_cluster_is_registered_as_well_on
         target = MemoryCluster()
         side = Side(target, "u0")
         await side.me()
-        side.takeover.registry.producer = side.log.producer
+        side.takeover.entries.log.producer = side.log.producer
         for number in (0, 0, NO_PRODUCER_ID, 4):
-            await side.takeover.register(ProducerEntry(number, "f", "a", "u0"))
+            await side.takeover.entries.register(ProducerEntry(number, "f", "a", "u0"))
         return await StateLog(target, "registry").read_on()
 
     assert [each.producer_id for each in asyncio.run(register())] == [0, 4]

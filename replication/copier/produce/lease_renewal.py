@@ -1,0 +1,122 @@
+"""Renew a unit's lease: ask the target whether our producer is still the current one (W)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.client.moment import Moment
+from replication.client.network import Fenced
+from replication.copier.partition.broker_errors import PartitionError, Recovery
+from replication.errors import ClusterUnavailable, FlowTaken
+from replication.model import PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from replication.client.producer_identity import ProducerIdentity
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.produce.producers import Producers
+    from replication.copier.produce.sender import Sender
+    from replication.model import ProducerIdAndEpoch
+
+_EVERY_S = 3.0
+_RETRY_S = 0.2
+_KEEP_ALIVE_S = 3600.0  # brokers forget an unused transactional id after 7 days by default
+_NOT_CURRENT = (
+    "the target no longer has our producer as the current one of its transactional id: "
+    "the id expired, or another unit took over"
+)
+
+
+@dataclass(slots=True)
+class LeaseRenewal:
+    """Asks every few seconds, and at once where the lease has lapsed; idle units ask too."""
+
+    producers: Producers
+    sender: Sender
+    _kept_alive: float = 0.0  # monotonic
+
+    async def run(self) -> None:
+        """Renew until cancelled. Raises FlowTaken when another unit took over."""
+        self._kept_alive = time.monotonic()
+        while True:
+            try:
+                await self.renew()
+                await self._keep_alive()
+            except (ClusterUnavailable, Fenced):
+                await asyncio.sleep(_RETRY_S)  # nothing is sent until the target answers
+                continue
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.sender.lease.lapsed.wait(), _EVERY_S)
+
+    async def renew(self) -> None:
+        """Renew the lease; partitions that may have another appender are taken over."""
+        asked, me = Moment.now(), self.producers.me
+        current = await self._current(me)
+        if current == me.producer:
+            self.sender.lease.renew(asked)
+            self.sender.pump()
+        else:
+            async with self.producers.connections.takeover.turn:
+                if self.producers.me is me:  # else the unit itself has got a new epoch meanwhile
+                    await self._on_another(current, me)
+        self._take_over(self._of_former_id())
+
+    async def _current(self, me: ProducerIdentity) -> ProducerIdAndEpoch | None:
+        if me.fences:
+            target = self.producers.connections.target
+            return await target.current_producer(me.transactional_id)
+        if not self.sender.lease.holds():  # at least once: a newer driver is all that ends it
+            await self.producers.read_new_claims()
+        return me.producer
+
+    async def _on_another(self, current: ProducerIdAndEpoch | None, me: ProducerIdentity) -> None:
+        """Go on under a new epoch, or under a new producer id, unless this unit was started again.
+
+        Raises FlowTaken. A newer epoch means that another unit claimed some of our partitions; with
+        another producer id ours has expired, and no marker stops what is on its way.
+        """
+        takeover = self.producers.connections.takeover
+        contested = await takeover.read_new_claims(self.producers.partitions, me)
+        claims = {each: takeover.seen[each.source].appenders[-1] for each in contested}
+        if current is not None and current.producer_id == me.producer_id:
+            await self.producers.renew()
+            others = [each for each, (name, _) in claims.items() if name != me.transactional_id]
+            self._take_over(others)
+            self.sender.pump()
+            return
+        for partition, (name, producer_id) in claims.items():
+            if name == me.transactional_id and producer_id != me.producer_id:
+                raise FlowTaken(
+                    f"{me.transactional_id}: another process has started this unit, "
+                    f"and claimed {partition.source}"
+                )
+        self._take_over(self.producers.partitions)
+
+    def _of_former_id(self) -> list[PartitionCopy]:
+        """Return partitions that append with another producer id than the unit's present one."""
+        me = self.producers.me
+        mine = (me.transactional_id, me.producer_id)
+        return [e for e in self.producers.partitions if e.claimed.appenders[-1:] != (mine,)]
+
+    def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
+        for partition in partitions:
+            if partition.state is PartitionState.RUNNING and partition.error is None:
+                partition.record_error(PartitionError(Recovery.TAKE_OVER, _NOT_CURRENT))
+                self.sender.dispatch(partition)
+
+    async def _keep_alive(self) -> None:
+        """Let the target remember our transactional ids: an empty transaction each hour."""
+        if time.monotonic() - self._kept_alive < _KEEP_ALIVE_S:
+            return
+        takeover = self.producers.connections.takeover
+        async with takeover.turn:
+            for each in self.producers.identities:
+                await takeover.target.fence(
+                    each.transactional_id, each.producer, [takeover.anchors.partition]
+                )
+        self._kept_alive = time.monotonic()
