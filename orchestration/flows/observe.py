@@ -27,7 +27,15 @@ from replication.state import (
     status_topic,
 )
 from replication.supervision.health import Health, Seen, flow_health, has_driver
-from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing, with_absent
+from replication.supervision.lag import (
+    FlowLag,
+    caught_up,
+    flow_lag,
+    last_known,
+    standing,
+    unknown_lag,
+    with_absent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -109,23 +117,41 @@ class FlowLook:
         """Seconds since background tasks are due: the driver is up and the flow should run."""
         return min(self.up_s, max(0, self.seen.now_ms - self.seen.desired_ms) / 1000)
 
-    def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
-        return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms)
+    @property
+    def silence(self) -> str | None:
+        """Why lag is not known: the clusters that did not answer. None: both answered."""
+        silent = (self.seen.target_silence, self.seen.source_silence)
+        return "; ".join(each for each in silent if each is not None) or None
+
+    def lag(
+        self,
+        caught_up_ms: Mapping[TopicPartition, int] | None = None,
+        known_ms: Mapping[TopicPartition, int] | None = None,
+    ) -> FlowLag:
+        if self.seen.target_silence is not None:
+            return unknown_lag(caught_up_ms or {}, known_ms or {}, self.seen.now_ms)
+        return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms, known_ms)
 
 
 class LagWatch:
-    """Computes lag; keeps when each partition was last seen caught up, which is safe to lose."""
+    """Computes lag; keeps when each partition's lag was last known, and when it was last 0.
+
+    Both are safe to lose.
+    """
 
     def __init__(self) -> None:
         self._caught_up: dict[str, dict[TopicPartition, int]] = {}
+        self._known: dict[str, dict[TopicPartition, int]] = {}
         self._lock = threading.Lock()  # sensors run in threads
 
     def lag(self, look: FlowLook) -> FlowLag:
         """Return the flow's lag and remember which partitions had none."""
+        name, now = look.flow.name, look.seen.now_ms
         with self._lock:
-            before = self._caught_up.get(look.flow.name, {})
-            lag = look.lag(before)
-            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
+            idle, known = self._caught_up.get(name, {}), self._known.get(name, {})
+            lag = look.lag(idle, known)
+            self._caught_up[name] = caught_up(idle, lag, now)
+            self._known[name] = last_known(known, lag, now)
         return lag
 
 

@@ -57,6 +57,7 @@ class PartitionCopy(FetchState):
     remark: str = ""  # shown to operators while RUNNING without a reason
     stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
     source_end: int = 0  # log end (or last stable offset) in the last Fetch response
+    silent_since_ms: int = 0  # when the source last answered, while it does not; 0: it does
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
     queue: ProduceQueue = field(init=False)
     counters: CopyCounters = field(default_factory=CopyCounters)
@@ -156,8 +157,13 @@ class PartitionCopy(FetchState):
         return self.acked is not None and self.acked.source < self.source_end
 
     def behind_ms(self, now_ms: int) -> int:
-        """Return the age of the oldest record not yet copied, 0 when there is none."""
-        return self.counters.behind_ms(now_ms) if self.is_behind else 0
+        """Return how old the oldest record not yet copied may be, 0 when there is none.
+
+        While the source does not answer that is the time since its last answer.
+        """
+        if self.is_behind:
+            return self.counters.behind_ms(now_ms)
+        return max(0, now_ms - self.silent_since_ms) if self.silent_since_ms else 0
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor to write now; without a takeover it keeps the claimed position."""
