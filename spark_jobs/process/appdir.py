@@ -9,6 +9,7 @@
       announced               hash of the warnings and patterns that were logged last
       flows/<flow>/plan.json  the plan: the driver writes, the query's planner reads
       flows/<flow>/epoch.json the running epoch: the query's planner writes, the driver reads
+      flows/<flow>/clusters.json  ids of the flow's clusters, as last seen to be right
       flows/<flow>/checkpoint-<generation>/   Spark's own; a cache
 """
 
@@ -48,6 +49,10 @@ class FlowDir:
     @property
     def epoch(self) -> Path:
         return self.root / "epoch.json"
+
+    @property
+    def clusters(self) -> Path:
+        return self.root / "clusters.json"
 
     def fresh_checkpoint(self, generation: int, attempt: int) -> Path:
         """Return a path for a new checkpoint directory; remove those of earlier starts."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from replication.client.acl_values import Acl
     from replication.client.admin import ConfigValue
+    from replication.client.cluster_ids import Verify
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
@@ -57,19 +58,35 @@ class KafkaAdmin:
 
     Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
     ClusterRejected, which name the cluster's address.
+
+    ``verify`` raises WrongCluster for the id of another cluster. It is called after each answer,
+    before anybody uses it, and before each change. (Brokers of two clusters behind the addresses of
+    one, at the same time, are not noticed: the client tells not which of them has answered.)
     """
 
-    def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
+    def __init__(
+        self,
+        client: Mapping[str, Any],
+        timeout: timedelta = _PATIENCE,
+        *,
+        verify: Verify | None = None,
+    ) -> None:
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
         self._complaints = ReportedErrors()
         # Else a question about a topic that is not there would make the broker create it.
         asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
         self._client = AdminClient(asking)
+        self._verify = verify
 
     def cluster_id(self) -> str:
-        """Return the cluster's own id."""
+        """Return the id of the cluster that answers, be it the right one or not."""
         return str(self._cluster("reading the cluster id").cluster_id)
+
+    def require_same(self) -> None:
+        """Raise WrongCluster if the address leads to another cluster."""
+        if self._verify is not None:
+            self._verify(self.cluster_id())
 
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
@@ -145,7 +162,7 @@ class KafkaAdmin:
         self._create(new, validate_only=True)
 
     def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
-        with self._doing(f"creating topic {new.topic}"):
+        with self._doing(f"creating topic {new.topic}", changes=True):
             answers = self._client.create_topics(
                 [new], request_timeout=self._timeout_s, validate_only=validate_only
             )
@@ -157,7 +174,7 @@ class KafkaAdmin:
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
-        with self._doing(f"increasing topic {name} to {total} partitions"):
+        with self._doing(f"increasing topic {name} to {total} partitions", changes=True):
             answers = self._client.create_partitions(
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )
@@ -168,7 +185,7 @@ class KafkaAdmin:
         resource = ConfigResource(
             ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
         )
-        with self._doing(f"altering configs of topic {topic}"):
+        with self._doing(f"altering configs of topic {topic}", changes=True):
             answers = self._client.incremental_alter_configs(
                 [resource], request_timeout=self._timeout_s
             )
@@ -181,12 +198,12 @@ class KafkaAdmin:
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create ACLs; return which were rejected, and why."""
-        with self._doing("creating ACLs"):
+        with self._doing("creating ACLs", changes=True):
             return create_acls(self._client, acls, self._timeout_s)
 
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Delete exactly these ACLs; return which were rejected, and why."""
-        with self._doing("deleting ACLs"):
+        with self._doing("deleting ACLs", changes=True):
             return delete_acls(self._client, acls, self._timeout_s)
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -223,14 +240,24 @@ class KafkaAdmin:
         }
 
     def _cluster(self, doing: str) -> DescribeClusterResult:
-        with self._doing(doing):
+        with self._asking(doing):
             answers: Future[DescribeClusterResult] = self._client.describe_cluster(
                 request_timeout=self._timeout_s
             )
             return self._wait(answers)
 
     @contextmanager
-    def _doing(self, doing: str) -> Iterator[None]:
+    def _doing(self, doing: str, *, changes: bool = False) -> Iterator[None]:
+        """Ask, and use no answer of another cluster; if it ``changes`` one, look before."""
+        if changes:
+            self.require_same()
+        with self._asking(doing):
+            yield
+        if not changes:
+            self.require_same()
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[None]:
         with our_errors(f"{doing} at {self._address}", self._heard):
             yield
         self._complaints.forget()  # it answers again: old complaints explain nothing

@@ -9,6 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kafka.protocol.metadata import MetadataRequest
+
 from replication.adapters.wire import framing
 from replication.adapters.wire.channel import Channel
 from replication.adapters.wire.open_connection import NO_VERSION, address, open_connection
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from replication.adapters.wire.open_connection import OpenConnection
+    from replication.client.cluster_ids import Verify
 
 _Response = TypeVar("_Response")
 CALL_S = 30.0
@@ -37,6 +40,7 @@ TRY_AGAIN = COORDINATOR_MOVED | {
     ErrorCode.OFFSET_NOT_AVAILABLE,
 }
 _DIAL_S = 10.0
+_METADATA = 12
 _SWEEP_S = 1.0
 _RENEW_BEFORE_S = 30.0  # how long before the SASL session ends a new connection is opened
 
@@ -48,6 +52,7 @@ class BrokerConnections:
         self.brokers: dict[int, tuple[str, int]] = {
             number - len(bootstrap): split_address(each) for number, each in enumerate(bootstrap)
         }
+        self.verify: Verify | None = None  # raises WrongCluster for the id of another cluster
         self._config = {**config, "client_id": client_id}
         self._client_id = client_id
         self._channels: dict[tuple[int, str], Channel] = {}
@@ -155,12 +160,29 @@ class BrokerConnections:
                 return former
             if former is not None:
                 former.close()
-            self._channels[node, purpose] = channel = Channel(connection, address(host, port))
+            channel = await self._verified(Channel(connection, address(host, port)))
+            self._channels[node, purpose] = channel
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
             return channel
         finally:
             del self._dialing[node, purpose]
+
+    async def _verified(self, channel: Channel) -> Channel:
+        """Return ``channel`` if it leads to the right cluster, which stays so while it is open.
+
+        Not only Metadata responses tell: a broker's address may lead to another cluster's broker,
+        which would take appends to a topic of the same name.
+        """
+        if self.verify is None:
+            return channel
+        try:
+            answer = await self.call(channel, MetadataRequest(topics=[]), _METADATA)
+            self.verify(str(answer.cluster_id))
+        except BaseException:
+            channel.close()
+            raise
+        return channel
 
     async def _sweep(self) -> None:
         """Close connections whose oldest request timed out: half-open ones report no error.

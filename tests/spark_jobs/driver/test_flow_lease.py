@@ -20,7 +20,7 @@ class Tail:
 
 
 def test_a_decision_on_a_name_does_not_change_the_mapping_that_another_thread_reads(monkeypatch):
-    lease, first = FlowLease(a_flow(), None), NameDecision("A->B", "orders", "a", "b", "keep")
+    lease, first = FlowLease(a_flow(), None, None), NameDecision("A->B", "orders", "a", "b", "keep")
     monkeypatch.setattr(lease, "_tail", Tail(first, NameDecision("X->B", "orders", "a", "b", "")))
     lease.poll()
     before = iter(lease.name_decisions.values())

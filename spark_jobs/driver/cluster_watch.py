@@ -1,0 +1,135 @@
+"""Watches that a flow's addresses lead to the clusters that the flow has copied between.
+
+What is known of their ids, in this order:
+
+1. the record in the status topic on the target, written at the flow's first start, or by
+   ``isthmus resolve accept``; of a flow that an older release began, the registry of producers
+2. a file in the driver's state directory: a target's own record is not on a cluster that the
+   target's address leads to by mistake
+3. what the flows that read the target have stored about it on other clusters
+
+Without any of them the clusters that answer first are right.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replication.client.cluster_ids import stored_ids
+from replication.errors import ReplicationError, WrongCluster
+from replication.planning.source_snapshot import refuse_same_cluster
+from replication.state import PRODUCERS_TOPIC, ClusterIds, status_topic
+from spark_jobs.process.appdir import read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Protocol
+
+    from replication.client.admin import Cluster, Records
+    from replication.client.cluster_ids import FlowClusters, Verify
+    from replication.settings.sections import Flow
+    from replication.state import Stored
+
+    Readers = Sequence[tuple[Flow, Callable[[Flow], Records]]]  # flows, and what opens their stores
+
+    class Store(Protocol):
+        """What is needed of ``adapters.topics.state_store``."""
+
+        def cluster_id(self) -> str: ...
+
+        def read(self, topic: str) -> Mapping[bytes, Stored]: ...
+
+        def write(self, topic: str, *records: Stored) -> None: ...
+
+
+class ClusterWatch:
+    """The clusters of one flow. ``known`` is set here, and consulted by all of its clients."""
+
+    def __init__(
+        self, flow: Flow, known: FlowClusters, store: Store, file: Path, readers: Readers
+    ) -> None:
+        """``store``: on the target's address, whatever cluster it leads to."""
+        self.known = known
+        self.target_problem = ""  # nothing is posted to the target while it is another cluster
+        self.accepted = ""  # the cluster that an operator has accepted since the driver began
+        self._flow = flow
+        self._readers = readers
+        self._store = store
+        self._file = file
+        self._is_filed = False
+
+    def require_target(self) -> None:
+        """Find out what is known, before anything is written to the target.
+
+        Raises WrongCluster, ClusterUnavailable.
+        """
+        heard = self._store.cluster_id()
+        stored = self._stored() or ClusterIds(self._flow.name)
+        local = self._local()
+        has_answer = (
+            bool(stored.by) and stored.at_ms > local.at_ms
+        )  # of an operator, on this target
+        target = local.target or stored.target or self._told_by_readers()
+        source = stored.source or local.source
+        self.known.learn(stored if has_answer else replace(stored, source=source, target=target))
+        self.known.verify_target(heard)
+
+    def check(self, source: Cluster, target: Cluster) -> None:
+        """Compare the ids of both clusters with what is known; store them at the first start.
+
+        Raises WrongCluster, ClusterUnavailable, ConfigError if both are one.
+        """
+        there = target.cluster_id()
+        self.target_problem = self._problem(self.known.verify_target, there)
+        if self.target_problem:
+            raise WrongCluster(self.target_problem)
+        here = source.cluster_id()
+        if problem := self._problem(self.known.verify_source, here):
+            raise WrongCluster(problem)
+        if (self.known.source_id, self.known.target_id) != (here, there) or not self._is_filed:
+            refuse_same_cluster(self._flow, source, target)
+            self._keep(ClusterIds(self._flow.name, here, there, at_ms=int(time.time() * 1000)))
+
+    def _problem(self, verify: Verify, heard: str) -> str:
+        """Return what is wrong with a cluster, unless an operator has accepted it meanwhile."""
+        try:
+            verify(heard)
+        except WrongCluster as problem:
+            with suppress(ReplicationError):
+                found = self._stored()
+                if found is not None and heard in {found.source, found.target} and found.by:
+                    self.accepted = heard
+            return str(problem)
+        return ""
+
+    def _keep(self, ids: ClusterIds) -> None:
+        stored = self._stored()
+        if stored is None or (stored.source, stored.target) != (ids.source, ids.target):
+            self._store.write(status_topic(self._flow.source), ids)
+        content = {"source": ids.source, "target": ids.target, "at_ms": ids.at_ms}
+        write_json(self._file, content)
+        self.known.learn(ids)
+        self._is_filed = True
+
+    def _stored(self) -> ClusterIds | None:
+        topics = (status_topic(self._flow.source), PRODUCERS_TOPIC)
+        records = [each for topic in topics for each in self._store.read(topic).values()]
+        return stored_ids(self._flow.name, records)
+
+    def _local(self) -> ClusterIds:
+        found = read_json(self._file) or {}
+        known = {key: found[key] for key in ("source", "target", "at_ms") if key in found}
+        return ClusterIds(self._flow.name, **known)
+
+    def _told_by_readers(self) -> str:
+        """Return the id by which another flow knows our target as its source; empty: none does."""
+        for each, store_of in self._readers:
+            with suppress(ReplicationError):
+                records = store_of(each).read(status_topic(each.source)).values()
+                if found := stored_ids(each.name, records):
+                    return found.source
+        return ""
