@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.adapters.local.processes import began
-from replication.errors import ReplicationError
+from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
+from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
 from replication.state import (
     AbsentTopic,
     Anchor,
+    ClusterIds,
     FlowStatus,
     Intent,
     Loss,
@@ -59,9 +61,15 @@ class Store(Protocol):
     def ensure_topics(self, source: str) -> None:
         """Create the topics of the flows from ``source`` if they are not there."""
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers."""
+
 
 class Ends(Protocol):
     """End offsets of a source; see ``adapters.admin.kafka_admin``."""
+
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition that has a leader."""
@@ -83,6 +91,8 @@ class Processes(Protocol):
     def driver_alive(self, app: Application) -> bool: ...
 
     def stopped_ms(self, app: Application) -> int: ...
+
+    def cluster_ids(self, app: Application, flow: str) -> ClusterIds: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,25 +166,43 @@ class LagWatch:
 
 
 def look_at(
-    flow: Flow, clusters: Clusters, *, driver: bool = False, stopped_ms: int = 0
+    flow: Flow,
+    clusters: Clusters,
+    *,
+    driver: bool = False,
+    stopped_ms: int = 0,
+    local: ClusterIds | None = None,
 ) -> FlowLook:
     """Look at one flow. ``driver``: whether a driver holds the lock of our state directory.
 
     One that was started with another state directory of this host is known by its process.
 
-    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not.
+    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not. ``local``: what
+    the state directory knows of its clusters. What another cluster says is left out.
     """
     target_silence = source_silence = None
+    wrong_cluster, known = "", FlowClusters(flow.name)
     stored: list[Stored] = []
     ends: Mapping[TopicPartition, int] = {}
     try:
-        stored = _read_target(flow, clusters.store(flow))
+        found = _read_target(flow, clusters.store(flow))
+        ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
+        known.learn(known_ids(ids, local or ClusterIds(flow.name)))
+        known.verify_target(clusters.store(flow).cluster_id())
+        stored = found
+    except WrongCluster as error:
+        wrong_cluster = target_silence = str(error)
     except ReplicationError as error:
         target_silence = f"target cluster {flow.target} did not answer ({error})"
     anchors = with_absent(_anchors(stored), _absent(stored))
     try:
-        ends = _read_source(flow, clusters, anchors)
+        found_ends = _read_source(flow, clusters, anchors)
+        known.verify_source(clusters.source(flow).cluster_id())
+        ends = found_ends
         anchors = standing(anchors, ends)
+    except WrongCluster as error:
+        wrong_cluster = wrong_cluster or str(error)
+        source_silence = str(error)
     except ReplicationError as error:
         source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
@@ -194,6 +222,7 @@ def look_at(
         stopped_ms=stopped_ms,
         source_silence=source_silence,
         target_silence=target_silence,
+        wrong_cluster=wrong_cluster,
     )
     return FlowLook(flow, seen, ends, _tasks(stored))
 
@@ -201,7 +230,8 @@ def look_at(
 def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
     """Look at one flow and at the processes of its application on this host."""
     driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
-    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms)
+    local = processes.cluster_ids(app, flow.name)
+    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms, local=local)
 
 
 def _runs_here(status: FlowStatus) -> bool:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from replication.adapters.admin.planned_cluster import PlannedCluster
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.topics.state_store import StateStore
+from replication.client.cluster_ids import FlowClusters, stored_ids
+from replication.state import status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from replication.client.cluster_ids import FlowClusters, Verify
+    from replication.client.cluster_ids import Verify
     from replication.settings.sections import Flow
 
     Properties = tuple[tuple[str, str], ...]
@@ -72,6 +74,15 @@ class KafkaClients:
         if key not in self._admins:
             self._admins[key] = PlannedCluster(properties, verify)
         return self._admins[key]
+
+
+def stored_clusters(flow: Flow) -> FlowClusters:
+    """Return the clusters whose ids the flow's driver has stored. Raises ClusterUnavailable."""
+    store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+    known = FlowClusters(flow.name)
+    if found := stored_ids(flow.name, store.read(status_topic(flow.source)).values()):
+        known.learn(found)
+    return known
 
 
 def _key(properties: Mapping[str, str]) -> Properties:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from replication.adapters.clients import stored_clusters
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange, TopicPartition
@@ -208,7 +209,7 @@ class GroupSyncs:
     Flows of one target that keep or change names may feed the same topics: each has to know what
     the others say of a group, so they share their readers. ``warn`` gets the name of a flow and a
     sentence, once for each offset that its sync does not move; see GroupSync. ``known``: as for
-    KafkaClients.
+    KafkaClients; of other flows, what their drivers have stored.
     """
 
     def __init__(
@@ -227,7 +228,7 @@ class GroupSyncs:
         """Return the group sync of a flow."""
         with self._lock:
             if flow.name not in self._made:
-                reader = OffsetReader(flow, self.clusters.get(flow.name))
+                reader = OffsetReader(flow, self.clusters.get(flow.name) or stored_clusters(flow))
                 ours, theirs = reader.groups(target=False), reader.groups(target=True)
                 topics = TopicSelector.for_flow(flow, self.config.clusters)
                 sync = GroupSync(flow, topics, reader, ours, theirs)

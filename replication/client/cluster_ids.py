@@ -8,10 +8,10 @@ that another cluster says is used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from replication.errors import WrongCluster
+from replication.errors import ConfigError, WrongCluster
 from replication.state import ClusterIds, ProducerEntry
 
 if TYPE_CHECKING:
@@ -70,3 +70,30 @@ def stored_ids(flow: str, records: Iterable[Stored]) -> ClusterIds | None:
         if isinstance(each, ProducerEntry) and each.flow == flow:
             newest = each if newest is None or each.at_ms > newest.at_ms else newest
     return None if newest is None else ClusterIds(flow, newest.came_by[-1])
+
+
+def known_ids(stored: ClusterIds, local: ClusterIds, told: str = "") -> ClusterIds:
+    """Return what is known, from what the target has, a local file, and the flows that read it.
+
+    A local file says more of the target than the cluster that its address leads to, unless an
+    operator has answered there since. ``told``: the target's id by other flows.
+    """
+    if stored.by and stored.at_ms > local.at_ms:
+        return stored
+    return replace(
+        stored,
+        source=stored.source or local.source,
+        target=local.target or stored.target or told,
+    )
+
+
+def require_clusters(known: FlowClusters, source: str, target: str) -> None:
+    """Raise WrongCluster for another cluster than the known one, ConfigError if both are one."""
+    known.verify_target(target)
+    known.verify_source(source)
+    if source == target:
+        here, _, there = known.flow.partition("->")
+        raise ConfigError(
+            f"{here} and {there} are the same cluster (id {source}): correct the "
+            f"bootstrap.servers of one, or remove {known.flow}"
+        )

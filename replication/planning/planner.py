@@ -21,7 +21,7 @@ from replication.planning.acl_sync import plan_rights
 from replication.planning.source_snapshot import (
     SourceSnapshot,
     read_source,
-    refuse_same_cluster,
+    require_right_clusters,
     wanted_topics,
 )
 from replication.planning.target_snapshot import (
@@ -215,8 +215,11 @@ class Planner:
             selector = TopicSelector.for_flow(flow, self.config.clusters)
             try:
                 source = self.clients.source(flow)
-                refuse_same_cluster(flow, source, self.clients.target(flow))
+                known = require_right_clusters(
+                    flow, source, self.clients.target(flow), self.clients.store(flow)
+                )
                 found.append(read_source(flow, selector, source, only))
+                known.verify_source(source.cluster_id())  # it may have changed while it was read
             except ReplicationError as error:
                 problems.append(f"{flow.name}: {error}")
         return tuple(found), tuple(problems)

@@ -2,11 +2,12 @@
 
 What is known of their ids, in this order:
 
-1. the record in the status topic on the target, written at the flow's first start, or by
-   ``isthmus resolve accept``; of a flow that an older release began, the registry of producers
-2. a file in the driver's state directory: a target's own record is not on a cluster that the
-   target's address leads to by mistake
-3. what the flows that read the target have stored about it on other clusters
+1. what an operator has accepted with ``isthmus resolve accept``: a record in the status topic
+2. of the target, a file in the driver's state directory: the target's own record is not on a
+   cluster that its address leads to by mistake
+3. the record that the flow's first start wrote to the status topic; of a flow that an older release
+   began, the registry of producers
+4. what the flows that read the target have stored about it on other clusters
 
 Without any of them the clusters that answer first are right.
 """
@@ -15,14 +16,12 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replication.client.cluster_ids import stored_ids
+from replication.adapters.local.cluster_file import read_ids, write_ids
+from replication.client.cluster_ids import known_ids, require_clusters, stored_ids
 from replication.errors import ReplicationError, WrongCluster
-from replication.planning.source_snapshot import refuse_same_cluster
 from replication.state import PRODUCERS_TOPIC, ClusterIds, status_topic
-from spark_jobs.process.appdir import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,13 +68,9 @@ class ClusterWatch:
         """
         heard = self._store.cluster_id()
         stored = self._stored() or ClusterIds(self._flow.name)
-        local = self._local()
-        has_answer = (
-            bool(stored.by) and stored.at_ms > local.at_ms
-        )  # of an operator, on this target
-        target = local.target or stored.target or self._told_by_readers()
-        source = stored.source or local.source
-        self.known.learn(stored if has_answer else replace(stored, source=source, target=target))
+        local = read_ids(self._file, self._flow.name)
+        told = "" if stored.target or local.target else self._told_by_readers()
+        self.known.learn(known_ids(stored, local, told))
         self.known.verify_target(heard)
 
     def check(self, source: Cluster, target: Cluster) -> None:
@@ -91,11 +86,11 @@ class ClusterWatch:
         if problem := self._problem(self.known.verify_source, here):
             raise WrongCluster(problem)
         if (self.known.source_id, self.known.target_id) != (here, there) or not self._is_filed:
-            refuse_same_cluster(self._flow, source, target)
+            require_clusters(self.known, here, there)
             self._keep(ClusterIds(self._flow.name, here, there, at_ms=int(time.time() * 1000)))
 
     def _problem(self, verify: Verify, heard: str) -> str:
-        """Return what is wrong with a cluster, unless an operator has accepted it meanwhile."""
+        """Return what is wrong with a cluster; note if an operator has accepted it meanwhile."""
         try:
             verify(heard)
         except WrongCluster as problem:
@@ -110,8 +105,7 @@ class ClusterWatch:
         stored = self._stored()
         if stored is None or (stored.source, stored.target) != (ids.source, ids.target):
             self._store.write(status_topic(self._flow.source), ids)
-        content = {"source": ids.source, "target": ids.target, "at_ms": ids.at_ms}
-        write_json(self._file, content)
+        write_ids(self._file, ids)
         self.known.learn(ids)
         self._is_filed = True
 
@@ -119,11 +113,6 @@ class ClusterWatch:
         topics = (status_topic(self._flow.source), PRODUCERS_TOPIC)
         records = [each for topic in topics for each in self._store.read(topic).values()]
         return stored_ids(self._flow.name, records)
-
-    def _local(self) -> ClusterIds:
-        found = read_json(self._file) or {}
-        known = {key: found[key] for key in ("source", "target", "at_ms") if key in found}
-        return ClusterIds(self._flow.name, **known)
 
     def _told_by_readers(self) -> str:
         """Return the id by which another flow knows our target as its source; empty: none does."""

@@ -14,6 +14,7 @@ import structlog
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
+from replication.adapters.local.cluster_file import cluster_file
 from replication.adapters.offset_reader import GroupSyncs
 from replication.adapters.topics.state_store import StateStore
 from replication.client.cluster_ids import FlowClusters
@@ -236,12 +237,13 @@ class Driver:
     def _flow(self, flow: Flow) -> FlowDriver:
         store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
         directory = self._directory.flow(flow.name)
+        file = cluster_file(self._directory.root, flow.name)
         readers = [
             (each, KafkaClients().store)
             for each in self._config.flows
             if each.source == flow.target
         ]
-        clusters = ClusterWatch(flow, self._known[flow.name], store, directory.clusters, readers)
+        clusters = ClusterWatch(flow, self._known[flow.name], store, file, readers)
         lease = FlowLease(flow, store, clusters)
         topic_watcher = TopicWatcher(flow, directory, self._planner(flow, lease))
         starter = functools.partial(self._start, flow)

@@ -10,7 +10,6 @@ from replication.naming.conflicts import refusals
 from replication.naming.name_changes import kept_names, with_names_in_use
 from replication.naming.selection import gap
 from replication.planning.execute import execute
-from replication.planning.source_snapshot import refuse_same_cluster
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import append_time_notice
@@ -65,7 +64,7 @@ class FlowMemory(NamedTuple):
 
     topics: SourceTopics
     names: NamesInUse
-    check: Callable[[Cluster, Cluster], None] | None = None
+    check: Callable[[Cluster, Cluster], None]
 
 
 class FlowPlanner:
@@ -92,7 +91,7 @@ class FlowPlanner:
         self._partitions = MemoizeLast(partial(partition_plans, self._flow, routes))
         self._renamed = MemoizeLast(with_name_changes)
         self._own = {*flow_topics(self._flow.source), PRODUCERS_TOPIC}
-        self._check_clusters = memory.check or partial(refuse_same_cluster, namer.flow)
+        self._check_clusters = memory.check
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.

@@ -50,10 +50,6 @@ class FlowDir:
     def epoch(self) -> Path:
         return self.root / "epoch.json"
 
-    @property
-    def clusters(self) -> Path:
-        return self.root / "clusters.json"
-
     def fresh_checkpoint(self, generation: int, attempt: int) -> Path:
         """Return a path for a new checkpoint directory; remove those of earlier starts."""
         self.root.mkdir(parents=True, exist_ok=True)

@@ -109,7 +109,7 @@ class StateStore:
             self._admin.create_topic(name, 1, self._replicas(), configs)
 
     def cluster_id(self) -> str:
-        """Return the cluster's own id."""
+        """Return the id of the cluster that answers, be it the right one or not."""
         return self._admin.cluster_id()
 
     def read(self, topic: str) -> dict[bytes, Stored]:

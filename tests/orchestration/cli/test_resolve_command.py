@@ -63,7 +63,7 @@ def resolve(file, world, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["bogus"], "resolve: no choice 'bogus'; there is continue, keep, reseed, skip"),
+        (["bogus"], "resolve: no choice 'bogus'; there is accept, continue, keep, reseed, skip"),
         (["contineu"], "resolve: no choice 'contineu'; near: continue"),
         (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is gone, orders, stock, users"),
         (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
