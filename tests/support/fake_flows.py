@@ -28,7 +28,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.topics: dict[str, dict[bytes, Stored]] = {}
         self.silent = False
-        self.id = "id-of-b"
+        self.id = "id-b"
 
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         if self.silent:
@@ -55,7 +55,7 @@ class MemorySource:
         self.ends: dict[TopicPartition, int] = {}
         self.silent = False
         self.denied: set[str] = set()  # topics that our user may not describe
-        self.id = "id-of-a"
+        self.id = "id-a"
 
     def cluster_id(self) -> str:
         return self.id

@@ -19,8 +19,8 @@ from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import look_at, now_ms
-from replication.errors import ClusterUnavailable, WrongCluster
-from replication.model import ABSENT, PartitionState
+from replication.errors import ClusterUnavailable
+from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
 from replication.naming.selection import TopicSelector
 from replication.planning.target_snapshot import read_name_decisions
@@ -79,7 +79,7 @@ def resolve(
     if choice == ACCEPT:
         accept_clusters(config, flow, clusters)
         return
-    looks = list(_looks(config, flow, clusters))
+    looks = _with_right_clusters(_looks(config, flow, clusters), choice)
     _require_partitions(looks, topic, partition)
     halted: list[Question] = [
         anchor
@@ -126,11 +126,23 @@ def _looks(
 ) -> Iterator[tuple[Flow, FlowLook]]:
     for flow in answering_flows(config, names, sources=False):
         look = look_at(flow, clusters)
-        if look.seen.wrong_cluster:
-            raise WrongCluster(look.seen.wrong_cluster)
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
         yield flow, look
+
+
+def _with_right_clusters(
+    looks: Iterable[tuple[Flow, FlowLook]], choice: str | None
+) -> list[tuple[Flow, FlowLook]]:
+    """Report the flows whose source is another cluster, and leave them out: nothing was halted."""
+    found = list(looks)
+    wrong = [each for each in found if each[1].seen.wrong_cluster]
+    for flow, look in wrong:
+        typer.echo(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
+    if wrong and (choice is not None or len(wrong) == len(found)):
+        names = ", ".join(flow.name for flow, _ in wrong)
+        end(1, f"nothing is to be chosen for {names} before its address leads to the right cluster")
+    return [each for each in found if each not in wrong]
 
 
 def _require_partitions(
