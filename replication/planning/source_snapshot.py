@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.client.cluster_ids import FlowClusters, require_clusters, stored_ids
 from replication.planning.merged_configs import merge_configs
 from replication.planning.topic_configs import ConfigRules, DesiredConfigs, desired_configs
 from replication.planning.topics import MIN_INSYNC, DesiredTopic, unseen
-from replication.state import status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from replication.client.admin import Cluster, ConfigValue, Records, TopicInfo
+    from replication.client.admin import Cluster, ConfigValue, TopicInfo
     from replication.naming.selection import TopicSelector
     from replication.settings.sections import Flow
 
@@ -130,18 +128,3 @@ def _agreed(shares: Sequence[_Share]) -> tuple[DesiredConfigs, tuple[str, ...]]:
 
 def _name(share: _Share) -> str:
     return f"{share.flow.source} {share.topic}"
-
-
-def require_right_clusters(
-    flow: Flow, source: Cluster, target: Cluster, store: Records
-) -> FlowClusters:
-    """Raise WrongCluster if an address leads to another cluster than the flow has copied between.
-
-    Raises ConfigError if both are one, whatever their addresses say; ClusterUnavailable or
-    ClusterRejected when one does not return its id.
-    """
-    known = FlowClusters(flow.name)
-    if stored := stored_ids(flow.name, store.read(status_topic(flow.source)).values()):
-        known.learn(stored)
-    require_clusters(known, source.cluster_id(), target.cluster_id())
-    return known
