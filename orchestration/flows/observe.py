@@ -92,7 +92,7 @@ class Processes(Protocol):
 
     def stopped_ms(self, app: Application) -> int: ...
 
-    def cluster_ids(self, app: Application, flow: str) -> ClusterIds: ...
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def look_at(
 def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
     """Look at one flow and at the processes of its application on this host."""
     driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
-    local = processes.cluster_ids(app, flow.name)
+    local = processes.cluster_ids(app, flow)
     return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms, local=local)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.services.home import Home
+    from replication.settings.sections import Flow
     from replication.state import ClusterIds
     from replication.supervision.driver_supervision import Application
 
@@ -62,9 +63,9 @@ class Launcher:
         """Return whether a driver on this host holds the application's lock."""
         return is_locked(self.home.app(app.name) / "driver.lock")
 
-    def cluster_ids(self, app: Application, flow: str) -> ClusterIds:
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds:
         """Return the ids of a flow's clusters, as its driver on this host has kept them."""
-        return read_ids(cluster_file(self.home.app(app.name), flow), flow)
+        return read_ids(cluster_file(self.home.app(app.name), flow.name), flow)
 
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:

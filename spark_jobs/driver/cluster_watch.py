@@ -68,7 +68,7 @@ class ClusterWatch:
         """
         heard = self._store.cluster_id()
         stored = self._stored() or ClusterIds(self._flow.name)
-        local = read_ids(self._file, self._flow.name)
+        local = read_ids(self._file, self._flow)
         told = "" if stored.target or local.target else self._told_by_readers()
         self.known.learn(known_ids(stored, local, told))
         self.known.verify_target(heard)
@@ -105,7 +105,7 @@ class ClusterWatch:
         stored = self._stored()
         if stored is None or (stored.source, stored.target) != (ids.source, ids.target):
             self._store.write(status_topic(self._flow.source), ids)
-        write_ids(self._file, ids)
+        write_ids(self._file, self._flow, ids)
         self.known.learn(ids)
         self._is_filed = True
 

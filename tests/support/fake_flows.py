@@ -100,8 +100,8 @@ class World:
     def stopped_ms(self, app: Application) -> int:
         return 0
 
-    def cluster_ids(self, app: Application, flow: str) -> ClusterIds:
-        return self.local.get(flow, ClusterIds(flow))
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds:
+        return self.local.get(flow.name, ClusterIds(flow.name))
 
     def is_acted_on(self, app: Application) -> bool:
         return app.name in self.acted_on

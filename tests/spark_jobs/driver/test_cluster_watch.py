@@ -82,7 +82,7 @@ def stage(tmp_path) -> Stage:
 def test_the_first_start_stores_both_ids_on_the_target_and_beside_it(stage):
     stage.started()
     assert stage.stored() == ClusterIds("A->B", "id-a", "id-b")
-    kept = read_ids(stage.file, "A->B")
+    kept = read_ids(stage.file, a_flow())
     assert (kept.source, kept.target) == ("id-a", "id-b")
 
 
@@ -186,3 +186,17 @@ def test_a_silent_target_is_not_taken_for_another_one(stage):
         watch.check(stage.source, stage.target)
     assert not isinstance(caught.value, WrongCluster)
     assert watch.target_problem == ""
+
+
+def test_a_target_that_the_operator_gave_another_address_is_another_one_on_purpose(stage):
+    stage.started()
+    moved = a_flow()
+    admin = {**moved.clients.target_admin, "bootstrap.servers": "elsewhere:9092"}
+    clients = moved.clients.model_copy(update={"target_admin": admin})
+    assert read_ids(stage.file, moved.model_copy(update={"clients": clients})).target == ""
+
+
+def test_a_damaged_file_knows_nothing(stage):
+    stage.started()
+    stage.file.write_text("{}")
+    assert read_ids(stage.file, a_flow()) == ClusterIds("A->B")
