@@ -105,9 +105,10 @@ class ClusterWatch:
         stored = self._stored()
         if stored is None or (stored.source, stored.target) != (ids.source, ids.target):
             self._store.write(status_topic(self._flow.source), ids)
-        write_ids(self._file, self._flow, ids)
         self.known.learn(ids)
-        self._is_filed = True
+        with suppress(OSError):  # a full disk stops nothing: the next plan tries again
+            write_ids(self._file, self._flow, ids)
+            self._is_filed = True
 
     def _stored(self) -> ClusterIds | None:
         topics = (status_topic(self._flow.source), PRODUCERS_TOPIC)

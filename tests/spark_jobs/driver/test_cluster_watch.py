@@ -87,6 +87,7 @@ def test_the_first_start_stores_both_ids_on_the_target_and_beside_it(stage):
 
 
 def test_a_source_that_turns_into_the_target_is_seen_by_the_next_plan_and_so_is_its_return(stage):
+    """BL-223."""
     watch = stage.started()
     stage.source.site = stage.b
     with pytest.raises(WrongCluster, match="source A is now the cluster with id id-b, which is B"):
@@ -98,6 +99,7 @@ def test_a_source_that_turns_into_the_target_is_seen_by_the_next_plan_and_so_is_
 
 
 def test_a_driver_that_starts_meanwhile_knows_it_too(stage):
+    """BL-223."""
     stage.started()
     stage.file.unlink()
     stage.source.site = Site("other")
@@ -117,6 +119,7 @@ def test_a_flow_that_an_older_release_began_knows_its_source(stage):
 
 
 def test_nothing_is_written_to_a_cluster_that_the_targets_address_leads_to_by_mistake(stage):
+    """BL-223."""
     watch = stage.started()
     lease = FlowLease(a_flow(), stage.target, watch)
     wrong = stage.target.site = Site("other")
@@ -155,6 +158,7 @@ def test_a_cluster_of_which_nobody_knows_anything_is_right(stage):
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_an_accepted_cluster_needs_a_new_driver_which_goes_on(stage, side):
+    """BL-223."""
     watch = stage.started()
     new = Site("new")
     getattr(stage, side).site = new
@@ -200,3 +204,12 @@ def test_a_damaged_file_knows_nothing(stage):
     stage.started()
     stage.file.write_text("{}")
     assert read_ids(stage.file, a_flow()) == ClusterIds("A->B")
+
+
+def test_a_disk_that_is_full_stops_no_plan(stage):
+    stage.file.parent.parent.write_text("a file in the place of a directory")
+    watch = stage.started()
+    assert stage.stored() == ClusterIds("A->B", "id-a", "id-b")
+    stage.file.parent.parent.unlink()
+    watch.check(stage.source, stage.target)
+    assert read_ids(stage.file, a_flow()).target == "id-b"
