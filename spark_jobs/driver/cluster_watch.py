@@ -79,24 +79,24 @@ class ClusterWatch:
         Raises WrongCluster, ClusterUnavailable, ConfigError if both are one.
         """
         there = target.cluster_id()
-        self.target_problem = self._problem(self.known.verify_target, there)
+        self.target_problem = self._problem(self.known.verify_target, there, lambda ids: ids.target)
         if self.target_problem:
             raise WrongCluster(self.target_problem)
         here = source.cluster_id()
-        if problem := self._problem(self.known.verify_source, here):
+        if problem := self._problem(self.known.verify_source, here, lambda ids: ids.source):
             raise WrongCluster(problem)
         if (self.known.source_id, self.known.target_id) != (here, there) or not self._is_filed:
             require_clusters(self.known, here, there)
             self._keep(ClusterIds(self._flow.name, here, there, at_ms=int(time.time() * 1000)))
 
-    def _problem(self, verify: Verify, heard: str) -> str:
+    def _problem(self, verify: Verify, heard: str, side: Callable[[ClusterIds], str]) -> str:
         """Return what is wrong with a cluster; note if an operator has accepted it meanwhile."""
         try:
             verify(heard)
         except WrongCluster as problem:
             with suppress(ReplicationError):
                 found = self._stored()
-                if found is not None and heard in {found.source, found.target} and found.by:
+                if found is not None and found.by and side(found) == heard:
                     self.accepted = heard
             return str(problem)
         return ""

@@ -213,3 +213,15 @@ def test_a_disk_that_is_full_stops_no_plan(stage):
     stage.file.parent.parent.unlink()
     watch.check(stage.source, stage.target)
     assert read_ids(stage.file, a_flow()).target == "id-b"
+
+
+def test_a_source_that_turns_into_the_target_is_not_accepted_because_an_operator_once_answered(
+    stage,
+):
+    """Else the driver would start again for ever."""
+    stage.b.write(STATUS, ClusterIds("A->B", "id-a", "id-b", "ann@ops", 7))
+    watch = stage.started()
+    stage.source.site = stage.b
+    with pytest.raises(WrongCluster, match="which is B"):
+        watch.check(stage.source, stage.target)
+    assert watch.accepted == ""
