@@ -196,9 +196,9 @@ def look_at(
         target_silence = f"target cluster {flow.target} did not answer ({error})"
     anchors = with_absent(_anchors(stored), _absent(stored))
     try:
-        found_ends = _read_source(flow, clusters, anchors)
+        # Before the ends: a silent source is asked for one answer only, or the look takes too long.
         known.verify_source(clusters.source(flow).cluster_id())
-        ends = found_ends
+        ends = _read_source(flow, clusters, anchors)
         anchors = standing(anchors, ends)
     except WrongCluster as error:
         wrong_cluster = wrong_cluster or str(error)
