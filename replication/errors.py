@@ -4,6 +4,7 @@ ReplicationError
 ├── ConfigError            the operator must fix a file or an argument; retrying cannot help
 ├── EnvironmentProblem     this machine lacks something: Java, a port, disk space
 ├── ClusterUnavailable     the cluster did not answer; the same call may work later
+│   └── WrongCluster       another cluster answered
 ├── ClusterRejected        the cluster rejected the request; the same call will fail again
 │   └── NoAuthorizer       it has no ACLs at all
 ├── CorruptBatch           bytes that are no record batch; names topic-partition and offset
@@ -29,6 +30,10 @@ class ClusterUnavailable(ReplicationError):
     """The cluster could not be reached or did not answer in time."""
 
     retriable = True
+
+
+class WrongCluster(ClusterUnavailable):
+    """The address leads to another cluster than before. The message names both ids."""
 
 
 class ClusterRejected(ReplicationError):

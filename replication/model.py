@@ -85,6 +85,7 @@ class FlowState(StrEnum):
     STOPPED = "STOPPED"
     DEGRADED = "DEGRADED"  # some partitions are not RUNNING
     FAILED = "FAILED"
+    WRONG_CLUSTER = "WRONG_CLUSTER"  # an address leads to another cluster than before
 
 
 class PartitionState(StrEnum):

@@ -76,15 +76,17 @@ class Report:
         health = self.look.health
         if not health.healthy:
             return f"{self.look.flow.name} {health.state}: {health.reason}"
-        seconds = self.lag.seconds or 0
+        behind = (
+            self.verdict.reason if self.lag.seconds is None else f"{self.lag.seconds:.1f} s behind"
+        )
         speed = f", {self.rate.records_s:,.0f} records/s" if self.rate else ""
-        return f"{self.look.flow.name} {health.state} {seconds:.1f} s behind{speed}"
+        return f"{self.look.flow.name} {health.state} {behind}{speed}"
 
 
 def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     """Return the report of a look; ``before`` are the counters of the previous one."""
     counters = sample(look.seen.anchors, look.seen.now_ms)
-    verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s)
+    verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
     return Report(look, lag, verdict, rate(before if before.at_ms else None, counters), counters)
 
 
@@ -161,9 +163,11 @@ def _check(report: Report, check: str) -> tuple[bool, str]:
 
 
 def _figures(report: Report) -> dict[str, str | int | float]:
-    figures: dict[str, str | int | float] = {"lag in records": report.lag.records}
+    figures: dict[str, str | int | float] = {}
     if report.lag.seconds is not None:
-        figures["lag in seconds"] = report.lag.seconds
+        figures |= {"lag in records": report.lag.records, "lag in seconds": report.lag.seconds}
+    if since := report.lag.unknown_since:
+        figures["lag"] = since
     if report.rate is not None:
         figures["records per second"] = round(report.rate.records_s, 1)
         figures["MB per second"] = round(report.rate.bytes_s / 1e6, 3)
@@ -208,7 +212,7 @@ def _table(report: Report) -> dg.TableMetadataValue:
             "on target": own[0].target_topic,
             "partitions": len(own),
             "records": sum(each.records for each in own),
-            "lag": lag.records if lag.partitions else None,
+            "lag": lag.records if lag.seconds is not None else None,
             "seconds": lag.seconds,
             "state": next((str(e.state) for e in own if e.state != PartitionState.RUNNING), ""),
         }

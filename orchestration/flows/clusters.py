@@ -121,6 +121,10 @@ class FollowingStore:
         """Create the topics of the flows from ``source`` if they are not there."""
         self._store.ensure_topics(source)
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers."""
+        return self._store.cluster_id()
+
     def _tail(self, topic: str) -> StateTail | None:
         tail, began = self._tails.get(topic, (None, 0.0))
         if tail is not None and time.monotonic() - began < REREAD_S:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.adapters.local.processes import began
-from replication.errors import ReplicationError
+from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
+from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
 from replication.state import (
     AbsentTopic,
     Anchor,
+    ClusterIds,
     FlowStatus,
     Intent,
     Loss,
@@ -27,7 +29,15 @@ from replication.state import (
     status_topic,
 )
 from replication.supervision.health import Health, Seen, flow_health, has_driver
-from replication.supervision.lag import FlowLag, caught_up, flow_lag, standing, with_absent
+from replication.supervision.lag import (
+    FlowLag,
+    caught_up,
+    flow_lag,
+    last_known,
+    standing,
+    unknown_lag,
+    with_absent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,9 +61,15 @@ class Store(Protocol):
     def ensure_topics(self, source: str) -> None:
         """Create the topics of the flows from ``source`` if they are not there."""
 
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers."""
+
 
 class Ends(Protocol):
     """End offsets of a source; see ``adapters.admin.kafka_admin``."""
+
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that answers."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the readable end of each partition that has a leader."""
@@ -75,6 +91,8 @@ class Processes(Protocol):
     def driver_alive(self, app: Application) -> bool: ...
 
     def stopped_ms(self, app: Application) -> int: ...
+
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,46 +127,82 @@ class FlowLook:
         """Seconds since background tasks are due: the driver is up and the flow should run."""
         return min(self.up_s, max(0, self.seen.now_ms - self.seen.desired_ms) / 1000)
 
-    def lag(self, caught_up_ms: Mapping[TopicPartition, int] | None = None) -> FlowLag:
-        return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms)
+    @property
+    def silence(self) -> str | None:
+        """Why lag is not known: the clusters that did not answer. None: both answered."""
+        silent = (self.seen.target_silence, self.seen.source_silence)
+        return "; ".join(each for each in silent if each is not None) or None
+
+    def lag(
+        self,
+        caught_up_ms: Mapping[TopicPartition, int] | None = None,
+        known_ms: Mapping[TopicPartition, int] | None = None,
+    ) -> FlowLag:
+        if self.seen.target_silence is not None:
+            return unknown_lag(caught_up_ms or {}, known_ms or {}, self.seen.now_ms)
+        return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms, known_ms)
 
 
 class LagWatch:
-    """Computes lag; keeps when each partition was last seen caught up, which is safe to lose."""
+    """Computes lag; keeps when each partition's lag was last known, and when it was last 0.
+
+    Both are safe to lose.
+    """
 
     def __init__(self) -> None:
         self._caught_up: dict[str, dict[TopicPartition, int]] = {}
+        self._known: dict[str, dict[TopicPartition, int]] = {}
         self._lock = threading.Lock()  # sensors run in threads
 
     def lag(self, look: FlowLook) -> FlowLag:
         """Return the flow's lag and remember which partitions had none."""
+        name, now = look.flow.name, look.seen.now_ms
         with self._lock:
-            before = self._caught_up.get(look.flow.name, {})
-            lag = look.lag(before)
-            self._caught_up[look.flow.name] = caught_up(before, lag, look.seen.now_ms)
+            idle, known = self._caught_up.get(name, {}), self._known.get(name, {})
+            lag = look.lag(idle, known)
+            self._caught_up[name] = caught_up(idle, lag, now)
+            self._known[name] = last_known(known, lag, now)
         return lag
 
 
 def look_at(
-    flow: Flow, clusters: Clusters, *, driver: bool = False, stopped_ms: int = 0
+    flow: Flow,
+    clusters: Clusters,
+    *,
+    driver: bool = False,
+    stopped_ms: int = 0,
+    local: ClusterIds | None = None,
 ) -> FlowLook:
     """Look at one flow. ``driver``: whether a driver holds the lock of our state directory.
 
     One that was started with another state directory of this host is known by its process.
 
-    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not.
+    ``stopped_ms``: when it was last stopped on purpose on this host; 0: it was not. ``local``: what
+    the state directory knows of its clusters. What another cluster says is left out.
     """
     target_silence = source_silence = None
+    wrong_cluster, known = "", FlowClusters(flow.name)
     stored: list[Stored] = []
     ends: Mapping[TopicPartition, int] = {}
     try:
-        stored = _read_target(flow, clusters.store(flow))
+        found = _read_target(flow, clusters.store(flow))
+        ids = stored_ids(flow.name, found) or ClusterIds(flow.name)
+        known.learn(known_ids(ids, local or ClusterIds(flow.name)))
+        known.verify_target(clusters.store(flow).cluster_id())
+        stored = found
+    except WrongCluster as error:
+        wrong_cluster = target_silence = str(error)
     except ReplicationError as error:
         target_silence = f"target cluster {flow.target} did not answer ({error})"
     anchors = with_absent(_anchors(stored), _absent(stored))
     try:
+        # Before the ends: a silent source is asked for one answer only, or the look takes too long.
+        known.verify_source(clusters.source(flow).cluster_id())
         ends = _read_source(flow, clusters, anchors)
         anchors = standing(anchors, ends)
+    except WrongCluster as error:
+        wrong_cluster = wrong_cluster or str(error)
+        source_silence = str(error)
     except ReplicationError as error:
         source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
@@ -168,6 +222,7 @@ def look_at(
         stopped_ms=stopped_ms,
         source_silence=source_silence,
         target_silence=target_silence,
+        wrong_cluster=wrong_cluster,
     )
     return FlowLook(flow, seen, ends, _tasks(stored))
 
@@ -175,7 +230,8 @@ def look_at(
 def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
     """Look at one flow and at the processes of its application on this host."""
     driver, stopped_ms = processes.driver_alive(app), processes.stopped_ms(app)
-    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms)
+    local = processes.cluster_ids(app, flow)
+    return look_at(flow, clusters, driver=driver, stopped_ms=stopped_ms, local=local)
 
 
 def _runs_here(status: FlowStatus) -> bool:

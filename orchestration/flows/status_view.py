@@ -161,8 +161,9 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
         "bytes": view.counters.bytes,
         "records_s": view.rate.records_s if view.rate else None,
         "bytes_s": view.rate.bytes_s if view.rate else None,
-        "lag_records": view.lag.records if view.lag.partitions else None,
+        "lag_records": view.lag.records if view.lag.seconds is not None else None,
         "lag_s": view.lag.seconds,
+        "lag_unknown_since_ms": view.lag.unknown_since_ms,
         "partitions": [
             {
                 "partition": anchor.partition,

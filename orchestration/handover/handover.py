@@ -11,7 +11,13 @@ from orchestration.flows.observe import look_at, now_ms
 from orchestration.handover.mm2_snapshot import Mm2Activity, Mm2Snapshot
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError, FlowTaken
+from replication.errors import (
+    ClusterRejected,
+    ClusterUnavailable,
+    ConfigError,
+    FlowTaken,
+    WrongCluster,
+)
 from replication.mm2.ports import BY_KEY, Entry
 from replication.mm2.progress import StoredOffset
 from replication.mm2.takeover import TakeOver, Unproven, anchor_after, explain, handed_back
@@ -47,8 +53,13 @@ class TakeoverFinding:
 
 
 def stopped_anchors(flow: Flow, clusters: Clusters) -> dict[TopicPartition, Anchor]:
-    """Return the anchors of a flow that does not run. Raises FlowTaken if it does."""
+    """Return the anchors of a flow that does not run. Raises FlowTaken if it does.
+
+    Raises WrongCluster where an address leads to another cluster than the flow copied between.
+    """
     look = look_at(flow, clusters)
+    if look.seen.wrong_cluster:
+        raise WrongCluster(f"{flow.name}: {look.seen.wrong_cluster}")
     if look.seen.target_silence is not None:
         raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
     _require_stopped(flow, look)

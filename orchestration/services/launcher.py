@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from replication.adapters.local.cluster_file import cluster_file, read_ids
 from replication.adapters.local.processes import Process, began, recall, remember, spawn
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestration.services.home import Home
+    from replication.settings.sections import Flow
+    from replication.state import ClusterIds
     from replication.supervision.driver_supervision import Application
 
 STOP_S = 20.0  # a driver drains its epoch before it ends
@@ -59,6 +62,10 @@ class Launcher:
     def driver_alive(self, app: Application) -> bool:
         """Return whether a driver on this host holds the application's lock."""
         return is_locked(self.home.app(app.name) / "driver.lock")
+
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds:
+        """Return the ids of a flow's clusters, as its driver on this host has kept them."""
+        return read_ids(cluster_file(self.home.app(app.name), flow.name), flow)
 
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from replication.adapters.clients import stored_clusters
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
 from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange, TopicPartition
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
 
     from replication.adapters.wire.network import WireNetwork
+    from replication.client.cluster_ids import FlowClusters
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
@@ -45,7 +47,8 @@ class OffsetReader:
     Raises ClusterUnavailable or ClusterRejected.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, known: FlowClusters | None = None) -> None:
+        """``known``: the ids of its clusters; answers of others are not used."""
         self.flow = flow
         self.known = KnownPoints(flow.name)
         self.errors: dict[TopicPartition, str] = {}  # why some were left out since the last look
@@ -53,6 +56,8 @@ class OffsetReader:
         self._turn = threading.Lock()
         self.source = self._connect(flow.clients.source_consumer)
         self.target = self._connect(flow.clients.target_producer)
+        if known is not None:
+            self.source.verify, self.target.verify = known.verify_source, known.verify_target
         # Points last: one that an anchor does not know of yet does no harm, one that is missing
         # costs counting.
         topics = (PRODUCERS_TOPIC, anchors_topic(flow.source), offsets_topic(flow.source))
@@ -203,13 +208,18 @@ class GroupSyncs:
 
     Flows of one target that keep or change names may feed the same topics: each has to know what
     the others say of a group, so they share their readers. ``warn`` gets the name of a flow and a
-    sentence, once for each offset that its sync does not move; see GroupSync.
+    sentence, once for each offset that its sync does not move; see GroupSync. ``known``: as for
+    KafkaClients; of other flows, what their drivers have stored.
     """
 
     def __init__(
-        self, config: Config, warn: Callable[[str, str], None] = lambda _flow, _text: None
+        self,
+        config: Config,
+        warn: Callable[[str, str], None] = lambda _flow, _text: None,
+        known: Mapping[str, FlowClusters] | None = None,
     ) -> None:
         self.config = config
+        self.clusters = known or {}
         self._warn = warn
         self._made: dict[str, tuple[OffsetReader, GroupSync]] = {}
         self._lock = threading.RLock()
@@ -218,7 +228,7 @@ class GroupSyncs:
         """Return the group sync of a flow."""
         with self._lock:
             if flow.name not in self._made:
-                reader = OffsetReader(flow)
+                reader = OffsetReader(flow, self.clusters.get(flow.name) or stored_clusters(flow))
                 ours, theirs = reader.groups(target=False), reader.groups(target=True)
                 topics = TopicSelector.for_flow(flow, self.config.clusters)
                 sync = GroupSync(flow, topics, reader, ours, theirs)

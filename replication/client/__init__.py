@@ -2,6 +2,8 @@
 
 ``acl_values``: ACL bindings as values: resource, pattern, principal, operation, permission
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics
+``cluster_ids``: Compares the ids of a flow's clusters with the ids that its addresses led to
+    before
 ``error_codes``: Kafka's error codes, by name: those that Isthmus handles
 ``fetch_session``: Fetch sessions (KIP-227) and the options of a Fetch request
 ``fetch_values``: Values of Fetch requests and responses, and the buffer that holds a response

@@ -12,6 +12,7 @@ from replication.model import NO_LEADER_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from replication.client.cluster_ids import Verify
     from replication.client.fetch_session import FetchOptions
     from replication.client.fetch_values import Fetched, Leader
     from replication.model import ProducerIdAndEpoch, TopicPartition
@@ -48,6 +49,7 @@ class Network(Protocol):
     """
 
     cluster_id: str  # as of the last refresh
+    verify: Verify | None  # is called with the cluster id that each new connection leads to
 
     async def refresh(self, topics: Iterable[str]) -> None:
         """Request leaders, leader epochs and topic ids of ``topics``."""

@@ -41,6 +41,8 @@ class UnitSpec:
     )
     source_has_copies: bool = False  # another flow copies to the source, so its registry is needed
     stamps: bool = False  # records get headers with their origin
+    source_id: str = ""  # cluster ids that the connections must lead to; empty: any
+    target_id: str = ""
     grace_s: float = 0.0  # how long to continue after the epoch, until the next one begins (H)
 
     @property

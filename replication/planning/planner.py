@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from replication.client.cluster_ids import require_clusters
 from replication.errors import ReplicationError
 from replication.naming.conflicts import find_conflicts, refusals
 from replication.naming.name_changes import describe, with_names_in_use
@@ -21,7 +22,6 @@ from replication.planning.acl_sync import plan_rights
 from replication.planning.source_snapshot import (
     SourceSnapshot,
     read_source,
-    refuse_same_cluster,
     wanted_topics,
 )
 from replication.planning.target_snapshot import (
@@ -141,7 +141,8 @@ class Planner:
     ) -> TargetPlan:
         """Plan with the names that this planner's configuration gives."""
         flows = self._flows(target, names)
-        sources, problems = self._sources(flows, only)
+        kept = AppliedState(flows, self.clients)
+        sources, problems = self._sources(kept, only)
         conflicts = self._conflicts(sources) if only is None else ()
         sources = tuple(
             replace(each, barred=refusals(conflicts, each.flow.name)) for each in sources
@@ -152,7 +153,6 @@ class Planner:
             if (names is None or set(each.flows) & set(names))
             and (only is None or each.name in only)
         )
-        kept = AppliedState(flows, self.clients)
         topics = self._target(kept, [each.name for each in about])
         actions = plan_topics(self._certain(about, problems), topics)
         found = TargetPlan(
@@ -208,15 +208,17 @@ class Planner:
             yield replace(each, desired_configs=None) if shared else each
 
     def _sources(
-        self, flows: Iterable[Flow], only: Collection[str] | None
+        self, kept: AppliedState, only: Collection[str] | None
     ) -> tuple[tuple[SourceSnapshot, ...], tuple[str, ...]]:
         found, problems = [], []
-        for flow in flows:
+        for flow in kept.flows:
             selector = TopicSelector.for_flow(flow, self.config.clusters)
             try:
                 source = self.clients.source(flow)
-                refuse_same_cluster(flow, source, self.clients.target(flow))
+                known = kept.clusters(flow)
+                require_clusters(known, source.cluster_id(), self.clients.target(flow).cluster_id())
                 found.append(read_source(flow, selector, source, only))
+                known.verify_source(source.cluster_id())  # it may have changed while it was read
             except ReplicationError as error:
                 problems.append(f"{flow.name}: {error}")
         return tuple(found), tuple(problems)

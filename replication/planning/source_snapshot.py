@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.errors import ConfigError
 from replication.planning.merged_configs import merge_configs
 from replication.planning.topic_configs import ConfigRules, DesiredConfigs, desired_configs
 from replication.planning.topics import MIN_INSYNC, DesiredTopic, unseen
@@ -129,16 +128,3 @@ def _agreed(shares: Sequence[_Share]) -> tuple[DesiredConfigs, tuple[str, ...]]:
 
 def _name(share: _Share) -> str:
     return f"{share.flow.source} {share.topic}"
-
-
-def refuse_same_cluster(flow: Flow, source: Cluster, target: Cluster) -> None:
-    """Raise ConfigError if a flow's two ends are one cluster, whatever their addresses say.
-
-    Raises ClusterUnavailable or ClusterRejected when one does not return its id.
-    """
-    identity = source.cluster_id()
-    if identity == target.cluster_id():
-        raise ConfigError(
-            f"{flow.source} and {flow.target} are the same cluster (id {identity}): correct the "
-            f"bootstrap.servers of one, or remove {flow.name}"
-        )

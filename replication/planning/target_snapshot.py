@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from replication.client.cluster_ids import FlowClusters, stored_ids
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
 from replication.naming.conflicts import TargetNames
@@ -18,6 +19,7 @@ from replication.state import (
     Anchor,
     AppliedAcls,
     AppliedConfigs,
+    ClusterIds,
     NameDecision,
     OffsetPoint,
     ProducerEntry,
@@ -198,13 +200,21 @@ class AppliedState:
         found = (each for each in self._records if isinstance(each, AppliedAcls))
         return tuple(each for each in found if each.flow in flows)
 
+    def clusters(self, flow: Flow) -> FlowClusters:
+        """Return the clusters that a flow has copied between, as far as they are known."""
+        known = FlowClusters(flow.name)
+        if stored := stored_ids(flow.name, self._records):
+            known.learn(stored)
+        return known
+
     @cached_property
-    def _records(self) -> Sequence[AppliedConfigs | AppliedAcls]:
+    def _records(self) -> Sequence[AppliedConfigs | AppliedAcls | ClusterIds]:
         names = {each.name for each in self.flows}
         stores = {each.source: self.clients.store(each) for each in self.flows}
         return [
             record
             for source, store in stores.items()
             for record in store.read(status_topic(source)).values()
-            if isinstance(record, AppliedConfigs | AppliedAcls) and record.flow in names
+            if isinstance(record, AppliedConfigs | AppliedAcls | ClusterIds)
+            and record.flow in names
         ]

@@ -15,7 +15,8 @@ Topics, one partition each, compacted:
   of each :class:`ProducerEntry` of its flows
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
-- ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease), Intent, Control,
+- ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease),
+  :class:`ClusterIds`, Intent, Control,
   :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
   :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic` and :class:`Fencing`
 
@@ -33,6 +34,7 @@ from replication.state.anchors import Anchor, Claim, Loss, OffsetPoint, Producer
 from replication.state.flow_status import (
     AppliedAcls,
     AppliedConfigs,
+    ClusterIds,
     Control,
     Decision,
     Fencing,
@@ -73,6 +75,7 @@ __all__ = [
     "AppliedAcls",
     "AppliedConfigs",
     "Claim",
+    "ClusterIds",
     "Control",
     "Decision",
     "Fencing",
@@ -105,6 +108,7 @@ Stored = (
     | OffsetPoint
     | ProducerEntry
     | FlowStatus
+    | ClusterIds
     | Intent
     | Control
     | Decision

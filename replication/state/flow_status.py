@@ -38,6 +38,23 @@ class FlowStatus(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterIds(Record):
+    """The ids of the clusters that a flow copies between: an address may come to lead to others.
+
+    Written when the flow first starts, and when an operator accepts other clusters.
+    """
+
+    KIND: ClassVar[str] = "clusters"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow",)
+
+    flow: str
+    source: str = ""
+    target: str = ""  # empty: not known; the source's is from the registry of producers
+    by: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Intent(Record):
     """The desired state of a flow, set by an operator."""
 

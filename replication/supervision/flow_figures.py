@@ -93,7 +93,8 @@ class Copied:
     """One reading of both clusters; for a cluster without an answer, its last known figures.
 
     ``is_known``: the target has answered, now or before. Until then it is unknown what was copied.
-    ``lag`` is as of the last reading of the source, which is older if the source is slow.
+    ``lag`` is as of the last reading of the source, which is older if the source is slow, and empty
+    while a cluster does not answer; ``lag_ms`` is when it was last known, 0: never.
     """
 
     now_ms: int
@@ -103,6 +104,7 @@ class Copied:
     lag: FlowLag = field(default_factory=FlowLag)
     source_answers: bool = True
     target_answers: bool = True
+    lag_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,13 @@ class Seen:
     stopped_ms: int = 0  # when it was stopped on purpose on the observer's host; 0: it was not
     source_silence: str | None = None
     target_silence: str | None = None
+    wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
 
 
 def flow_health(seen: Seen) -> Health:
     """Return the first of these that is true of the flow, from the worst to the best."""
+    if seen.wrong_cluster and seen.desired is Desired.RUN:
+        return Health(FlowState.WRONG_CLUSTER, healthy=False, reason=seen.wrong_cluster)
     if seen.target_silence is not None:
         silence = "; ".join(filter(None, (seen.target_silence, seen.source_silence)))
         return Health("UNKNOWN", healthy=False, reason=silence)

@@ -71,6 +71,12 @@ OF_FLOWS = tuple(
             [*DETAIL, "state"],
         ),
         (
+            "lag_timestamp_seconds",
+            _GAUGE,
+            "Time at which lag was last known; there is none since, while a cluster is silent.",
+            (),
+        ),
+        (
             "cluster_answers",
             _GAUGE,
             "0 if a cluster rejects requests or has not answered for 90 s.",

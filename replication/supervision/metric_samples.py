@@ -130,6 +130,8 @@ def _health(seen: FlowFigures) -> Iterator[Named]:
     if seen.plan is not None:
         yield "flow_partitions", (), len(seen.plan)
     yield "partitions_at_least_once", (), seen.tally.at_least_once
+    if copied.lag_ms:
+        yield "lag_timestamp_seconds", (), copied.lag_ms / 1000
     yield "cluster_answers", (seen.source,), copied.source_answers
     yield "cluster_answers", (seen.target,), copied.target_answers
 

@@ -3,6 +3,8 @@
 ``background_tasks``: Runs a flow's periodic tasks beside copying: heartbeats, group offsets,
     configs, ACLs
 ``class_archive``: Write the archive of a driver's Java classes before the first driver starts
+``cluster_watch``: Watches that a flow's addresses lead to the clusters that the flow has copied
+    between
 ``driver_loop``: Drives all flows of one Spark application: leases, JVM, session, and the main
     loop
 ``epoch_stall``: Measures how long a query has been in the same epoch

@@ -15,8 +15,10 @@ import structlog
 
 from replication.adapters.auth.client_config import to_librdkafka
 from replication.adapters.clients import KafkaClients
+from replication.adapters.local.cluster_file import cluster_file
 from replication.adapters.offset_reader import GroupSyncs
 from replication.adapters.topics.state_store import StateStore
+from replication.client.cluster_ids import FlowClusters
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import FlowState
 from replication.naming.topic_namer import Namer
@@ -24,6 +26,7 @@ from replication.planning.planner import Part, Planner
 from replication.planning.target_snapshot import read_arrivals
 from replication.provenance.routes import Routes
 from spark_jobs.driver.background_tasks import BackgroundTasks
+from spark_jobs.driver.cluster_watch import ClusterWatch
 from spark_jobs.driver.flow_driver import FlowDriver
 from spark_jobs.driver.flow_lease import FlowLease
 from spark_jobs.driver.flow_query import is_stopped, slots, start_query
@@ -80,7 +83,8 @@ class Driver:
         self._config = config
         self._directory = directory
         self._lock = lock
-        self._clients = KafkaClients()
+        self._known = {each.name: FlowClusters(each.name) for each in flows}
+        self._clients = KafkaClients(known=self._known)
         self._routes = Routes.of(config.flows, config.clusters)
         self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
         # Their own pool: a task that waits for a silent cluster must not delay planning.
@@ -90,7 +94,7 @@ class Driver:
         others = into_target - {each.name for each in flows}
         announcements = NameAnnouncements(store, others) if others else None
         self._guard = NamingGuard(store, announcements)
-        self._syncs = GroupSyncs(config, _warn_of_offsets)
+        self._syncs = GroupSyncs(config, _warn_of_offsets, self._known)
         self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
         self._exposition: Exposition | None = None
         self._spark: SparkSession | None = None
@@ -246,10 +250,16 @@ class Driver:
 
     def _flow(self, flow: Flow) -> FlowDriver:
         store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-        lease = FlowLease(flow, store)
-        topic_watcher = TopicWatcher(
-            flow, self._directory.flow(flow.name), self._planner(flow, lease)
-        )
+        directory = self._directory.flow(flow.name)
+        file = cluster_file(self._directory.root, flow.name)
+        readers = [
+            (each, KafkaClients().store)
+            for each in self._config.flows
+            if each.source == flow.target
+        ]
+        clusters = ClusterWatch(flow, self._known[flow.name], store, file, readers)
+        lease = FlowLease(flow, store, clusters)
+        topic_watcher = TopicWatcher(flow, directory, self._planner(flow, lease))
         starter = functools.partial(self._start, flow)
         tasks = BackgroundTasks(flow.name, self._task_pool, lease.report)
         tasks.add(tasks_of(flow, self._config, self._syncs))
@@ -263,7 +273,8 @@ class Driver:
         arrivals = functools.partial(read_arrivals, flow, self._config, self._clients)
         topics = SourceTopics(flow.name, namer.selector, store)
         names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes, FlowMemory(topics, names))
+        memory = FlowMemory(topics, names, lease.clusters.check)
+        planner = FlowPlanner(namer, self._routes, self._guard, modes, memory)
         return functools.partial(
             self._pool.submit,
             planner.plan,
@@ -281,6 +292,8 @@ class Driver:
             template(flow, generation, self._routes),
             epoch=after,
             grace_s=self._grace_s,
+            source_id=self._known[flow.name].source_id,
+            target_id=self._known[flow.name].target_id,
         )
         return start_query(self._spark, directory, unit_spec, flow.copying.units, checkpoint)
 

@@ -91,7 +91,7 @@ class FlowDriver:
                 self._stop(now)
             case Step.NOTHING:
                 self._watch()
-        self._tasks.tick(wanted=now.wanted and now.planned)
+        self._tasks.tick(wanted=now.may_copy and now.planned)
         self._beat()
 
     def situation(self) -> Situation:
@@ -113,6 +113,7 @@ class FlowDriver:
             not_running=self._not_running,
             rested=moment >= self._rested_at,
             slot_shortage=self.slot_shortage,
+            wrong_cluster=self._topic_watcher.wrong_cluster,
             unplanned=self._topic_watcher.problem,
             gap=self._topic_watcher.gap,
             gone=self._gone(self._topic_watcher.absent)[0],
@@ -158,6 +159,10 @@ class FlowDriver:
     @property
     def restart_reason(self) -> str:
         """Return the problem that only a restart of the driver fixes; empty: none."""
+        if (
+            accepted := self.lease.clusters.accepted
+        ):  # connections to the former cluster may be open
+            return f"an operator accepted the cluster with id {accepted} for {self.flow.name}"
         # Only a start creates the state topics and finds out whose copies are on the target.
         if topic := self._topic_watcher.missing_state_topic:
             return f"{topic} was deleted on the target of {self.flow.name}"

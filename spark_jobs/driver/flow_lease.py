@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from replication.adapters.topics.state_tail import StateTail
     from replication.settings.sections import Flow
     from replication.state import Stored, TaskReport
+    from spark_jobs.driver.cluster_watch import ClusterWatch
 
 BEAT_S = 1.0
 _POLL_MS = 200  # between polls while another driver may be alive
@@ -51,9 +52,12 @@ log = structlog.get_logger()
 
 
 class FlowLease:
-    """One flow's records in the status topic of its target."""
+    """One flow's records in the status topic of its target.
 
-    def __init__(self, flow: Flow, store: StateStore) -> None:
+    Nothing is written while ``clusters`` sees that the target's address leads to another cluster.
+    """
+
+    def __init__(self, flow: Flow, store: StateStore, clusters: ClusterWatch) -> None:
         self.status = new_status(flow.name)
         self.desired = Desired.RUN
         self.missing_guarantees = ""  # guarantees that appends need and the target lacks
@@ -64,6 +68,7 @@ class FlowLease:
         self.decisions: dict[TopicPartition, Choice] = {}
         # By topic of the source. Never changed in place: the thread that plans iterates over it.
         self.name_decisions: Mapping[str, NameDecision] = {}
+        self.clusters = clusters
         self._flow = flow
         self._topic = status_topic(flow.source)
         self._store = store
@@ -73,7 +78,8 @@ class FlowLease:
         self._ended = (-1, False, 0.0)  # the epoch that we ended, whether the last, and when
 
     def prepare(self) -> None:
-        """Create the state topics. Raises ClusterUnavailable."""
+        """Create the state topics. Raises ClusterUnavailable, WrongCluster."""
+        self.clusters.require_target()
         self._store.ensure_topics(self._flow.source)
         if self._flow.policies.dead_letters:
             self._store.ensure_dead_letters(self._flow.source)
@@ -152,7 +158,7 @@ class FlowLease:
             return
         self._beat_at, self._written = moment, Moment.now()
         self.status = replace(self.status, beat_ms=_now_ms(), **changes)
-        self._store.post(self._topic, self.status)
+        self._post(self.status)
 
     def _may_write(self) -> bool:
         paused = self._written is not None and self._written.elapsed_s() * 1000 > WATCH_MS
@@ -168,7 +174,7 @@ class FlowLease:
 
     def report(self, report: TaskReport) -> None:
         """Write the report of a background task."""
-        self._store.post(self._topic, report)
+        self._post(report)
 
     def end_epoch(self, epoch: int, *, last: bool = False) -> None:
         """Write the control record that ends the epoch; again every second, in case one is lost.
@@ -180,7 +186,11 @@ class FlowLease:
             return
         self._ended = (epoch, last, moment)
         control = Control(self._flow.name, self.status.generation, epoch, last)
-        self._store.post(self._topic, control)
+        self._post(control)
+
+    def _post(self, record: Stored) -> None:
+        if not self.clusters.target_problem:
+            self._store.post(self._topic, record)
 
     @property
     def ended(self) -> int:
@@ -190,7 +200,7 @@ class FlowLease:
     @property
     def write_problem(self) -> str:
         """Return why the last status was not written; empty: it was."""
-        return self._store.last_error or ""
+        return self.clusters.target_problem or self._store.last_error or ""
 
     def close(self) -> None:
         """Send what is queued, and close the connections."""

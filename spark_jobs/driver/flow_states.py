@@ -40,6 +40,7 @@ class Situation:
     not_running: int = 0
     rested: bool = True  # the pause after a query that failed is over
     slot_shortage: str = ""  # why it cannot start: too few slots
+    wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
     unplanned: str = ""  # why the last planning failed
     gap: str = ""  # configured topics that the source does not have
     gone: str = ""  # topics that the source lacks or hides, although the flow copied them
@@ -52,22 +53,27 @@ class Situation:
         """Return whether the flow should copy."""
         return self.desired is Desired.RUN and not self.ending
 
+    @property
+    def may_copy(self) -> bool:
+        """Return whether it should and both addresses lead to the right clusters."""
+        return self.wanted and not self.wrong_cluster
+
 
 def decide_step(now: Situation) -> Step:
     """Return the step to take now."""
     if now.query and not now.alive:
         return Step.STOP
-    if now.query and now.wanted and not now.draining:
+    if now.query and now.may_copy and not now.draining:
         return Step.NOTHING
     if now.query:
         return Step.STOP if now.overdue or (now.draining and now.idle) else Step.DRAIN
-    ready = now.wanted and now.planned and now.rested and not now.slot_shortage
+    ready = now.may_copy and now.planned and now.rested and not now.slot_shortage
     return Step.START if ready else Step.NOTHING
 
 
 def flow_state(now: Situation) -> tuple[FlowState, str]:
     """Return the state that an operator sees, with its reason."""
-    if not now.wanted:
+    if not now.may_copy:
         return _unwanted(now)
     if now.query and now.begun:
         degraded = now.not_running or now.unplanned or now.gone or now.at_risk
@@ -86,6 +92,8 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
 
 
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
+    if now.wanted:
+        return FlowState.WRONG_CLUSTER, now.wrong_cluster
     if now.query:
         return FlowState.STOPPING, "ending the epoch"
     if now.desired is Desired.PAUSE and now.is_desired_lost and not now.ending:

@@ -38,12 +38,12 @@ def tasks_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Backgrou
         )
     if flow.mm2.syncs.enabled:
         yield BackgroundTask("offset syncs", _SYNCS_EVERY, emitter(flow, syncs).emit)
-    yield from _syncs(flow, config)
+    yield from _syncs(flow, config, syncs)
 
 
-def _syncs(flow: Flow, config: Config) -> Iterator[BackgroundTask]:
+def _syncs(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[BackgroundTask]:
     """Yield the syncs that are too frequent for Dagster; see ``supervision.task_schedule``."""
-    clients = cache(KafkaClients)
+    clients = cache(lambda: KafkaClients(known=syncs.clusters))
 
     def sync(part: Part) -> str:
         planner = Planner(config, clients(), {part})

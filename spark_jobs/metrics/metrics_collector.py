@@ -151,14 +151,16 @@ class FlowMetrics:
         partitions = anchors.keys() if plan is None else plan
         # After the anchors, and with them, so that lag is not negative.
         ends = self._ends.ask(lambda: (anchors, self._ask_ends(partitions)))
+        is_known = ends is not None and state is not None
         return Copied(
             _now_ms(),
             state is not None or self._last.is_known,
             anchors,
             losses,
-            self._lag(ends) if ends else FlowLag(),
+            self._lag(ends) if ends and is_known else FlowLag(),
             source_answers=ends is not None,
             target_answers=state is not None,
+            lag_ms=ends.asked_ms if ends and is_known else self._last.lag_ms,
         )
 
     def _lag(self, ends_answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:

@@ -10,7 +10,6 @@ from replication.naming.conflicts import refusals
 from replication.naming.name_changes import kept_names, with_names_in_use
 from replication.naming.selection import gap
 from replication.planning.execute import execute
-from replication.planning.source_snapshot import refuse_same_cluster
 from replication.state import PRODUCERS_TOPIC, flow_topics
 from spark_jobs.memo import MemoizeLast
 from spark_jobs.planning.delivery_modes import append_time_notice
@@ -30,7 +29,7 @@ from spark_jobs.planning.plan_notes import (
 from spark_jobs.planning.state_topics import StateTopics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from replication.client.admin import Cluster, TopicInfo
     from replication.model import NameChange, PartitionPlan, TopicPartition
@@ -60,10 +59,14 @@ class FlowPlan:
 
 
 class FlowMemory(NamedTuple):
-    """What is remembered of one flow between two plans."""
+    """What is remembered of one flow between two plans.
+
+    ``check`` raises WrongCluster for another cluster than before, ConfigError if both are one.
+    """
 
     topics: SourceTopics
     names: NamesInUse
+    check: Callable[[Cluster, Cluster], None]
 
 
 class FlowPlanner:
@@ -90,7 +93,7 @@ class FlowPlanner:
         self._partitions = MemoizeLast(partial(partition_plans, self._flow, routes))
         self._renamed = MemoizeLast(with_name_changes)
         self._state_topics = StateTopics({*flow_topics(self._flow.source), PRODUCERS_TOPIC})
-        self._are_two = False  # whether source and target are known to be two clusters
+        self._check_clusters = memory.check
 
     def plan(self, source: Cluster, target: Cluster, planner: Planner) -> FlowPlan:
         """Return what the flow is to copy; create or grow the target's topics if the flow may.
@@ -98,12 +101,11 @@ class FlowPlanner:
         ``planner`` plans the missing topics, and considers other flows into the same ones.
 
         While nothing changes ``partitions`` is the same object. Raises ClusterUnavailable or
-        ClusterRejected for the cluster as a whole, ConfigError if both are one. A topic that cannot
+        ClusterRejected for the cluster as a whole, WrongCluster and ConfigError as
+        ``FlowMemory.check``. A topic that cannot
         be created, or that must not be merged with another, is left out: see ``refused``.
         """
-        if not self._are_two:
-            refuse_same_cluster(self._flow, source, target)
-            self._are_two = True
+        self._check_clusters(source, target)
         look = self._source_topics.look(source)
         theirs = look.topics
         names = frozenset(theirs)

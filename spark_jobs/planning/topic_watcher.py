@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from replication.adapters.local.files import space_problem
-from replication.errors import ReplicationError
+from replication.errors import ReplicationError, WrongCluster
 from replication.model import PartitionState
 from replication.naming.selection import listed
 from spark_jobs.source.data_source import write_plan
@@ -39,6 +39,7 @@ class TopicWatcher:
         self.number = 0  # of the plan; 0: there is none yet
         self.partitions: tuple[PartitionPlan, ...] = ()
         self.problem = ""  # why the last planning failed, or why a topic cannot be copied
+        self.wrong_cluster = ""  # which cluster an address leads to instead of the right one
         self._notes: tuple[str, ...] = ()
         self.remark = ""  # what an operator should know about how topics are copied
         self.gap = ""  # configured topics that the source does not have
@@ -98,6 +99,8 @@ class TopicWatcher:
             if str(error) != self.problem:
                 log.warning("planning failed", flow=self._flow.name, reason=str(error))
             self.problem = str(error)
+            if isinstance(error, WrongCluster):
+                self.wrong_cluster = str(error)
             return
         if plan.notes != self._notes:  # a refusal is repeated by every plan
             for note in plan.notes:
@@ -105,6 +108,7 @@ class TopicWatcher:
         if plan.gap and plan.gap != self.gap:
             log.warning("no source topic matches", flow=self._flow.name, reason=plan.gap)
         self.problem, self.gap, self._notes = plan.refused, plan.gap, plan.notes
+        self.wrong_cluster = ""
         self.remark = plan.remark
         if plan.state_at_risk and plan.state_at_risk != self.state_at_risk:
             log.warning("state is at risk", flow=self._flow.name, reason=plan.state_at_risk)

@@ -9,6 +9,7 @@
       announced               hash of the warnings and patterns that were logged last
       flows/<flow>/plan.json  the plan: the driver writes, the query's planner reads
       flows/<flow>/epoch.json the running epoch: the query's planner writes, the driver reads
+      flows/<flow>/clusters.json  ids of the flow's clusters, as last seen to be right
       flows/<flow>/checkpoint-<generation>/   Spark's own; a cache
 """
 

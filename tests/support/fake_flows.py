@@ -12,7 +12,7 @@ from orchestration.flows.observe import LagWatch, look_here
 from orchestration.services.home import Home
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import PartitionState, TopicPartition
-from replication.state import Anchor, FlowStatus
+from replication.state import Anchor, ClusterIds, FlowStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +28,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.topics: dict[str, dict[bytes, Stored]] = {}
         self.silent = False
+        self.id = "id-b"
 
     def read(self, topic: str) -> Mapping[bytes, Stored]:
         if self.silent:
@@ -43,6 +44,9 @@ class MemoryStore:
     def ensure_topics(self, source: str) -> None:
         pass
 
+    def cluster_id(self) -> str:
+        return self.id
+
 
 class MemorySource:
     """End offsets of one source."""
@@ -51,6 +55,10 @@ class MemorySource:
         self.ends: dict[TopicPartition, int] = {}
         self.silent = False
         self.denied: set[str] = set()  # topics that our user may not describe
+        self.id = "id-a"
+
+    def cluster_id(self) -> str:
+        return self.id
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.silent:
@@ -67,6 +75,7 @@ class World:
         self.config = config
         self.target = MemoryStore()
         self.origin = MemorySource()
+        self.local: dict[str, ClusterIds] = {}
         self.watched: set[str] = set()
         self.driven: set[str] = set()
         self.acted_on: set[str] = set()
@@ -90,6 +99,9 @@ class World:
 
     def stopped_ms(self, app: Application) -> int:
         return 0
+
+    def cluster_ids(self, app: Application, flow: Flow) -> ClusterIds:
+        return self.local.get(flow.name, ClusterIds(flow.name))
 
     def is_acted_on(self, app: Application) -> bool:
         return app.name in self.acted_on

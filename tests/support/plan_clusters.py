@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from replication.client.cluster_ids import FlowClusters, require_clusters
 from replication.planning.execute import execute
 from replication.planning.explain import explain_action
 from replication.planning.planner import Planner
 from replication.settings.sections import ConfigSync, TopicCreation
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients, MemoryCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replication.client.admin import Cluster
 
 
 def flow(source: str = "A", **sections: object):
@@ -43,3 +51,10 @@ def one_topic(configs=None, ours=None, rules: ConfigSync | None = None) -> Stage
     source = MemoryCluster({"orders": 2}, {"orders": dict(configs or {})})
     target = MemoryCluster({"A.orders": 2}, {"A.orders": dict(ours or {})})
     return Stage(flow(configs=rules or ConfigSync()), A=source, B=target)
+
+
+def right_clusters(flow: str) -> Callable[[Cluster, Cluster], None]:
+    """Return the check of a flow whose clusters are right unless both are one."""
+    return lambda source, target: require_clusters(
+        FlowClusters(flow), source.cluster_id(), target.cluster_id()
+    )

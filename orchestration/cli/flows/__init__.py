@@ -1,5 +1,7 @@
 """Verbs about running flows.
 
+``accepted_clusters``: Stores that the clusters which a flow's addresses lead to now are the right
+    ones
 ``compare``: ``isthmus compare``: compares every record of the source with its copy on the target
 ``compare_remarks``: What ``isthmus compare`` says of a topic beside its differences: what is
     missing, or told apart

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestration.cli.flows.accepted_clusters import ACCEPT, accept_clusters
 from orchestration.cli.flows.intents import File, Named  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
 from orchestration.cli.screen.console import console
@@ -19,7 +20,7 @@ from orchestration.flows.intents import signature
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import look_at, now_ms
 from replication.errors import ClusterUnavailable
-from replication.model import ABSENT, PartitionState
+from replication.model import ABSENT, FlowState, PartitionState
 from replication.naming.name_changes import name_changes
 from replication.naming.selection import TopicSelector
 from replication.planning.target_snapshot import read_name_decisions
@@ -52,7 +53,8 @@ def resolve(
     choice: Annotated[
         str | None,
         typer.Argument(
-            help="How they continue: continue, reseed, skip or keep. Default: list them."
+            help="How they continue: continue, reseed, skip or keep; or accept, for a flow whose "
+            "cluster was built anew. Default: list them."
         ),
     ] = None,
     *,
@@ -66,14 +68,18 @@ def resolve(
 
     A choice applies to the event that was listed, not to later ones. A topic whose name changed is
     listed once for all its partitions, also before a driver runs. With --topic its name can be
-    chosen again, if nothing else of the topic waits for that choice.
+    chosen again, if nothing else of the topic waits for that choice. A flow that is WRONG_CLUSTER
+    continues when its address leads to the right cluster again; with accept, and --flow, the
+    clusters that the addresses lead to now are the right ones.
     """
     if choice is not None:
-        require_name(
-            "choice", choice, sorted({e for each in CHOICES.values() for e in each}), "resolve"
-        )
+        choices = {ACCEPT, *(e for each in CHOICES.values() for e in each)}
+        require_name("choice", choice, sorted(choices), "resolve")
     clusters, config = KafkaClusters(), read_config(file)
-    looks = list(_looks(config, flow, clusters))
+    if choice == ACCEPT:
+        accept_clusters(config, flow, clusters)
+        return
+    looks = _with_right_clusters(_looks(config, flow, clusters), choice)
     _require_partitions(looks, topic, partition)
     halted: list[Question] = [
         anchor
@@ -123,6 +129,20 @@ def _looks(
         if look.seen.target_silence is not None:
             raise ClusterUnavailable(f"{flow.name}: {look.seen.target_silence}")
         yield flow, look
+
+
+def _with_right_clusters(
+    looks: Iterable[tuple[Flow, FlowLook]], choice: str | None
+) -> list[tuple[Flow, FlowLook]]:
+    """Report the flows whose source is another cluster, and leave them out: nothing was halted."""
+    found = list(looks)
+    wrong = [each for each in found if each[1].seen.wrong_cluster]
+    for flow, look in wrong:
+        typer.echo(f"{flow.name} {FlowState.WRONG_CLUSTER}: {look.seen.wrong_cluster}", err=True)
+    if wrong and (choice is not None or len(wrong) == len(found)):
+        names = ", ".join(flow.name for flow, _ in wrong)
+        end(1, f"nothing is to be chosen for {names} before its address leads to the right cluster")
+    return [each for each in found if each not in wrong]
 
 
 def _require_partitions(

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from orchestration.cli.screen.text_table import Column, TextTable
 from replication.model import FlowState, PartitionState
+from replication.supervision.lag import FlowLag
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,6 +38,7 @@ def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None
         _add_flow(table, view, limit)
     below = [_complaint(each) for each in views if not each.health.healthy]
     below += [_remark(each, reason) for each in views if (reason := _reason(each))]
+    below += [line for each in views if (line := _unknown_lag(each)) is not None]
     below += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
     last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*below, *last]))
@@ -78,28 +80,40 @@ def _fitting(topics: tuple[TopicView, ...], limit: int | None) -> list[TopicView
 
 def _flow(view: FlowView) -> tuple[str, ...]:
     rates = [each.rate for each in view.topics if each.rate]
-    seconds = [each.lag.seconds for each in view.topics if each.lag.seconds is not None]
+    lag = FlowLag(tuple(part for each in view.topics for part in each.lag.partitions))
     return (
         str(sum(len(each.anchors) for each in view.topics)),
         f"{view.records:,}",
         f"{sum(each.records_s for each in rates):,.0f}" if rates else "-",
         f"{sum(each.bytes_s for each in rates) / 1e6:,.2f}" if rates else "-",
-        f"{sum(each.lag.records for each in view.topics):,}" if view.topics else "-",
-        f"{max(seconds):.1f}" if seconds else "-",
+        *_lag(lag),
     )
 
 
 def _topic(topic: TopicView) -> tuple[str, ...]:
     rate = topic.rate
-    seconds = topic.lag.seconds
     return (
         str(len(topic.anchors)),
         f"{topic.counters.records:,}",
         f"{rate.records_s:,.0f}" if rate else "-",
         f"{rate.bytes_s / 1e6:,.2f}" if rate else "-",
-        f"{topic.lag.records:,}" if topic.lag.partitions else "-",
-        f"{seconds:.1f}" if seconds is not None else "?" if topic.lag.partitions else "-",
+        *_lag(topic.lag),
     )
+
+
+def _lag(lag: FlowLag) -> tuple[str, str]:
+    """Return records and seconds; ``?`` where they are not known, and ``-`` where is no lag."""
+    if not lag.partitions:
+        return "-", "-"
+    if lag.seconds is None or lag.unknown_since:
+        return "?", "?"
+    return f"{lag.records:,}", f"{lag.seconds:.1f}"
+
+
+def _unknown_lag(view: FlowView) -> Text | None:
+    """Return since when the lag of a flow is not known; None: it is."""
+    found = FlowLag(tuple(part for each in view.topics for part in each.lag.partitions))
+    return _remark(view, f"lag is {found.unknown_since}") if found.unknown_since else None
 
 
 def _complaint(view: FlowView) -> Text:

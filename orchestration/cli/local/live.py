@@ -15,6 +15,7 @@ from orchestration.cli.screen.stage import Stage, stage
 from orchestration.services.home import home
 from replication.errors import EnvironmentProblem
 from replication.model import FlowState
+from replication.supervision.lag import FlowLag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,9 +156,11 @@ def _waits_for(view: FlowView) -> str:
 def _line(view: FlowView) -> str:
     up = duration(view.look.alive_s) if view.look else "-"
     speed = sum(each.rate.records_s for each in view.topics if each.rate)
-    lag = sum(each.lag.records for each in view.topics)
-    seconds = max((each.lag.seconds or 0 for each in view.topics), default=0)
+    lag = FlowLag(tuple(part for each in view.topics for part in each.lag.partitions))
+    behind = f"{lag.records:,} records and {lag.seconds or 0:.1f} s behind"
+    if lag.unknown_since:
+        behind = f"lag is {lag.unknown_since}"
     return (
         f"{view.name} {view.health.state} ({view.health.reason}): {view.records:,} copied, "
-        f"{speed:,.0f} records/s, {lag:,} records and {seconds:.1f} s behind, up {up}"
+        f"{speed:,.0f} records/s, {behind}, up {up}"
     )

@@ -10,7 +10,7 @@ from orchestration.flows.comparison.copy_positions import FlowPositions, TopicId
 from orchestration.flows.comparison.own_records import OwnRecords
 from orchestration.flows.comparison.topic_comparison import TopicComparer
 from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.clients import KafkaClients
+from replication.adapters.clients import KafkaClients, stored_clusters
 from replication.model import TopicPartition
 from replication.naming.name_changes import holding
 from replication.naming.selection import TopicSelector
@@ -47,7 +47,7 @@ class FlowComparison:
         self, flow: Flow, config: Config, topics: re.Pattern[str], options: Options
     ) -> None:
         self.flow, self._config = flow, config
-        clients = KafkaClients()
+        clients = KafkaClients(known={flow.name: stored_clusters(flow)})
         self._source, target = clients.source(flow), clients.target(flow)
         self._here, there = self._source.topics(), target.topics()
         self._topics = topics

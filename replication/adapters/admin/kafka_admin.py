@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from replication.client.acl_values import Acl
     from replication.client.admin import ConfigValue
+    from replication.client.cluster_ids import Verify
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
@@ -58,10 +59,21 @@ class KafkaAdmin:
 
     Every call waits for its own answer, at most ``timeout``. Raises ClusterUnavailable or
     ClusterRejected, which name the cluster's address.
+
+    ``verify`` raises WrongCluster for the id of another cluster. It is called after each answer,
+    before anybody uses it, and before each change. (Brokers of two clusters behind the addresses of
+    one, at the same time, are not noticed: the client tells not which of them has answered.)
     """
 
-    def __init__(self, client: Mapping[str, Any], timeout: timedelta = _PATIENCE) -> None:
+    def __init__(
+        self,
+        client: Mapping[str, Any],
+        timeout: timedelta = _PATIENCE,
+        *,
+        verify: Verify | None = None,
+    ) -> None:
         self._settings = client
+        self._verify = verify
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
         self._complaints = ReportedErrors()
@@ -72,8 +84,13 @@ class KafkaAdmin:
         return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
 
     def cluster_id(self) -> str:
-        """Return the cluster's own id."""
+        """Return the id of the cluster that answers, be it the right one or not."""
         return str(self._cluster("reading the cluster id").cluster_id)
+
+    def require_same(self) -> None:
+        """Raise WrongCluster if the address leads to another cluster."""
+        if self._verify is not None:
+            self._verify(self.cluster_id())
 
     def broker_count(self) -> int:
         """Return how many brokers are alive."""
@@ -149,7 +166,7 @@ class KafkaAdmin:
         self._create(new, validate_only=True)
 
     def _create(self, new: NewTopic, *, validate_only: bool = False) -> None:
-        with self._doing(f"creating topic {new.topic}") as client:
+        with self._doing(f"creating topic {new.topic}", changes=True) as client:
             answers = client.create_topics(
                 [new], request_timeout=self._timeout_s, validate_only=validate_only
             )
@@ -161,7 +178,7 @@ class KafkaAdmin:
 
     def grow_topic(self, name: str, total: int) -> None:
         """Raise the partition count to ``total``."""
-        with self._doing(f"increasing topic {name} to {total} partitions") as client:
+        with self._doing(f"increasing topic {name} to {total} partitions", changes=True) as client:
             answers = client.create_partitions(
                 [NewPartitions(name, total)], request_timeout=self._timeout_s
             )
@@ -172,7 +189,7 @@ class KafkaAdmin:
         resource = ConfigResource(
             ResourceType.TOPIC, topic, incremental_configs=alterations(changes)
         )
-        with self._doing(f"altering configs of topic {topic}") as client:
+        with self._doing(f"altering configs of topic {topic}", changes=True) as client:
             answers = client.incremental_alter_configs([resource], request_timeout=self._timeout_s)
             self._wait(answers[resource])
 
@@ -183,12 +200,12 @@ class KafkaAdmin:
 
     def create_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Create ACLs; return which were rejected, and why."""
-        with self._doing("creating ACLs") as client:
+        with self._doing("creating ACLs", changes=True) as client:
             return create_acls(client, acls, self._timeout_s)
 
     def delete_acls(self, acls: Iterable[Acl]) -> Mapping[Acl, str]:
         """Delete exactly these ACLs; return which were rejected, and why."""
-        with self._doing("deleting ACLs") as client:
+        with self._doing("deleting ACLs", changes=True) as client:
             return delete_acls(client, acls, self._timeout_s)
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -227,14 +244,24 @@ class KafkaAdmin:
         }
 
     def _cluster(self, doing: str) -> DescribeClusterResult:
-        with self._doing(doing) as client:
+        with self._asking(doing) as client:
             answers: Future[DescribeClusterResult] = client.describe_cluster(
                 request_timeout=self._timeout_s
             )
             return self._wait(answers)
 
     @contextmanager
-    def _doing(self, doing: str) -> Iterator[AdminClient]:
+    def _doing(self, doing: str, *, changes: bool = False) -> Iterator[AdminClient]:
+        """Ask, and use no answer of another cluster; if it ``changes`` one, look before."""
+        if changes:
+            self.require_same()
+        with self._asking(doing) as client:
+            yield client
+        if not changes:
+            self.require_same()
+
+    @contextmanager
+    def _asking(self, doing: str) -> Iterator[AdminClient]:
         client: AdminClient | None = None
 
         def heard() -> ReportedErrors:

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.client.admin import TopicInfo
+    from replication.client.cluster_ids import Verify
 
 
 class PlannedCluster(KafkaAdmin):
     """Implements ``client.admin.Cluster``; ``properties`` are Java client properties."""
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
-        super().__init__(to_librdkafka(properties))
-        self._listing = TopicListing(properties, "isthmus-topics")
+    def __init__(self, properties: Mapping[str, str], verify: Verify | None = None) -> None:
+        super().__init__(to_librdkafka(properties), verify=verify)
+        self._listing = TopicListing(properties, "isthmus-topics", verify)
         atexit.register(self.close)
 
     def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:

@@ -26,6 +26,8 @@ from replication.state import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from replication.client.cluster_ids import Verify
+
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
 # A flow writes a few records a second: the topics stay small only if their segments are rolled
@@ -53,15 +55,22 @@ class StateStore:
     """Isthmus' own topics on one cluster. ``client`` holds librdkafka's settings.
 
     Every call ends within about 10 s. Raises ClusterUnavailable or ClusterRejected, which name
-    the topic and the cluster's address.
+    the topic and the cluster's address. ``verify``: as for KafkaAdmin; ``post`` does not wait for
+    it.
     """
 
-    def __init__(self, client: Mapping[str, Any], replication_factor: int) -> None:
+    def __init__(
+        self,
+        client: Mapping[str, Any],
+        replication_factor: int,
+        *,
+        verify: Verify | None = None,
+    ) -> None:
         self._client = client
         self._address = client["bootstrap.servers"]
         self._replication_factor = replication_factor
         self._complaints = ReportedErrors()
-        self._admin = KafkaAdmin(client)
+        self._admin = KafkaAdmin(client, verify=verify)
         self._producers = RenewedClient(client, self._connected, _send_waiting)
         self.last_error: str | None = None  # why the last post failed, until one succeeds
 
@@ -100,7 +109,7 @@ class StateStore:
             self._admin.create_topic(name, 1, self._replicas(), configs)
 
     def cluster_id(self) -> str:
-        """Return the cluster's own id."""
+        """Return the id of the cluster that answers, be it the right one or not."""
         return self._admin.cluster_id()
 
     def read(self, topic: str) -> dict[bytes, Stored]:
@@ -129,6 +138,7 @@ class StateStore:
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until all replicas in sync have it."""
+        self._admin.require_same()
         problems: list[KafkaError] = []
 
         def delivered(error: KafkaError | None, _: object) -> None:

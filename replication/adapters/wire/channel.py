@@ -125,6 +125,11 @@ class Channel:
         if not self._writing:
             self._flush()
 
+    def detach(self) -> OpenConnection:
+        """Stop using the connection, which must have no open request, and return it."""
+        self._loop.remove_reader(self._sock.fileno())
+        return self.connection
+
     def succeed(self, connection: OpenConnection, where: str) -> None:
         """Send later requests over ``connection``, after the responses to those already sent.
 

@@ -13,6 +13,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kafka.protocol.metadata import MetadataRequest
+
 from replication.adapters.auth.client_settings import explained, read_now
 from replication.adapters.auth.logins import Logins
 from replication.adapters.wire import framing
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from concurrent.futures import Future
 
+    from replication.client.cluster_ids import Verify
+
 _Response = TypeVar("_Response")
 CALL_S = 30.0
 COORDINATOR_MOVED = {
@@ -46,6 +50,7 @@ TRY_AGAIN = COORDINATOR_MOVED | {
     ErrorCode.OFFSET_NOT_AVAILABLE,
 }
 _DIAL_S = 10.0
+_METADATA = 12
 _SWEEP_S = 1.0
 
 
@@ -54,6 +59,7 @@ class BrokerConnections:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.brokers = _numbered(bootstrap)
+        self.verify: Verify | None = None  # raises WrongCluster for the id of another cluster
         self._config = config
         self._bootstrap = config.get("bootstrap_servers")  # as last read
         self._client_id = client_id
@@ -149,11 +155,12 @@ class BrokerConnections:
     async def _dial(self, node: int, purpose: str) -> Channel:
         try:
             connection, where = await self._open(node)
+            channel = await self._verified(Channel(connection, where))
             former = self.ready(node, purpose)
             if former is not None:
-                former.succeed(connection, where)
+                former.succeed(channel.detach(), where)
                 return former
-            self._channels[node, purpose] = channel = Channel(connection, where)
+            self._channels[node, purpose] = channel
             if self._sweeper is None:
                 self._sweeper = asyncio.create_task(self._sweep())
             return channel
@@ -190,6 +197,22 @@ class BrokerConnections:
         self._bootstrap = bootstrap
         learnt = {node: each for node, each in self.brokers.items() if node >= 0}
         self.brokers = {**learnt, **_numbered(bootstrap)}
+
+    async def _verified(self, channel: Channel) -> Channel:
+        """Return ``channel`` if it leads to the right cluster, which stays so while it is open.
+
+        Not only Metadata responses tell: a broker's address may lead to another cluster's broker,
+        which would take appends to a topic of the same name.
+        """
+        if self.verify is None:
+            return channel
+        try:
+            answer = await self.call(channel, MetadataRequest(topics=[]), _METADATA)
+            self.verify(str(answer.cluster_id))
+        except BaseException:
+            channel.close()
+            raise
+        return channel
 
     async def _sweep(self) -> None:
         """Close connections whose oldest request timed out: half-open ones report no error.

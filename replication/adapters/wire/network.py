@@ -24,6 +24,7 @@ from replication.model import ProducerIdAndEpoch, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from replication.client.cluster_ids import Verify
     from replication.client.fetch_session import FetchOptions
     from replication.client.network import Ack, FetchAnswer
 
@@ -45,6 +46,15 @@ class WireNetwork:
         self._coordination = Coordination(self._connections, self._call)
         self._offsets = Offsets(self._call, self.leader, self.refresh)
         self.groups = Groups(self._call, lambda: self._connections.brokers)
+
+    @property
+    def verify(self) -> Verify | None:
+        """Checks the cluster id of each new connection."""
+        return self._connections.verify
+
+    @verify.setter
+    def verify(self, verify: Verify | None) -> None:
+        self._connections.verify = verify
 
     # -- leaders -----------------------------------------------------------------------------
 

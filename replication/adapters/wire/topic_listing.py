@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.adapters.wire.channel import Channel
+    from replication.client.cluster_ids import Verify
 
 _METADATA, _VERSION = 3, 12  # in brokers since 3.0; Fetch by topic id needs newer ones
 _ALL_TOPICS = b"\0\0\0\0"  # all topics; create none; no authorized operations; no tags
@@ -39,11 +40,14 @@ class TopicListing:
     ClusterRejected; ConfigError for stores that cannot be read.
     """
 
-    def __init__(self, properties: Mapping[str, str], client_id: str) -> None:
+    def __init__(
+        self, properties: Mapping[str, str], client_id: str, verify: Verify | None = None
+    ) -> None:
         config = to_kafka_python(properties)
         self._address = ",".join(config["bootstrap_servers"])
         self._loop = asyncio.new_event_loop()
         self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
+        self._connections.verify = verify
         self._turn = threading.Lock()
         self._node: int | None = None  # the broker to ask; None: any
         self._last = -1  # the broker that was asked last, of those that the cluster named

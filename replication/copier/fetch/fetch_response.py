@@ -133,6 +133,7 @@ class FetchResponse:
 
     def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
         partition.source_end = found.stable if self.shared.committed else found.high_watermark
+        partition.silent_since_ms = 0
         partition.anchor_changes.add(partition)
         try:
             size = take(partition, found, buffer, int(time.time() * 1000))
@@ -209,9 +210,16 @@ class FetchResponse:
         else:  # only offsets behind our position are gone; nothing that was copied is
             partition.resume_at(partition.position, epoch)
 
-    def back_off_all(self, partitions: Iterable[PartitionCopy], reason: str) -> None:
-        """Back off ``partitions``: the broker did not answer. A follower is not used again."""
+    def back_off_all(
+        self, partitions: Iterable[PartitionCopy], reason: str, silent_s: float
+    ) -> None:
+        """Back off ``partitions``: the broker did not answer. A follower is not used again.
+
+        ``silent_s``: for how long it did not.
+        """
+        since_ms = int((time.time() - silent_s) * 1000)
         for partition in partitions:
+            partition.silent_since_ms = partition.silent_since_ms or since_ms
             if not self._is_leader(partition):
                 self.shared.replicas.give_up(partition.source, time.monotonic())
                 self.shared.on_moved(partition)

@@ -98,7 +98,9 @@ class Fetcher:
             return  # the next Fetch opens a new one
         if isinstance(stop.problem, ClusterUnavailable | ClusterRejected):
             self.fetch_request.session.restart()
-            self._response.back_off_all(list(self.fetch_request.partitions), str(stop.problem))
+            silent_s = time.monotonic() - self._began_at
+            those = list(self.fetch_request.partitions)
+            self._response.back_off_all(those, str(stop.problem), silent_s)
             await asyncio.sleep(_BACK_OFF_S)
         elif stop.problem is not None:
             raise stop.problem

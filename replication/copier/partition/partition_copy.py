@@ -61,6 +61,7 @@ class PartitionCopy(FetchState):
     stuck: tuple[PartitionState, str] | None = None  # last reported halt, until it is over
     sought: str = ""  # why the position is searched by content: it has no anchor; empty: it is not
     source_end: int = 0  # log end (or last stable offset) in the last Fetch response
+    silent_since_ms: int = 0  # when the source last answered, while it does not; 0: it does
     done: OffsetAndEpoch = field(default=OffsetAndEpoch(0))  # ``fetched_to`` of what is acked
     unread: int | None = None  # source offset of a batch that was seen and could not be read
     retries: Retries = field(default_factory=Retries)
@@ -182,8 +183,13 @@ class PartitionCopy(FetchState):
         return self.acked is not None and self.acked.source < self.source_end
 
     def behind_ms(self, now_ms: int) -> int:
-        """Return the age of the oldest record not yet copied, 0 when there is none."""
-        return self.counters.behind_ms(now_ms) if self.is_behind else 0
+        """Return how old the oldest record not yet copied may be, 0 when there is none.
+
+        While the source does not answer that is the time since its last answer.
+        """
+        if self.is_behind:
+            return self.counters.behind_ms(now_ms)
+        return max(0, now_ms - self.silent_since_ms) if self.silent_since_ms else 0
 
     def anchor(self, now_ms: int, *, clean: bool = False) -> Anchor:
         """Return the anchor to write now; without a takeover it keeps the claimed position."""

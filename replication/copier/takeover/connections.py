@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.client.cluster_ids import FlowClusters
 from replication.client.preferred_replicas import Replicas
 from replication.client.state_log import StateLog
 from replication.copier.takeover.takeover import Takeover
@@ -63,6 +64,8 @@ class ConnectionPool:
             return free.pop()
         name = f"isthmus-{spec.flow}{'-txn' if spec.is_transactional else ''}"
         source, target = connect(spec.source, name), connect(spec.target, name)
+        known = FlowClusters(spec.flow, spec.source_id, spec.target_id)
+        source.verify, target.verify = known.verify_source, known.verify_target
         return new_connections(spec.flow, source, target, spec.source_alias)
 
     def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
@@ -84,4 +87,5 @@ class ConnectionPool:
 
 def _key(spec: UnitSpec) -> _Key:
     source, target = (tuple(sorted(each.items())) for each in (spec.source, spec.target))
-    return spec.flow, spec.is_transactional, source, target
+    ids = spec.source_id, spec.target_id
+    return spec.flow, spec.is_transactional, source, target, ids

@@ -11,6 +11,7 @@ from support.broker_proxy import Proxies
 from support.copier_flows import Flow, feeding, report_of, start_unit
 
 from chaos.proxy import Weather
+from replication.adapters.admin.kafka_admin import KafkaAdmin
 
 pytestmark = pytest.mark.integration
 
@@ -95,4 +96,33 @@ def test_many_hand_overs_under_a_live_writer_skip_and_repeat_nothing(flow, tmp_p
             report = report_of(unit)
             assert (report.outcome, report.takeovers) == ("clean", 0)
     flow.copy_all(epoch=9)
+    flow.assert_equal()
+
+
+def test_bl_223_a_source_whose_address_leads_to_the_target_is_left_alone_until_it_is_back(
+    flow, proxies
+):
+    """The topic has the same name on both, so that all requests but those by topic id succeed."""
+    here, there = (
+        KafkaAdmin({"bootstrap.servers": each.bootstrap_servers}).cluster_id()
+        for each in (flow.source, flow.target)
+    )
+    spec = flow.spec(source_id=here, target_id=there)
+    with flow.copying(spec, proxies.connect) as reports, feeding(flow):
+        await_more(flow)
+        fronts = {each: each.behind for each in proxies.proxies}
+        (near,) = [each for each in fronts if str(each.behind[1]) in flow.source.bootstrap_servers]
+        (far,) = [each for each in fronts if each is not near]
+        near.behind = far.behind
+        near.cut()
+        flow.wait_for(
+            lambda anchors: all("which is" in each.reason for each in anchors.values()),
+            "the unit says what its source's address leads to",
+        )
+        assert {each.state for each in flow.anchors().values()} == {"RUNNING"}
+        near.behind = fronts[near]
+        near.cut()
+        await_more(flow)
+    assert reports[0].outcome == "clean"
+    flow.copy_all(epoch=1)
     flow.assert_equal()

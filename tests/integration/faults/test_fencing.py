@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import pytest
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.state_store import StateStore
+from replication.client.cluster_ids import FlowClusters
 from replication.errors import ClusterRejected
 from replication.model import Mode, TopicPartition
 from replication.settings.sections import Flow, FlowClients
 from replication.state import PROBE_TOPIC, Fencing, status_topic
 from spark_jobs.driver import flow_lease
+from spark_jobs.driver.cluster_watch import ClusterWatch
 from spark_jobs.driver.flow_lease import FlowLease
 from spark_jobs.planning.delivery_modes import DeliveryModes, notice
 
@@ -33,7 +36,8 @@ def made(target_cluster):
 
 
 def hold_of(flow, store) -> FlowLease:
-    hold = FlowLease(flow, store)
+    clusters = ClusterWatch(flow, FlowClusters(flow.name), store, Path("/no/such/file"), ())
+    hold = FlowLease(flow, store, clusters)
     hold.prepare()
     hold.take()
     return hold

@@ -8,6 +8,7 @@ import pytest
 from support import kafka_records
 from support.builders import a_config, a_flow
 from support.memory_topics import StoredRecords
+from support.plan_clusters import right_clusters
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.planned_cluster import PlannedCluster
@@ -92,6 +93,7 @@ def looking(flow, config):
         FlowMemory(
             SourceTopics(flow.name, namer.selector, StoredRecords()),
             NamesInUse(namer, store, dict),
+            right_clusters(flow.name),
         ),
     )
     near = PlannedCluster(flow.clients.source_admin)

@@ -111,7 +111,10 @@ def test_a_frame_of_2_gb_is_named_and_not_read(isthmus, written):
         ("status", "error: Missing argument 'file'."),
         ("plan FILE --flwo x", "error: No such option: --flwo (Possible options: --flow)"),
         ("plan FILE -f A->C", "no flow 'A->C'; there is A->B"),
-        ("resolve FILE bogus", "resolve: no choice 'bogus'; there is continue, keep, reseed, skip"),
+        (
+            "resolve FILE bogus",
+            "resolve: no choice 'bogus'; there is accept, continue, keep, reseed, skip",
+        ),
         ("demo cpy", "isthmus: no scenario 'cpy'; "),
         ("check /nowhere", "reading /nowhere: No such file or directory"),
         ("check /nowhere -o json", "reading /nowhere: No such file or directory"),

@@ -8,9 +8,10 @@ from support.fake_flows import World
 
 from orchestration.cli.flows import resolve as module
 from orchestration.flows.answers import Answers
+from orchestration.flows.observe import look_at
 from replication.config.load import load_config
 from replication.model import PartitionState
-from replication.state import AbsentTopic, Anchor, Decision, NameDecision
+from replication.state import AbsentTopic, Anchor, ClusterIds, Decision, NameDecision
 
 CONFIG = """\
 clusters = A, B
@@ -63,7 +64,7 @@ def resolve(file, world, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["bogus"], "resolve: no choice 'bogus'; there is continue, keep, reseed, skip"),
+        (["bogus"], "resolve: no choice 'bogus'; there is accept, continue, keep, reseed, skip"),
         (["contineu"], "resolve: no choice 'contineu'; near: continue"),
         (["--topic", "nope"], "A->B, B->A: no topic 'nope'; there is gone, orders, stock, users"),
         (["--partition", 99], "A->B, B->A: no partition '99'; there is 0, 1"),
@@ -127,3 +128,50 @@ def test_a_choice_for_a_halted_partition_leaves_a_name_that_was_decided(resolve,
 def test_a_changed_name_is_asked_about_unless_the_source_lacks_the_topic(resolve, absent, asked):
     ended, _ = resolve(absent=absent)
     assert ("A_gone" in ended.out, "NAME_CHANGED" in ended.out) == (asked, asked)
+
+
+@pytest.fixture
+def ids(world):
+    """Return the stored ids of A->B, as they are then."""
+    right = ClusterIds("A->B", "id-a", "id-b")
+    world.target.write("isthmus-status.A.internal", right)
+    return lambda: world.target.topics["isthmus-status.A.internal"][right.key()]
+
+
+@pytest.mark.usefixtures("ids")
+def test_bl_223_no_choice_is_offered_while_the_source_is_another_cluster(resolve, world):
+    world.origin.id = "id-b"
+    for arguments in (["-f", "A->B"], ["continue", "-f", "A->B"], ["continue"]):
+        ended, decided = resolve(*arguments)
+        assert (ended.code, decided) == (1, set())
+        output = "\n".join(ended.lines)
+        assert "source A is now the cluster with id id-b, which is B" in output
+        assert "SOURCE_TRUNCATED" not in output
+    ended, _ = resolve()
+    assert (ended.code, any("users-0" in each for each in ended.lines)) == (0, True)
+
+
+def test_bl_223_a_cluster_that_was_built_anew_is_accepted(resolve, world, ids):
+    world.origin.id = "new"
+    ended, _ = resolve("accept", "-f", "A->B")
+    assert ended.code == 0
+    assert ended.lines == ["A->B: accepted source A with id new, target B with id id-b"]
+    assert (ids().source, ids().target) == ("new", "id-b")
+    assert ids().by
+    assert ids().at_ms > 0
+    assert look_at(world.config.flows[0], world).seen.wrong_cluster == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["accept"], "accept needs the flow whose cluster was built anew: --flow 'A->B'"),
+        (["accept", "-f", "A->B"], "A and B are the same cluster (id id-b)"),
+    ],
+)
+def test_bl_223_not_every_cluster_is_accepted(resolve, world, ids, arguments, reason):
+    world.origin.id = "id-b"
+    ended, _ = resolve(*arguments)
+    assert ended.code == 2
+    assert reason in "\n".join(ended.lines)
+    assert ids() == ClusterIds("A->B", "id-a", "id-b")

@@ -11,6 +11,7 @@ from support.builders import a_config
 from support.fake_flows import World
 
 from orchestration.cli.flows.table import render
+from orchestration.cli.local.live import _line
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
 from replication.model import Desired
@@ -130,3 +131,24 @@ def test_a_topic_that_is_gone_shows_its_state_and_no_lag():
         "deleted; the copy is kept",
         None,
     )
+
+
+def test_bl_229_lag_that_is_not_known_is_no_number_and_says_since_when():
+    world = World(a_config())
+    world.copy(records=100, end=100)
+    status = StatusView(world.config, world, world)
+    assert as_data(status.look())["flows"][0]["topics"][0]["lag_unknown_since_ms"] is None
+    world.origin.silent = True
+    views = status.look()
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render(views))
+    lines = console.export_text().splitlines()
+    row = next(each for each in lines if "  orders" in each)
+    assert row.split()[-2:] == ["?", "?"]
+    assert any(each.startswith("A->B: lag is not known since ") for each in lines)
+    assert "lag is not known since " in _line(views[0])
+    (topic,) = as_data(views)["flows"][0]["topics"]
+    assert (topic["lag_records"], topic["lag_s"]) == (None, None)
+    assert topic["lag_unknown_since_ms"] > 0
+    (part,) = topic["partitions"]
+    assert (part["lag_records"], part["lag_s"]) == (None, None)

@@ -256,6 +256,24 @@ def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
     )
 
 
+@pytest.mark.parametrize("side", ["origin", "target"])
+def test_bl_229_no_lag_is_told_of_a_flow_whose_cluster_is_silent(world, instance, side):
+    world.config = a_config(a_flow(sla_s=0))
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    before = tick(world, instance)
+    getattr(world, side).silent = True
+    time.sleep(0.01)
+    events = tick(world, instance, before.cursor).asset_events
+    (late,) = [each for each in events if getattr(each, "check_name", "") == "lag_sla"]
+    assert late.passed is False
+    assert late.description.startswith("lag is not known since ")
+    assert "did not answer" in late.description
+    told = {key: each.value for key, each in late.metadata.items()}
+    assert told["lag"].startswith("not known since ")
+    assert not {"lag in records", "lag in seconds"} & told.keys()
+
+
 def test_an_application_whose_flows_are_all_stopped_is_ended(world, instance):
     """BL-133."""
     world.watched = world.driven = {"B"}

@@ -15,9 +15,10 @@ from orchestration.handover.handover import (
     take_over,
 )
 from orchestration.handover.mm2_snapshot import Mm2Activity
-from replication.errors import ClusterRejected, FlowTaken
+from replication.errors import ClusterRejected, FlowTaken, WrongCluster
 from replication.mm2.takeover import Begin, EndOffsets, TakeOver, Unproven
 from replication.model import TopicPartition
+from replication.state import ClusterIds
 
 if TYPE_CHECKING:
     from replication.state import Anchor
@@ -84,6 +85,14 @@ def test_only_a_flow_that_rests_is_taken_over(world, state, age_s, free):
     else:
         with pytest.raises(FlowTaken, match="isthmus stop FILE -f 'A->B'"):
             stopped_anchors(a_flow(), world)
+
+
+def test_bl_223_no_position_is_taken_from_a_source_that_is_another_cluster(world):
+    world.copy(5, 10, 60, state="STOPPED")
+    world.target.write("isthmus-status.A.internal", ClusterIds("A->B", "id-a", "id-b"))
+    world.origin.id = "id-b"
+    with pytest.raises(WrongCluster, match="A->B: source A is now the cluster with id id-b"):
+        stopped_anchors(a_flow(), world)
 
 
 def found(*steps) -> TakeoverFinding:

@@ -20,7 +20,7 @@ from replication.planning.planner import Part
 from replication.planning.topics import CreateTopic, Keep, Refuse
 from replication.settings.sections import ConfigSync, Naming, TopicCreation
 from replication.settings.state_policies import Policies
-from replication.state import Anchor, NameDecision, anchors_topic, status_topic
+from replication.state import Anchor, ClusterIds, NameDecision, anchors_topic, status_topic
 
 
 def test_a_new_topic_is_made_with_its_sources_configs_but_not_those_of_its_brokers():
@@ -40,7 +40,7 @@ def test_a_new_topic_is_made_with_its_sources_configs_but_not_those_of_its_broke
 READ_ORDERS = Acl(Resource("topic", "orders"), "User:alice", "*", "READ")
 
 
-def test_what_is_kept_of_flows_is_read_once_a_plan_and_not_for_topics_alone():
+def test_what_is_kept_of_flows_is_read_once_a_plan():
     source = MemoryCluster({"orders": 1}, rights={READ_ORDERS})
     stage = Stage(flow(), flow("C"), A=source, C=MemoryCluster({"orders": 1}))
     reads = stage.clients.records.reads
@@ -48,7 +48,20 @@ def test_what_is_kept_of_flows_is_read_once_a_plan_and_not_for_topics_alone():
     kept = [status_topic("A"), status_topic("C")]
     assert [each for each in reads if each in kept] == kept
     stage.plan(parts={Part.TOPICS})
-    assert [each for each in reads if each in kept] == kept
+    assert [each for each in reads if each in kept] == kept * 2
+
+
+@pytest.mark.parametrize("parts", [{Part.TOPICS}, {Part.CONFIGS}, {Part.ACLS}])
+def test_bl_223_nothing_is_planned_from_a_source_that_is_another_cluster(parts):
+    stage = Stage(flow(), A=MemoryCluster({"orders": 1}), B=MemoryCluster({"clicks": 1}))
+    ids = [stage.clusters[each].cluster_id() for each in "AB"]
+    stage.clients.records.write(status_topic("A"), ClusterIds("A->B", *ids))
+    assert stage.plan(parts=parts).problems == ()
+    stage.clusters["A"] = stage.clusters["B"]
+    found = stage.plan(parts=parts)
+    (problem,) = found.problems
+    assert problem.startswith(f"A->B: source A is now the cluster with id {ids[1]}, which is B: ")
+    assert found.actions == ()
 
 
 def test_a_source_that_does_not_answer_is_reported_and_the_others_are_planned():

@@ -13,7 +13,9 @@ from replication.supervision.lag import (
     caught_up,
     evaluate_sla,
     flow_lag,
+    last_known,
     standing,
+    unknown_lag,
     with_absent,
 )
 
@@ -52,8 +54,56 @@ def test_the_first_record_after_an_idle_hour_is_not_an_hour_behind():
     assert lag_of(idle, end=101, seen_ms=NOW - 3_000) == PartitionLag(P0, 1, 3.0)
 
 
-def test_without_an_answer_of_the_source_the_end_that_the_appender_saw_counts():
-    assert lag_of(anchor(source=90, source_end=100), end=None).records == 10
+@pytest.mark.parametrize("source", [90, 100])
+def test_bl_229_without_the_sources_end_lag_is_not_known_whatever_the_copier_saw_last(source):
+    cut = anchor(source=source, source_end=100, at_ms=NOW - 120_000, behind_ms=5_000)
+    assert lag_of(cut, end=None) == PartitionLag(P0, None, None, NOW - 120_000, 125.0)
+    lag = flow_lag([cut], {}, NOW, {P0: NOW - 110_000}, {P0: NOW - 109_000})
+    assert lag.partitions == (PartitionLag(P0, None, None, NOW - 109_000, 110.0),)
+    assert (lag.seconds, lag.unknown) == (None, ())
+    assert lag.unknown_since == "not known since 1970-01-01 09:58:11 UTC"
+
+
+def test_bl_229_a_look_without_the_sources_end_never_counts_as_caught_up():
+    idle = anchor(at_ms=NOW - HOUR_MS)
+    before, known = {P0: NOW - 70_000}, {P0: NOW - 70_000}
+    for now in (NOW - 60_000, NOW - 1_000):
+        cut = flow_lag([idle], {}, now, before, known)
+        before, known = caught_up(before, cut, now), last_known(known, cut, now)
+    through = flow_lag([idle], {P0: 150}, NOW, before, known)
+    assert through.partitions == (PartitionLag(P0, 50, 70.0),), "from the cut's begin on"
+
+
+def test_bl_229_while_the_target_is_silent_what_is_remembered_is_kept():
+    lag = unknown_lag({P0: NOW - 70_000}, {P0: NOW - 65_000}, NOW)
+    assert lag.partitions == (PartitionLag(P0, None, None, NOW - 65_000, 70.0),)
+    assert caught_up({P0: NOW - 70_000}, lag, NOW) == {P0: NOW - 70_000}
+    assert last_known({P0: NOW - 65_000}, lag, NOW) == {P0: NOW - 65_000}
+
+
+@pytest.mark.parametrize(("cut_s", "passed"), [(59, True), (61, False)])
+def test_bl_229_the_limit_is_kept_only_while_no_partition_can_be_behind_by_more(cut_s, passed):
+    at_ms = NOW - cut_s * 1000
+    lag = flow_lag([anchor()], {}, NOW, {P0: at_ms}, {P0: at_ms})
+    lag = FlowLag(tuple(replace(each, at_most_s=float(cut_s)) for each in lag.partitions))
+    verdict = evaluate_sla(lag, timedelta(seconds=60), 999, "source cluster A did not answer")
+    assert verdict.passed is passed
+    at = "09:59:01" if passed else "09:58:59"
+    assert verdict.reason.startswith(
+        f"lag is not known since 1970-01-01 {at} UTC: source cluster A did not answer"
+    )
+    assert "0.0 s behind" not in verdict.reason
+
+
+def test_bl_229_a_silent_target_of_which_nothing_is_remembered_keeps_no_promise():
+    verdict = evaluate_sla(FlowLag(), timedelta(seconds=60), 0, "target cluster B did not answer")
+    assert verdict.passed is False
+    assert verdict.reason == "lag is not known: target cluster B did not answer"
+
+
+def test_bl_229_a_partition_without_a_leader_is_named():
+    verdict = evaluate_sla(flow_lag([anchor()], {}, NOW), timedelta(seconds=60), 999)
+    assert "the source tells no end of orders-0: it has no leader" in verdict.reason
 
 
 def test_an_end_that_is_older_than_the_anchor_gives_no_negative_lag():
@@ -107,9 +157,19 @@ def test_idleness_is_remembered_until_the_partition_is_gone():
             "1 of 1 partitions have no copy position after 99 s, for example orders-0",
             id="unknown for long",
         ),
-        pytest.param(PartitionLag(P0, None, None), 9, True, "0.0 s behind, limit 60 s", id="young"),
         pytest.param(
-            PartitionLag(P0, None, None), 60, True, "0.0 s behind, limit 60 s", id="unknown, at it"
+            PartitionLag(P0, None, None),
+            9,
+            True,
+            "1 partitions have no copy position yet, limit 60 s",
+            id="young",
+        ),
+        pytest.param(
+            PartitionLag(P0, None, None),
+            60,
+            True,
+            "1 partitions have no copy position yet, limit 60 s",
+            id="unknown, at it",
         ),
     ],
 )

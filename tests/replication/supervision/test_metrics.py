@@ -43,7 +43,7 @@ def seen(**more) -> FlowFigures:
         "tally": FlowCounters(query_starts=1),
         "tasks": (),
         "plan": plan(*ORDERS, USERS),
-        "copied": Copied(NOW, anchors=anchors, lag=lag),
+        "copied": Copied(NOW, anchors=anchors, lag=lag, lag_ms=NOW),
     }
     return FlowFigures(**(given | more))
 

@@ -87,7 +87,8 @@ def flow(monkeypatch) -> FlowDriver:
     """Return a flow that is copying, on a clock that stands still: ``flow.clock``."""
     topic_watcher = SimpleNamespace(missing_state_topic="", partitions=("some",), number=1)
     topic_watcher.space_problem = str
-    made = FlowDriver(a_flow(), None, topic_watcher, None, None)
+    lease = SimpleNamespace(clusters=SimpleNamespace(accepted=""))
+    made = FlowDriver(a_flow(), lease, topic_watcher, None, None)
     made.query, made.clock = AnEpoch(), [1000.0]
     monkeypatch.setattr(flow_module.time, "monotonic", lambda: made.clock[0])
     made._watch()
@@ -98,6 +99,11 @@ def test_bl_059_without_our_own_topics_only_a_new_driver_helps(flow):
     assert flow.restart_reason == ""
     flow._topic_watcher.missing_state_topic = "x"
     assert flow.restart_reason == "x was deleted on the target of A->B"
+
+
+def test_bl_223_connections_to_a_former_cluster_end_with_the_driver(flow):
+    flow.lease.clusters.accepted = "xyz"
+    assert flow.restart_reason == "an operator accepted the cluster with id xyz for A->B"
 
 
 def pass_time(flow, seconds: int) -> None:

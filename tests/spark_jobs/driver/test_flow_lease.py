@@ -33,7 +33,7 @@ class Tail:
 
 
 def test_a_decision_on_a_name_does_not_change_the_mapping_that_another_thread_reads(monkeypatch):
-    lease, first = FlowLease(a_flow(), None), NameDecision("A->B", "orders", "a", "b", "keep")
+    lease, first = FlowLease(a_flow(), None, None), NameDecision("A->B", "orders", "a", "b", "keep")
     monkeypatch.setattr(lease, "_tail", Tail(first, NameDecision("X->B", "orders", "a", "b", "")))
     lease.poll()
     before = iter(lease.name_decisions.values())
@@ -86,7 +86,7 @@ def test_what_the_status_topic_has_lost_is_neither_believed_nor_made_up(
 ):
     monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
     state = {status_topic("A"): status, anchors_topic("A"): anchors}
-    lease = FlowLease(a_flow(), Store(state | {PRODUCERS_TOPIC: [ENTRY] if anchors else []}))
+    lease = FlowLease(a_flow(), Store(state | {PRODUCERS_TOPIC: [ENTRY] if anchors else []}), None)
     lease.take()
     assert (lease.status.generation, lease.desired) == (generation, desired)
     assert lease.is_desired_lost is (desired is Desired.PAUSE)
@@ -94,7 +94,7 @@ def test_what_the_status_topic_has_lost_is_neither_believed_nor_made_up(
 
 def test_an_answer_ends_the_wait_for_a_desired_state_that_is_gone(monkeypatch):
     monkeypatch.setattr(driver_lease, "WATCH_MS", 10)
-    lease = FlowLease(a_flow(), Store({anchors_topic("A"): [ANCHOR]}))
+    lease = FlowLease(a_flow(), Store({anchors_topic("A"): [ANCHOR]}), None)
     lease.take()
     monkeypatch.setattr(lease, "_tail", Tail(Intent("A->B", "run")))
     lease.poll()

@@ -28,6 +28,8 @@ READY = {"planned": True, "partitions": 4}
             {**COPYING, "ending": True, "draining": True, "overdue": True}, Step.STOP, id="overdue"
         ),
         pytest.param({**COPYING, "draining": True}, Step.DRAIN, id="resumed while it drains"),
+        pytest.param({**COPYING, "wrong_cluster": "A is B"}, Step.DRAIN, id="BL-223: A is B now"),
+        pytest.param({**READY, "wrong_cluster": "A is B"}, Step.NOTHING, id="BL-223: still"),
     ],
 )
 def test_the_next_step(now, step):
@@ -40,6 +42,18 @@ def test_the_next_step(now, step):
         pytest.param({}, FlowState.STARTING, "reading both clusters", id="new"),
         pytest.param(READY, FlowState.STARTING, "starting Spark", id="planned"),
         pytest.param(COPYING, FlowState.RUNNING, "", id="copying"),
+        pytest.param(
+            {**COPYING, "wrong_cluster": "A is B"},
+            FlowState.WRONG_CLUSTER,
+            "A is B",
+            id="BL-223: its query ends",
+        ),
+        pytest.param(
+            {**READY, "wrong_cluster": "A is B", "desired": Desired.PAUSE},
+            FlowState.PAUSED,
+            "paused by an operator; resume the flow to continue",
+            id="BL-223: paused all the same",
+        ),
         pytest.param({**COPYING, "problem": "old"}, FlowState.RUNNING, "", id="recovered"),
         pytest.param(
             {**COPYING, "not_running": 1, "problem": "orders-1: too large"},

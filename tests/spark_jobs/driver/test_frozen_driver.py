@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,8 @@ from replication.model import FlowState
 from replication.settings.sections import Flow, FlowClients
 from replication.supervision.driver_lease import WATCH_MS
 from spark_jobs.driver.flow_lease import FlowLease
+
+RIGHT = SimpleNamespace(target_problem="", require_target=lambda: None)  # the right clusters
 
 
 class Topic:
@@ -39,7 +42,7 @@ def driver(monkeypatch):
     """Return a lease that has beaten once, its topic, and a function that lets time pass."""
     topic = Topic()
     clients = FlowClients(source_consumer={}, source_admin={}, target_producer={}, target_admin={})
-    lease = FlowLease(Flow(source="A", target="B", clients=clients), topic)
+    lease = FlowLease(Flow(source="A", target="B", clients=clients), topic, RIGHT)
     lease._tail = topic
     lease.beat(state=FlowState.RUNNING)
     then = Moment.now()

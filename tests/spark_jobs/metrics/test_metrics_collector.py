@@ -124,13 +124,15 @@ def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(
     target, _ = sides
     flow_metrics.look([HERE])
     target.silent = True
-    for _ in range(2):
+    for lag_of in (2, 0):
         clock.pass_s(60)
         found = flow_metrics.look([HERE])
         assert found.source_answers
-        assert (found.anchors, found.lag.records) == ({HERE: ANCHOR}, 2)
+        assert (found.anchors, found.lag.records) == ({HERE: ANCHOR}, lag_of)
         assert len(pool.open) == 1, "one request is open, no more"
     assert not found.target_answers, "its last answer is two minutes old"
+    assert found.lag == FlowLag(), "BL-229: what was copied since nobody knows"
+    assert found.lag_ms == clock.ms - 60_000, "since then it is not known"
     target.silent = False
     pool.retry()
     assert flow_metrics.look([HERE]).target_answers

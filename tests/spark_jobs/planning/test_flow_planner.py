@@ -2,6 +2,7 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients
 from support.memory_topics import StoredRecords, TopicCluster
+from support.plan_clusters import right_clusters
 
 from replication.errors import ClusterRejected
 from replication.naming.topic_namer import Namer
@@ -44,7 +45,11 @@ class Looking:
         topics = SourceTopics(flow.name, namer.selector, store)
         names = NamesInUse(namer, store, dict)
         self._planner = FlowPlanner(
-            namer, routes, guard, DeliveryModes(), FlowMemory(topics, names)
+            namer,
+            routes,
+            guard,
+            DeliveryModes(),
+            FlowMemory(topics, names, right_clusters(flow.name)),
         )
 
     def plan(self, source: TopicCluster, target: TopicCluster):

@@ -8,6 +8,7 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients
 from support.memory_topics import StoredRecords, TopicCluster
+from support.plan_clusters import right_clusters
 
 from replication.model import NameChange
 from replication.naming.topic_namer import Namer
@@ -51,7 +52,11 @@ class Run:
         )
         routes = Routes.of(self.config.flows, self.config.clusters)
         guard = NamingGuard(StoredRecords(self.store.topics))
-        memory = FlowMemory(SourceTopics(self.flow.name, namer.selector, StoredRecords()), names)
+        memory = FlowMemory(
+            SourceTopics(self.flow.name, namer.selector, StoredRecords()),
+            names,
+            right_clusters(self.flow.name),
+        )
         self.planner = FlowPlanner(namer, routes, guard, DeliveryModes("append"), memory)
 
     def plan(self) -> FlowPlan:

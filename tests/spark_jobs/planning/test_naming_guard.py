@@ -4,6 +4,7 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients
 from support.memory_topics import StoredRecords, TopicCluster
+from support.plan_clusters import right_clusters
 
 from replication.errors import ConfigError
 from replication.naming.topic_namer import Namer
@@ -53,7 +54,9 @@ class Run:
         apart = StoredRecords(self.records.topics)  # whose reads are not the guard's
         names = NamesInUse(namer, apart, dict)
         modes = DeliveryModes("append")
-        flow_planner = FlowPlanner(namer, routes, self.guard, modes, FlowMemory(topics, names))
+        flow_planner = FlowPlanner(
+            namer, routes, self.guard, modes, FlowMemory(topics, names, right_clusters(name))
+        )
         return flow_planner.plan(source, target, planner)
 
 

@@ -6,6 +6,7 @@ import pytest
 from support.builders import a_config, a_flow
 from support.memory_admin import MemoryClients
 from support.memory_topics import StoredRecords, TopicCluster
+from support.plan_clusters import right_clusters
 
 from replication.model import PartitionState
 from replication.naming.topic_namer import Namer
@@ -55,7 +56,9 @@ class Driver:
         routes = Routes.of(self._config.flows, self._config.clusters)
         looks = SourceTopics(FLOW, namer.selector, store)
         guard = NamingGuard(store)
-        memory = FlowMemory(looks, NamesInUse(namer, StoredRecords(), dict))
+        memory = FlowMemory(
+            looks, NamesInUse(namer, StoredRecords(), dict), right_clusters(namer.flow.name)
+        )
         self._planner = FlowPlanner(namer, routes, guard, DeliveryModes(), memory)
 
     def plan(self, source: TopicCluster, *listings: set[str]):

@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 from support.builders import a_flow
 
+from replication.errors import ClusterUnavailable, WrongCluster
 from replication.state import AbsentTopic
 from spark_jobs.planning.flow_planner import FlowPlan
 from spark_jobs.planning.topic_watcher import TopicWatcher
@@ -109,3 +110,24 @@ def test_a_topic_that_the_file_does_not_select_is_no_warning(tmp_path):
         looks(made, 1)
     (line,) = [each for each in logs if "topics" in each]
     assert (line["log_level"], line["reason"]) == ("info", "orders is NOT_SELECTED")
+
+
+def test_bl_223_a_wrong_cluster_is_one_until_a_plan_succeeds(tmp_path):
+    """Silence in between proves nothing: the flow does not start on it."""
+    answers = [WrongCluster("A is B"), ClusterUnavailable("A is silent"), FlowPlan()]
+
+    def look() -> Future[FlowPlan]:
+        future: Future[FlowPlan] = Future()
+        found = answers.pop(0)
+        if isinstance(found, Exception):
+            future.set_exception(found)
+        else:
+            future.set_result(found)
+        return future
+
+    made = TopicWatcher(a_flow(), FlowDir(tmp_path), look)
+    seen = []
+    for _ in range(3):
+        looks(made, 1)
+        seen.append((made.wrong_cluster, made.problem))
+    assert seen == [("A is B", "A is B"), ("A is B", "A is silent"), ("", "")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,8 @@ from replication.adapters.wire import channel as channel_module
 from replication.adapters.wire import connections as module
 from replication.adapters.wire.connections import BrokerConnections
 from replication.adapters.wire.open_connection import OpenConnection
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.client.cluster_ids import FlowClusters
+from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
 
 LATER_S = 3600.0  # until the session ends
 
@@ -297,3 +299,22 @@ def test_attempts_pause_longer_each_time_and_end_after_15_s(monkeypatch):
     assert set(pauses[7:]) == {1.0}
     assert numbers == list(range(len(pauses) + 1))
     assert 15 < sum(pauses) < 16.1
+
+
+def test_bl_223_a_connection_is_used_only_if_it_leads_to_the_right_cluster(dialed, monkeypatch):
+    dialed += [LATER_S] * 3
+    clusters = iter(["id-b", "id-a"])
+
+    async def call(_channel, _request, _highest):
+        return SimpleNamespace(cluster_id=next(clusters))
+
+    async def check(lines: BrokerConnections) -> None:
+        await lines.channel(-1, "unasked")  # of which no cluster is known any is right
+        lines.verify = FlowClusters("A->B", "id-a", "id-b").verify_source
+        monkeypatch.setattr(lines, "call", call)
+        with pytest.raises(WrongCluster, match="source A is now the cluster with id id-b"):
+            await lines.channel(-1, "fetch")
+        assert lines.ready(-1, "fetch") is None
+        assert await lines.channel(-1, "fetch") is lines.ready(-1, "fetch")
+
+    with_lines(check)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from functools import cache, partial
 
@@ -19,11 +20,17 @@ from replication.client.network import SessionLost
 from replication.client.preferred_replicas import Replicas
 from replication.copier.fetch.buffer_pool import BufferPool, buffers_for
 from replication.copier.fetch.fetch_request import FetchRequest
-from replication.copier.fetch.fetch_response import FetcherContext, Unclear, locate
+from replication.copier.fetch.fetch_response import (
+    FetcherContext,
+    FetchResponse,
+    Unclear,
+    locate,
+)
 from replication.copier.fetch.fetcher import Fetcher
 from replication.copier.fetch.throttle import Throttle
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
+from replication.copier.partition.position import Position
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.produce.sender import Sender
 from replication.errors import ClusterUnavailable
@@ -441,6 +448,26 @@ def test_a_connection_that_broke_holds_all_its_partitions_back():
     assert [(each.error.recovery, each.error.reason) for each in partitions] == [
         (Recovery.RETRY, "cut")
     ] * 2
+
+
+def test_bl_229_while_the_source_is_silent_an_anchor_claims_no_more_than_its_last_answer():
+    """An anchor that is written meanwhile, as a clean end does, must not look caught up."""
+    partition = a_partition(a_start())
+    partition.acked = Position(7, 7)
+    run([partition], steps=20, prepare=lambda s: setattr(s, "problem", ClusterUnavailable("cut")))
+    now_ms = int(time.time() * 1000)
+    since_ms = partition.silent_since_ms
+    assert now_ms - 60_000 < since_ms <= now_ms
+    anchor = partition.anchor(since_ms + 90_000, clean=True)
+    assert (anchor.at_ms - anchor.behind_ms, anchor.source_end) == (since_ms, 0)
+    FetchResponse(0, fetching(Source(partition), BufferPool(1)).shared).back_off_all(
+        [partition], "still cut", 0.0
+    )
+    assert partition.silent_since_ms == since_ms
+    partition.error = partition.retry_at = None
+    run([partition], steps=20)
+    assert partition.silent_since_ms == 0
+    assert partition.anchor(now_ms).behind_ms < 60_000
 
 
 def test_what_came_before_damage_is_sent_first_and_the_damage_is_then_told():

@@ -1,0 +1,41 @@
+"""Stores that the clusters which a flow's addresses lead to now are the right ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from orchestration.flows.answers import answering_flows
+from orchestration.flows.intents import signature
+from orchestration.flows.observe import now_ms
+from replication.client.cluster_ids import FlowClusters, require_clusters
+from replication.errors import ConfigError
+from replication.state import ClusterIds, status_topic
+
+if TYPE_CHECKING:
+    from orchestration.flows.observe import Clusters
+    from replication.settings.sections import Config
+
+ACCEPT: Final = "accept"
+
+
+def accept_clusters(config: Config, names: list[str] | None, clusters: Clusters) -> None:
+    """Accept the present clusters of the flows called ``names``; the driver follows in seconds.
+
+    Raises ConfigError without a name, or where source and target are one cluster;
+    ClusterUnavailable where one does not answer.
+    """
+    if not names:
+        raise ConfigError("accept needs the flow whose cluster was built anew: --flow 'A->B'")
+    for flow in answering_flows(config, names):
+        store = clusters.store(flow)
+        source, target = clusters.source(flow).cluster_id(), store.cluster_id()
+        require_clusters(FlowClusters(flow.name), source, target)
+        ids = ClusterIds(flow.name, source, target, signature(), now_ms())
+        store.ensure_topics(flow.source)
+        store.write(status_topic(flow.source), ids)
+        typer.echo(
+            f"{flow.name}: accepted source {flow.source} with id {source}, target {flow.target} "
+            f"with id {target}"
+        )
