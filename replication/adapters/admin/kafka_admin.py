@@ -66,6 +66,7 @@ class KafkaAdmin:
         # Else a question about a topic that is not there would make the broker create it.
         asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
         self._client = AdminClient(asking)
+        self._connected = False
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
@@ -200,6 +201,7 @@ class KafkaAdmin:
         if not specs:
             return {}
         with self._doing("reading end offsets"):
+            self._connect(next(iter(specs)).topic)
             try:
                 found = self._list_offsets(specs)
             except KafkaException as error:
@@ -210,6 +212,16 @@ class KafkaAdmin:
                 self._client.list_topics(timeout=self._timeout_s)  # renews what it knows
                 found = self._list_offsets(specs)
             return found
+
+    def _connect(self, topic: str) -> None:
+        """Wait until the client knows a topic.
+
+        Else it searches for the leaders, and a search that comes while it changes from the
+        bootstrap connection to the broker's own is lost and repeated 3 s later (librdkafka 2.16).
+        """
+        if not self._connected:
+            self._client.list_topics(topic, timeout=self._timeout_s)
+            self._connected = True
 
     def _list_offsets(self, specs: dict[ClientPartition, OffsetSpec]) -> dict[TopicPartition, int]:
         answers = self._client.list_offsets(
