@@ -81,6 +81,15 @@ def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
     return True
 
 
+def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
+    """Delete the records before an offset of each partition, as retention does."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
+    admin.list_topics(topic, timeout=10)  # a search for leaders may be lost, and costs 3 s then
+    asked = [TopicPartition(topic, number, offset) for number, offset in before.items()]
+    for each in admin.delete_records(asked).values():
+        each.result(30)
+
+
 def produce(
     bootstrap: str,
     topic: str,
