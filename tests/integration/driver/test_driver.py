@@ -129,7 +129,7 @@ def test_groups_go_along_and_the_driver_says_so(running):
     copy = TopicPartition(f"{running.alias}.{topic}", 0)
     wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
     duty = TaskReport(running.flow, "group offsets")
-    found = wait_for(lambda: running.store.read(status_topic(running.alias)).get(duty.key()))
+    found = wait_for(lambda: running.state(status_topic(running.alias)).get(duty.key()))
     assert found.ok, found.summary
     for each in at.values():
         each.close()
@@ -188,7 +188,7 @@ def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(ru
     keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
     kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
     wait_for(lambda: running.is_copied(topic), 30)
-    found = running.store.read(anchors_topic(running.alias)).values()
+    found = running.state(anchors_topic(running.alias)).values()
     modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
     assert modes == {Mode.TRANSACTIONAL}
 
@@ -256,5 +256,5 @@ def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
 
 
 def states(running: Application, topic: str) -> set[str]:
-    found = running.store.read(anchors_topic(running.alias)).values()
+    found = running.state(anchors_topic(running.alias)).values()
     return {each.state for each in found if isinstance(each, Anchor) and each.topic == topic}

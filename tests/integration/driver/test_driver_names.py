@@ -74,7 +74,7 @@ class Stage:
 
     def is_placed(self, source: str, partitions: int) -> bool:
         """Say whether all partitions of a source's orders have a start position."""
-        anchors = self.app.store.read(anchors_topic(source)).values()
+        anchors = self.app.state(anchors_topic(source)).values()
         placed = {
             each.partition
             for each in anchors
@@ -83,7 +83,7 @@ class Stage:
         return len(placed) == partitions
 
     def names(self) -> set[str]:
-        return set(self.app.store._admin.topics())
+        return self.app.store._admin.topic_names()
 
 
 @pytest.fixture(scope="module")
