@@ -140,7 +140,7 @@ class Application:
         found = self.state(status_topic(self.alias)).get(InventoryPart(self.flow, 0).key())
         return isinstance(found, InventoryPart) and found.parts is not None
 
-    def await_state(self, state: str, flow: str = "", limit_s: float = 90) -> FlowStatus:
+    def await_state(self, state: str, flow: str = "", limit_s: float = 180) -> FlowStatus:
         wait_for(lambda: self.status(flow).state == state, limit_s)
         return self.status(flow)
 

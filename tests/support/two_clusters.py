@@ -33,7 +33,7 @@ def a_spec(epoch: int = 0, **more) -> UnitSpec:
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
     }
-    return changed(UnitSpec(**fields), **{"epoch_s": 0.15, "anchor_every_s": 0.05, **more})
+    return changed(UnitSpec(**fields), **{"epoch_s": 0.3, "anchor_every_s": 0.05, **more})
 
 
 class TwoClusters:
