@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import closing
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -42,14 +43,13 @@ metrics.detail = partition
 def running(source_cluster, target_cluster, tmp_path_factory):
     """One driver for the tests of this module, with a second flow whose source is down."""
     home = tmp_path_factory.mktemp("driver") / "app"
-    application = Application(source_cluster, target_cluster, home, DOWN)
-    application.stock = a_stock(application)
-    application.start()
-    application.await_state(FlowState.RUNNING)
-    wait_for(lambda: application.is_copied(application.stock))
-    compact(application)
-    yield application
-    application.close()
+    with closing(Application(source_cluster, target_cluster, home, DOWN)) as application:
+        application.stock = a_stock(application)
+        application.start()
+        application.await_state(FlowState.RUNNING)
+        wait_for(lambda: application.is_copied(application.stock))
+        compact(application)
+        yield application
 
 
 def a_stock(application: Application) -> str:

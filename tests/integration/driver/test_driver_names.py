@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,12 +96,12 @@ def stage(
 ) -> Iterator[Stage]:
     home = tmp_path_factory.mktemp("names") / "app"
     made = Stage(source_cluster, kafka_cluster("second"), target_cluster, home)
-    made.app.await_state("RUNNING", "second->B")
-    made.app.await_state("DEGRADED")
-    wait_for(made.app.knows_its_source)
-    wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
-    yield made
-    made.app.close()
+    with closing(made.app):
+        made.app.await_state("RUNNING", "second->B")
+        made.app.await_state("DEGRADED")
+        wait_for(made.app.knows_its_source)
+        wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
+        yield made
 
 
 def test_bl_035_a_name_that_cannot_be_used_stops_its_topic_alone(stage):
