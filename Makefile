@@ -47,8 +47,9 @@ mutants: $(READY) ## change the code in places drawn from SEED, list what no tes
 test: $(READY) ## all tests, two modules at a time; PYTEST_ARGS
 	@$(PYTEST) $(PYTEST_ARGS)
 
+# Three at a time: a few of these tests wait, and the other ones compute meanwhile.
 test-fast: $(READY) ## the tests that start no broker, JVM or daemon; PYTEST_ARGS
-	@$(PYTEST) --dist worksteal -m "not integration" $(PYTEST_ARGS)
+	@$(PYTEST) -n 3 --dist worksteal -m "not integration" $(PYTEST_ARGS)
 
 check: $(READY) ## format, lint, import contracts, types
 	@$(BIN)/ruff format --check .

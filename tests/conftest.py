@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import signal
 import uuid
@@ -71,6 +72,11 @@ FOR_EVER = {"log.retention.ms": "-1"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest modules first, then the other ones with brokers, then the quick ones."""
     items.sort(key=_turn)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what was imported: it outlives all tests."""
+    gc.freeze()
 
 
 def _turn(item: pytest.Item) -> int:

@@ -25,6 +25,7 @@ from replication.errors import ClusterUnavailable
 from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.state import Anchor, Control, Stored, anchors_topic, status_topic
 from support import kafka_records
+from support.state_reader import StateReader
 from support.unit_specs import changed
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Flow:
 
     def __post_init__(self) -> None:
         self.admin = KafkaAdmin({"bootstrap.servers": self.here})
-        self.store = StateStore({"bootstrap.servers": self.to}, self.replicas)
+        soon = {"reconnect.backoff.max.ms": 500}  # tests stop brokers
+        self.store = StateStore({"bootstrap.servers": self.to, **soon}, self.replicas)
         self.store.ensure_topics(self.alias)
 
     @property
@@ -106,11 +108,12 @@ class Flow:
     def wait_for(self, holds, what: str) -> dict[TopicPartition, Anchor]:
         """Wait until ``holds(anchors)``, and return them."""
         deadline, anchors = time.monotonic() + WAIT_S, {}
-        while time.monotonic() < deadline:
-            with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
-                if holds(anchors := self.anchors()):
-                    return anchors
-            time.sleep(0.2)
+        with contextlib.closing(StateReader(self.store, anchors_topic(self.alias))) as reader:
+            while time.monotonic() < deadline:
+                with contextlib.suppress(ClusterUnavailable):  # a broker is on its way back
+                    if holds(anchors := _anchors(reader.read().values())):
+                        return anchors
+                time.sleep(0.1)
         raise AssertionError(f"waited in vain until {what}: {anchors}")
 
     def _all_copied(self, anchors: dict[TopicPartition, Anchor], wanted) -> bool:

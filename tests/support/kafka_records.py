@@ -17,6 +17,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.client.admin import TopicInfo
 from replication.model import TopicPartition as Partition
 
 if TYPE_CHECKING:
@@ -79,6 +80,15 @@ def _leaders_answer(admin: AdminClient, topic: str, partitions: int) -> bool:
     except KafkaException:
         return False
     return True
+
+
+def delete_records(bootstrap: str, topic: str, before: Mapping[int, int]) -> None:
+    """Delete the records before an offset of each partition, as retention does."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
+    admin.list_topics(topic, timeout=10)  # a search for leaders may be lost, and costs 3 s then
+    asked = [TopicPartition(topic, number, offset) for number, offset in before.items()]
+    for each in admin.delete_records(asked).values():
+        each.result(30)
 
 
 def produce(
@@ -178,9 +188,10 @@ class Reader:
         return sum(self._end_offsets().values())
 
     def _end_offsets(self) -> dict[Partition, int]:
-        known = self._admin.topics().get(self._where[1])
-        count = known.partitions if known is not None else 0
-        return self._admin.end_offsets(Partition(self._where[1], n) for n in range(count))
+        topic = self._where[1]
+        known = self._admin.look_up([topic])[topic]
+        count = known.partitions if isinstance(known, TopicInfo) else 0
+        return self._admin.end_offsets(Partition(topic, n) for n in range(count))
 
 
 def _read_to_end(consumer: Consumer, topic: str, deadline: float) -> Iterable[Rec]:

@@ -14,6 +14,7 @@ from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # they start sooner, and run slower
 # For one broker on either side, and a worker whose death is noticed as soon as a broker allows;
 # its tasks are not kept for it.
 SETTINGS = """
@@ -38,7 +39,7 @@ def start_mirrormaker(config: Path) -> subprocess.Popen[bytes]:
     jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     command = [
         str(java()),
-        *("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+        *("-Xmx512m", *_QUICK),
         f"-Dlog4j2.configurationFile={logging}",
         *("-cp", f"{jars}/*", "org.apache.kafka.connect.mirror.MirrorMaker", str(config)),
     ]
@@ -82,7 +83,7 @@ def ask_mirror_client(bootstrap: str, alias: str, group: str) -> dict[str, str]:
     """Return what Kafka's own ``MirrorClient`` and ``RemoteClusterUtils`` say of a target."""
     jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     probe = Path(__file__).parents[1] / "java" / "MirrorProbe.java"
-    command = [str(java()), "-cp", f"{jars}/*", str(probe), bootstrap, alias, group]
+    command = [str(java()), *_QUICK, "-cp", f"{jars}/*", str(probe), bootstrap, alias, group]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return dict(line.partition("=")[::2] for line in done.stdout.splitlines() if "=" in line)
@@ -118,7 +119,6 @@ def start_checkpoint_connector(
         file.write_text(as_properties(settings))
     jars = kafka_jars(DEFAULT_VERSION, ("connect-mirror", "connect-runtime"))
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
-    quick = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    command = [str(java()), *quick, "-cp", f"{jars}/*", main, *map(str, files)]
+    command = [str(java()), "-Xmx512m", *_QUICK, "-cp", f"{jars}/*", main, *map(str, files)]
     with (folder / "connect.log").open("wb") as log:
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)

@@ -15,12 +15,14 @@ from replication.adapters.topics.state_store import StateStore
 from replication.state import Anchor, FlowStatus, Intent, InventoryPart, anchors_topic, status_topic
 from support import kafka_records
 from support.prometheus import Scrape, scrape
+from support.state_reader import StateReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from replication.adapters.local.local_kafka import LocalCluster
     from replication.model import Desired
+    from replication.state import Stored
 
 REPOSITORY = Path(__file__).parents[2]
 Found = TypeVar("Found")
@@ -57,6 +59,7 @@ class Application:
         self.home.mkdir(parents=True, exist_ok=True)
         self.store = StateStore({"bootstrap.servers": self.target.bootstrap_servers}, 1)
         self._readers: dict[str, tuple[kafka_records.Reader, kafka_records.Reader]] = {}
+        self._states: dict[str, StateReader] = {}
         self.config.write_text(
             f"clusters = {self.alias}, B\n"
             + "".join(
@@ -120,18 +123,24 @@ class Application:
             else:
                 return
 
+    def state(self, topic: str) -> dict[bytes, Stored]:
+        """Return the newest record of every key of a state topic on the target."""
+        if topic not in self._states:
+            self._states[topic] = StateReader(self.store, topic)
+        return self._states[topic].read()
+
     def status(self, flow: str = "") -> FlowStatus:
         name = flow or self.flow
-        found = self.store.read(status_topic(name.partition("->")[0]))
+        found = self.state(status_topic(name.partition("->")[0]))
         status = found.get(FlowStatus(name).key())
         return status if isinstance(status, FlowStatus) else FlowStatus(name)
 
     def knows_its_source(self) -> bool:
         """Say whether the flow's driver takes topics that come from now on for created later."""
-        found = self.store.read(status_topic(self.alias)).get(InventoryPart(self.flow, 0).key())
+        found = self.state(status_topic(self.alias)).get(InventoryPart(self.flow, 0).key())
         return isinstance(found, InventoryPart) and found.parts is not None
 
-    def await_state(self, state: str, flow: str = "", limit_s: float = 90) -> FlowStatus:
+    def await_state(self, state: str, flow: str = "", limit_s: float = 180) -> FlowStatus:
         wait_for(lambda: self.status(flow).state == state, limit_s)
         return self.status(flow)
 
@@ -140,7 +149,7 @@ class Application:
 
     def producers(self, topic: str) -> dict[int, tuple[int, bool]]:
         """Return the producer epoch that claims each partition, and whether it has ended."""
-        anchors = self.store.read(anchors_topic(self.alias)).values()
+        anchors = self.state(anchors_topic(self.alias)).values()
         return {
             each.partition: (each.epoch, each.clean)
             for each in anchors
@@ -183,4 +192,6 @@ class Application:
                     each.wait()
         for log in sorted(self.home.glob("*.log")):
             show(log)
+        for each in self._states.values():
+            each.close()
         self.store.close()

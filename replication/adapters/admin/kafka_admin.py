@@ -78,6 +78,7 @@ class KafkaAdmin:
         self._timeout_s = timeout.total_seconds()
         self._complaints = ReportedErrors()
         self._clients = RenewedClient(client, self._connected)
+        self._informed: AdminClient | None = None  # the client that knows a topic
 
     def _connected(self, client: Mapping[str, Any]) -> AdminClient:
         # Else a question about a topic that is not there would make the broker create it.
@@ -219,6 +220,7 @@ class KafkaAdmin:
         if not specs:
             return {}
         with self._doing("reading end offsets") as client:
+            self._await_metadata(client, next(iter(specs)).topic)
             try:
                 found = self._list_offsets(client, specs)
             except KafkaException as error:
@@ -229,6 +231,16 @@ class KafkaAdmin:
                 client.list_topics(timeout=self._timeout_s)  # renews what it knows
                 found = self._list_offsets(client, specs)
             return found
+
+    def _await_metadata(self, client: AdminClient, topic: str) -> None:
+        """Wait until the client knows a topic, once.
+
+        Else it searches for the leaders, and a search that comes while it changes from the
+        bootstrap connection to the broker's own is lost and repeated 3 s later (librdkafka 2.16).
+        """
+        if self._informed is not client:
+            client.list_topics(topic, timeout=self._timeout_s)
+            self._informed = client
 
     def _list_offsets(
         self, client: AdminClient, specs: dict[ClientPartition, OffsetSpec]

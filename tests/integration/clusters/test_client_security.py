@@ -173,7 +173,7 @@ def token_end_point():
     """Yield the requests for a token so far, and the URL to ask."""
     kind = type("EndPoint", (_TokenEndPoint,), {"asked": []})
     with HTTPServer(("127.0.0.1", 0), kind) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield kind.asked, f"http://127.0.0.1:{server.server_port}/token"
         server.shutdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 import time
@@ -105,6 +106,21 @@ def test_planning_names_a_closed_port():
     with pytest.raises(ClusterUnavailable, match=r"connecting to 127\.0\.0\.1:1: .*refused"):
         planned.topics()
     planned.close()
+
+
+def test_the_first_call_may_read_ends_and_its_client_searches_for_no_leader(
+    source_cluster, topic_name, caplog
+):
+    """A search for leaders that is lost is repeated 3 s later."""
+    topic = create_topic(source_cluster.bootstrap_servers, topic_name())
+    caplog.set_level(logging.DEBUG, "librdkafka")
+    heard = {"debug": "metadata", "logger": logging.getLogger("librdkafka")}
+    fresh = KafkaAdmin({"bootstrap.servers": source_cluster.bootstrap_servers, **heard})
+    assert fresh.end_offsets([TopicPartition(topic, 0)]) == {TopicPartition(topic, 0): 0}
+    fresh.cluster_id()  # later than all that the client has logged
+    fresh._heard()
+    assert "Received metadata" in caplog.text
+    assert "query partition leaders" not in caplog.text
 
 
 def test_a_topic_grows(admin, topic_name):

@@ -159,7 +159,8 @@ def run(place: Path, program: str, *arguments: str) -> str:
     done = subprocess.run(
         [
             str(java()),
-            *("-Xmx256m", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={logging}"),
+            *("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+            f"-Dlog4j2.configurationFile={logging}",
             *("-cp", f"{kafka_jars(DEFAULT_VERSION, ['kafka-tools'])}/*", program, *arguments),
         ],
         capture_output=True,

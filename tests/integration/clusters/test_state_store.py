@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -110,7 +111,9 @@ def test_looking_for_news_does_not_wait(store, source):
 
 def test_a_cluster_that_is_down_is_reported_in_one_sentence_within_the_limit(monkeypatch):
     monkeypatch.setattr("replication.adapters.topics.state_store._PATIENCE_S", 2.0)
-    down = StateStore({"bootstrap.servers": "127.0.0.1:1"}, 1)
+    closed = {"bootstrap.servers": "127.0.0.1:1"}
+    down = StateStore(closed, 1)
+    down._admin = KafkaAdmin(closed, timedelta(seconds=1))
     begin = time.monotonic()
     with pytest.raises(ClusterUnavailable) as unanswered:
         down.write(status_topic("A"), FlowStatus("A->B"))

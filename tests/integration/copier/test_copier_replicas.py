@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from support import kafka_records
-from support.copier_flows import Flow, copy
+from support.copier_flows import Flow
 
 from replication.adapters.wire import connect
 from replication.model import TopicPartition
@@ -54,7 +54,7 @@ def test_records_that_a_new_leader_never_had_are_named_though_its_log_is_longer(
     source.stop_broker(1)
     source.start_broker(2)
     kafka_records.produce(flow.here, topic, [(0, b"k", b"only 2: %d" % n) for n in range(30)])
-    assert copy(flow.spec(epoch=1, epoch_s=2.5)).not_running == 1
+    assert flow.settle(flow.spec(epoch=1)).not_running == 1
     anchor = flow.anchors()[TopicPartition(topic, 0)]
     assert anchor.state == "SOURCE_TRUNCATED"
     assert "[10, 20)" in anchor.reason

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -109,14 +108,7 @@ def losses(flow: Flow) -> list[tuple]:
 
 def lose(flow: Flow, before: int) -> None:
     """Delete the source's records before an offset, as retention does."""
-    forget(flow.here, the(flow), before)
-
-
-def forget(bootstrap: str, topic: str, before: int) -> None:
-    client = admin(bootstrap)  # its calls end with it
-    gone = ClientPartition(topic, 0, before)
-    for answer in client.delete_records([gone]).values():
-        answer.result(20)
+    kafka_records.delete_records(flow.here, the(flow), {0: before})
 
 
 def decide(flow: Flow, state: str, position: int, choice: str) -> tuple[PartitionPlan, ...]:
@@ -622,7 +614,7 @@ def test_a_hole_after_a_crash_repeats_nothing_that_lies_behind_it(flow, tmp_path
 def test_a_target_whose_retention_passed_our_anchor_is_gone_on_with_by_content(flow, tmp_path):
     one = flow()
     crash_after(one, tmp_path, lambda: [feed(one, b"%d" % each) for each in range(10)])
-    forget(one.to, the(one), 6)
+    kafka_records.delete_records(one.to, the(one), {0: 6})
     feed(one, b"10", b"11")
     assert one.copy_all(epoch=1).takeovers == 1
     assert values(one.to, the(one)) == [b"%d" % each for each in range(6, 12)]
@@ -637,7 +629,7 @@ def test_a_position_that_content_does_not_tell_either_is_asked_for(flow, tmp_pat
     crash_after(
         one, tmp_path, lambda: [kafka_records.produce(one.here, the(one), same) for _ in range(10)]
     )
-    forget(one.to, the(one), 6)
+    kafka_records.delete_records(one.to, the(one), {0: 6})
     assert short(one, 1).not_running == 1
     told = state(one)
     assert told[0] == "TARGET_RESET"

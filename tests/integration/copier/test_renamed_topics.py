@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support import kafka_records
 from support.builders import a_flow
-from support.copier_flows import WAIT_S, Flow, copy, feeding, kill, start_unit
+from support.copier_flows import WAIT_S, Flow, feeding, kill, start_unit
 
 from replication.adapters.offset_reader import OffsetReader
 from replication.model import Mode, NameChange, PartitionPlan, TopicPartition
@@ -74,8 +74,8 @@ def test_nothing_is_copied_until_somebody_chooses_and_both_names_are_told(flow):
     before = contents(flow.to, names(flow)[0])
     feed(flow, 20, seed=1)
     for generation in (2, 3):
-        waiting = flow.spec(generation, partitions=plans(flow, ""), epoch_s=2.5)
-        assert copy(waiting).not_running == 2
+        waiting = flow.spec(generation, partitions=plans(flow, ""))
+        assert flow.settle(waiting).not_running == 2
         old, new = names(flow)
         assert {(e.state, e.reason, e.target_topic) for e in flow.anchors().values()} == {
             (
@@ -93,7 +93,7 @@ def test_a_driver_that_does_not_know_of_the_change_copies_nothing_again(flow):
     flow.copy_all()
     old, new = names(flow)
     unknowing = tuple(PartitionPlan(each, each._replace(topic=new)) for each in flow.partitions)
-    assert copy(flow.spec(2, partitions=unknowing, epoch_s=2.5)).not_running == 2
+    assert flow.settle(flow.spec(2, partitions=unknowing)).not_running == 2
     assert contents(flow.to, new) == {0: [], 1: []}
     assert {(e.state, e.target_topic) for e in flow.anchors().values()} == {("NAME_CHANGED", old)}
 
@@ -149,7 +149,7 @@ def test_a_unit_that_was_killed_repeats_nothing_under_the_new_name(flow, tmp_pat
         kill(process)
     assert not any(each.clean for each in flow.anchors().values())
     before = contents(flow.to, old)
-    copy(flow.spec(2, partitions=plans(flow, ""), epoch_s=2.5))
+    flow.settle(flow.spec(2, partitions=plans(flow, "")))
     waiting = flow.anchors().values()
     assert all(each.clean and each.state == "NAME_CHANGED" for each in waiting)
     assert contents(flow.to, old) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import closing
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -42,14 +43,13 @@ metrics.detail = partition
 def running(source_cluster, target_cluster, tmp_path_factory):
     """One driver for the tests of this module, with a second flow whose source is down."""
     home = tmp_path_factory.mktemp("driver") / "app"
-    application = Application(source_cluster, target_cluster, home, DOWN)
-    application.stock = a_stock(application)
-    application.start()
-    application.await_state(FlowState.RUNNING)
-    wait_for(lambda: application.is_copied(application.stock))
-    compact(application)
-    yield application
-    application.close()
+    with closing(Application(source_cluster, target_cluster, home, DOWN)) as application:
+        application.stock = a_stock(application)
+        application.start()
+        application.await_state(FlowState.RUNNING)
+        wait_for(lambda: application.is_copied(application.stock))
+        compact(application)
+        yield application
 
 
 def a_stock(application: Application) -> str:
@@ -129,7 +129,7 @@ def test_groups_go_along_and_the_driver_says_so(running):
     copy = TopicPartition(f"{running.alias}.{topic}", 0)
     wait_for(lambda: target.committed([copy], 10)[0].offset == 40, 30)
     duty = TaskReport(running.flow, "group offsets")
-    found = wait_for(lambda: running.store.read(status_topic(running.alias)).get(duty.key()))
+    found = wait_for(lambda: running.state(status_topic(running.alias)).get(duty.key()))
     assert found.ok, found.summary
     for each in at.values():
         each.close()
@@ -188,9 +188,7 @@ def test_a_topic_that_became_compacted_is_copied_in_transactions_from_then_on(ru
     keyed = [(n % 2, b"%d" % n, b"v") for n in range(100)]  # it takes no others any more
     kafka_records.produce(running.source.bootstrap_servers, topic, keyed)
     wait_for(lambda: running.is_copied(topic), 30)
-    found = running.store.read(anchors_topic(running.alias)).values()
-    modes = {e.mode for e in found if isinstance(e, Anchor) and e.topic == topic}
-    assert modes == {Mode.TRANSACTIONAL}
+    wait_for(lambda: modes(running, topic) == {Mode.TRANSACTIONAL}, 30)
 
 
 @pytest.mark.parametrize(
@@ -252,9 +250,17 @@ def test_a_topic_deleted_at_the_source_is_named_and_holds_up_no_other(running):
     wait_for(lambda: states(running, gone) == {PartitionState.SOURCE_RECREATED}, 30)
     CliRunner().invoke(app, ["resolve", str(running.config), "continue", "--topic", gone])
     running.await_state(FlowState.RUNNING, limit_s=30)
-    assert states(running, gone) == {PartitionState.RUNNING}
+    wait_for(lambda: states(running, gone) == {PartitionState.RUNNING}, 30)  # with its next anchors
 
 
 def states(running: Application, topic: str) -> set[str]:
-    found = running.store.read(anchors_topic(running.alias)).values()
-    return {each.state for each in found if isinstance(each, Anchor) and each.topic == topic}
+    return {each.state for each in anchors(running, topic)}
+
+
+def modes(running: Application, topic: str) -> set[str]:
+    return {each.mode for each in anchors(running, topic)}
+
+
+def anchors(running: Application, topic: str) -> list[Anchor]:
+    found = running.state(anchors_topic(running.alias)).values()
+    return [each for each in found if isinstance(each, Anchor) and each.topic == topic]

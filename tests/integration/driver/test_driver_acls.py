@@ -65,7 +65,7 @@ class Guest(Application):
         return {what for who, what in found if who == "driver"}
 
     def reports(self) -> dict[str, TaskReport]:
-        found = self.store.read(status_topic(self.alias)).values()
+        found = self.state(status_topic(self.alias)).values()
         return {each.name: each for each in found if isinstance(each, TaskReport)}
 
     def emitted(self, topic: str, parse) -> list:
@@ -153,7 +153,7 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     hidden = "not shown by the source any more: "
     wait_for(lambda: hidden in guest.status().reason, 30)
     assert guest.status().state == FlowState.DEGRADED
-    found = guest.store.read(status_topic(guest.alias)).values()
+    found = guest.state(status_topic(guest.alias)).values()
     absent = {each.topic: each.state for each in found if isinstance(each, AbsentTopic)}
     assert absent[late] == absent[topic] == PartitionState.SOURCE_DENIED
     guest.grant()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,7 +75,7 @@ class Stage:
 
     def is_placed(self, source: str, partitions: int) -> bool:
         """Say whether all partitions of a source's orders have a start position."""
-        anchors = self.app.store.read(anchors_topic(source)).values()
+        anchors = self.app.state(anchors_topic(source)).values()
         placed = {
             each.partition
             for each in anchors
@@ -83,7 +84,7 @@ class Stage:
         return len(placed) == partitions
 
     def names(self) -> set[str]:
-        return set(self.app.store._admin.topics())
+        return self.app.store._admin.topic_names()
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +96,12 @@ def stage(
 ) -> Iterator[Stage]:
     home = tmp_path_factory.mktemp("names") / "app"
     made = Stage(source_cluster, kafka_cluster("second"), target_cluster, home)
-    made.app.await_state("RUNNING", "second->B")
-    made.app.await_state("DEGRADED")
-    wait_for(made.app.knows_its_source)
-    wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
-    yield made
-    made.app.close()
+    with closing(made.app):
+        made.app.await_state("RUNNING", "second->B")
+        made.app.await_state("DEGRADED")
+        wait_for(made.app.knows_its_source)
+        wait_for(lambda: made.is_placed(made.app.alias, 1) and made.is_placed("second", 3))
+        yield made
 
 
 def test_bl_035_a_name_that_cannot_be_used_stops_its_topic_alone(stage):
@@ -151,7 +152,7 @@ def test_the_topology_shows_every_topic_of_the_clusters_and_what_merges(stage):
     assert found.exit_code == 1, "twin is no cluster of its own"
     assert any("are the same cluster" in each for each in shown["problems"])
     merged = {each["topic"]: each["sources"] for each in shown["merges"]}
-    assert merged[stage.orders] == [stage.app.alias, "second"]
+    assert merged[stage.orders] == sorted([stage.app.alias, "second"])
     assert stage.taken in {each["topic"] for each in shown["refused"]}
 
 
@@ -166,10 +167,8 @@ def test_the_plan_lists_refused_names_as_things_to_do(stage):
     found = CliRunner().invoke(app, ["plan", str(stage.app.config), "--flow", stage.app.flow])
     assert found.exit_code == 1, "twin cannot be planned for"
     assert f"! refuse {stage.taken}: the target has a topic of this name" in found.output
-    assert (
-        f"{stage.orders} of {stage.app.alias} and {stage.orders} of second merge into this topic"
-        in (found.output)
-    )
+    one, two = (f"{stage.orders} of {each}" for each in sorted([stage.app.alias, "second"]))
+    assert f"{one} and {two} merge into this topic" in found.output
 
 
 def _topology(stage: Stage) -> list[str]:

@@ -14,8 +14,10 @@ from confluent_kafka import Producer
 from support import kafka_records
 from support.copier_flows import Flow, feeding, kill, start_unit
 
+from replication.adapters.local.broker_config import jvm_options
+from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
-from replication.adapters.local.local_kafka import LocalCluster
+from replication.adapters.local.local_kafka import LocalCluster, broker_archive
 from replication.model import Mode, PartitionPlan
 
 pytestmark = pytest.mark.integration
@@ -36,7 +38,9 @@ def limit(flow: Flow, change: str, *options: str) -> None:
     """Change the quota of the units' client id with Kafka's own tool."""
     subprocess.run(
         [
-            *("java", "-cp", f"{kafka_jars(DEFAULT_VERSION)}/*", "kafka.admin.ConfigCommand"),
+            str(java()),
+            *jvm_options("256m", quick=True, archive=broker_archive(DEFAULT_VERSION)),
+            *("-cp", f"{kafka_jars(DEFAULT_VERSION)}/*", "kafka.admin.ConfigCommand"),
             *("--bootstrap-server", flow.to, "--alter", *options, change),
             *("--entity-type", "clients", "--entity-name", f"isthmus-{flow.name}"),
         ],

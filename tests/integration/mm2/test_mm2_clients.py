@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -27,16 +29,16 @@ groups = mine-.*
 def app(source_cluster, target_cluster, tmp_path_factory):
     """A flow that has copied a topic, with a group of ours and one of MirrorMaker 2's on it."""
     forget(source_cluster.bootstrap_servers, "mm2-offset-syncs.B.internal")
-    made = Application(source_cluster, target_cluster, tmp_path_factory.mktemp("mm2") / "app", MORE)
-    made.orders = made.topic()
-    made.produce(made.orders, 300)
-    made.start()
-    made.await_state(FlowState.RUNNING)
-    wait_for(lambda: made.is_copied(made.orders))
-    commit(made, "mine-group", {0: 100, 1: 150})
-    commit(made, "theirs-group", {0: 550, 1: 150})
-    yield made
-    made.close()
+    home = tmp_path_factory.mktemp("mm2") / "app"
+    with closing(Application(source_cluster, target_cluster, home, MORE)) as made:
+        made.orders = made.topic()
+        made.produce(made.orders, 300)
+        made.start()
+        made.await_state(FlowState.RUNNING)
+        wait_for(lambda: made.is_copied(made.orders))
+        commit(made, "mine-group", {0: 100, 1: 150})
+        commit(made, "theirs-group", {0: 550, 1: 150})
+        yield made
     forget(source_cluster.bootstrap_servers, "heartbeats")  # other tests' flows would copy them
 
 

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka import TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient
 from support.copier_flows import Flow, feeding
-from support.kafka_records import consume_all, create_topic, produce, some_records
+from support.kafka_records import (
+    consume_all,
+    create_topic,
+    delete_records,
+    produce,
+    some_records,
+)
 from typer.testing import CliRunner
 
 from orchestration.cli.flows.compare_remarks import remarks
@@ -488,10 +493,3 @@ def test_a_topic_that_was_deleted_on_the_source_is_named(flow, tmp_path):
     told = flow.compare(tmp_path, status=1)
     assert told["result"] == "nothing compared"
     assert told["gone"] == [{"flow": flow.name, "cluster": flow.alias, "topic": flow.topic}]
-
-
-def delete_records(bootstrap: str, topic: str, before: dict[int, int]) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    asked = [ClientPartition(topic, number, offset) for number, offset in before.items()]
-    for each in admin.delete_records(asked).values():
-        each.result(30)

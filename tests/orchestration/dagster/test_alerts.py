@@ -55,7 +55,7 @@ class Hook:
 @pytest.fixture
 def hook() -> Iterator[Hook]:
     found = Hook()
-    thread = threading.Thread(target=found.server.serve_forever)
+    thread = threading.Thread(target=found.server.serve_forever, args=(0.02,))
     thread.start()
     yield found
     found.server.shutdown()

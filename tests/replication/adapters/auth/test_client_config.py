@@ -242,7 +242,7 @@ class _TokenEndPoint(BaseHTTPRequestHandler):
 def end_point():
     kind = type("EndPoint", (_TokenEndPoint,), {})
     with HTTPServer(("127.0.0.1", 0), kind) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield kind, f"http://127.0.0.1:{server.server_port}/token"
         server.shutdown()
