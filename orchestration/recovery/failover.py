@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
 from orchestration.flows.target_offsets import unsettable
+from orchestration.recovery.operator import Operator
 from orchestration.recovery.report import FailoverReport
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected, ConfigError
@@ -26,15 +27,14 @@ from replication.recovery.proven_positions import prove_positions, proven
 from replication.state import FlowStatus, Operation, ProvenPosition, anchors_topic, status_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from orchestration.flows.observe import Clusters
-    from orchestration.recovery.operator import Operator
     from replication.adapters.offset_reader import OffsetReader
     from replication.offsets.consumer_groups import GroupAction
     from replication.offsets.group_sync import GroupSync
     from replication.recovery.group_positions import GroupPosition
-    from replication.settings.sections import Flow
+    from replication.settings.sections import Config, Flow
 
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
 _SILENT_S = 8.0  # a driver writes its status every second
@@ -236,6 +236,23 @@ class Failover:
             if isinstance(log, str) or unsettable(each.offset, log):
                 continue
             yield each if each.offset >= log.start else replace(each, offset=log.start)
+
+
+@contextmanager
+def opened_failover(
+    flow: Flow, config: Config, clusters: Clusters, say: Callable[[str], None]
+) -> Iterator[Failover]:
+    """Give the failover of a flow; its connections are closed afterwards."""
+    from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
+
+    store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+    try:
+        with opened_sync(flow, config) as (sync, reader):
+            yield Failover(flow, clusters, Operator(flow, store, say), reader, sync)
+    finally:
+        store.close()
 
 
 async def count_records(log: CountedLog, begin: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,15 +13,14 @@ from orchestration.cli.screen.errors import end
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
-from orchestration.recovery.failover import Failover
-from orchestration.recovery.operator import Operator
+from orchestration.recovery.failover import opened_failover
 from replication.recovery.procedure import failover_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from orchestration.recovery.report import FailoverReport
-    from replication.settings.sections import Config, Flow
+    from replication.settings.sections import Flow
 
 
 def failover(  # noqa: PLR0913 - one parameter per option
@@ -51,7 +49,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     reachable = Answers([found]).ask()
     reachable.require(found.target)
     json_only = output is Output.json
-    with _opened(found, config, _say(quiet=json_only)) as work:
+    with opened_failover(found, config, KafkaClusters(), _say(quiet=json_only)) as work:
         if undo:
             typer.echo(work.undo())
             return
@@ -70,20 +68,6 @@ def failover(  # noqa: PLR0913 - one parameter per option
 def _say(*, quiet: bool) -> Callable[[str], None]:
     """Return what prints progress: on stderr when the output is JSON."""
     return lambda line: typer.echo(line, err=quiet)
-
-
-@contextmanager
-def _opened(flow: Flow, config: Config, say: Callable[[str], None]) -> Iterator[Failover]:
-    from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
-    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
-    from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
-
-    store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-    try:
-        with opened_sync(flow, config) as (sync, reader):
-            yield Failover(flow, KafkaClusters(), Operator(flow, store, say), reader, sync)
-    finally:
-        store.close()
 
 
 def _show_plan(flow: Flow, before: FailoverReport, *, alive: bool) -> None:

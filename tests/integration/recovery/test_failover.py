@@ -18,6 +18,8 @@ from support.command import run_command
 from support.copier_flows import Flow, report_of, start_unit
 from support.spark_driver import REPOSITORY, wait_for
 
+from orchestration.dagster import jobs
+from orchestration.dagster.resources import IsthmusResource
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.model import TopicPartition
 
@@ -182,6 +184,41 @@ def test_an_operator_that_comes_second_is_told_who_works_at_which_step(disaster)
     assert "carries out failover" in second.lines[-1]
     assert "step 'prove positions'" in second.lines[-1]
     assert disaster.run("--yes").code == 0
+
+
+def test_an_open_target_is_closed_only_while_no_client_has_written_there(disaster, tmp_path):
+    flow = disaster.flow
+    disaster.produce()
+    flow.copy_all()
+    plan = disaster.run("--dry-run")
+    assert plan.lines[-1] == "nothing was changed"
+    assert "prove positions" in plan.out
+    assert disaster.run("--undo").code == 2
+
+    run = _run_job(disaster, tmp_path, "CARRY_OUT")
+    assert run.success
+    (output,) = [each for each in run.all_events if each.event_type_value == "STEP_OUTPUT"]
+    assert output.step_output_data.metadata["missing records"].value == 0
+    assert disaster.run("--yes").code == 2
+    resumed = run_command("resume", disaster.file, "--flow", flow.name)
+    assert resumed.code == 1
+    assert "B is open for clients since failover" in resumed.lines[-1]
+
+    assert disaster.run("--undo").code == 0
+    assert run_command("resume", disaster.file, "--flow", flow.name).code == 0
+    assert disaster.run("--yes").code == 0
+    kafka_records.produce(flow.to, disaster.topic, [(1, b"k", b"written after the failover")])
+    undone = disaster.run("--undo")
+    assert undone.code == 1
+    assert f"clients wrote 1 record to {disaster.topic}-1 on B" in undone.lines[-1]
+
+
+def _run_job(disaster, home, action: str):
+    isthmus = IsthmusResource(config_path=str(disaster.file), home_path=str(home))
+    config = {"flow": disaster.flow.name, "action": action}
+    return jobs.failover.execute_in_process(
+        run_config={"ops": {"fail_over": {"config": config}}}, resources={"isthmus": isthmus}
+    )
 
 
 _BEATING = """
