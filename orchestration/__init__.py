@@ -7,6 +7,7 @@
 ``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
     execution.
+``recovery``: Failover as an operator carries it out: what it finds, what it does, and its record.
 ``services``: What runs on this machine and its files: Dagster's services, Spark applications,
     ports.
 

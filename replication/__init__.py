@@ -22,6 +22,7 @@
     no loops.
 ``records``: Bytes of a Kafka log: record batches, the records in them, and how two logs are
     compared.
+``recovery``: Failover: what it does in which order, where a flow stood, and what may be missing.
 ``settings``: The checked settings of a file: each field declares its key, kind, default and least
     value.
 ``state``: Records of Isthmus' own topics on the target cluster, as JSON. Pure.

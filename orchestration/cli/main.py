@@ -66,6 +66,9 @@ VERBS = {
     "handback": Verb(
         "positions.handover", "handback", "Hand flows back to MirrorMaker 2, where they stopped."
     ),
+    "failover": Verb(
+        "recovery.failover", "failover", "Open a target for clients after the loss of a source."
+    ),
     "heartbeats": Verb("flows.heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
     "offsets": Verb(
         "positions.offsets", "app", "Translate offsets; compare and set those of groups."

@@ -1,4 +1,4 @@
-"""Dagster jobs: start or stop an application, set a flow's desired state, delete old runs.
+"""Dagster jobs: start or stop an application, set a flow's desired state, fail over, delete runs.
 
 None of them copies anything. A copy is a detached process; the run that launched it ends as soon
 as the flows report their status, or fails with the reason why they do not.
@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
+from orchestration.dagster.recovery_jobs import fail_over
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow, write_intent
 from replication.adapters.local.processes import Process
@@ -121,7 +122,19 @@ resume_flow = _job(
 stop_flow = _job("stop_flow", _intent_op("stop", Desired.STOP), "Stop a flow until it is resumed.")
 prune_history = _job("prune_history", delete_old_runs, "Delete old runs from Dagster's history.")
 
-ALL = [launch_flow, stop_application, pause_flow, resume_flow, stop_flow, prune_history]
+failover = _job(
+    "failover", fail_over, "Open a flow's target for clients after the loss of its source."
+)
+
+ALL = [
+    launch_flow,
+    stop_application,
+    pause_flow,
+    resume_flow,
+    stop_flow,
+    prune_history,
+    failover,
+]
 
 
 def _application(isthmus: IsthmusResource, name: str) -> Application:

@@ -8,22 +8,40 @@ from typing import TYPE_CHECKING
 from orchestration.flows.names import require_name
 from orchestration.flows.observe import now_ms
 from replication.adapters.local.user import user_name
-from replication.state import Intent, status_topic
+from replication.errors import ClusterRejected
+from replication.model import Desired
+from replication.recovery.procedure import newest
+from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.flows.observe import Clusters
-    from replication.model import Desired
+    from orchestration.flows.observe import Clusters, Store
     from replication.settings.sections import Config, Flow
 
 
-def write_intent(flow: Flow, desired: Desired, clusters: Clusters) -> None:
-    """Write the desired state to the flow's target. Raises ClusterUnavailable."""
-    intent = Intent(flow.name, desired, signature(), now_ms())
+def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "") -> None:
+    """Write the desired state to the flow's target; ``by``: who wants it, if not our user.
+
+    Raises ClusterUnavailable, and ClusterRejected if clients write to the target since a failover:
+    the flow's records would be behind theirs.
+    """
+    intent = Intent(flow.name, desired, by or signature(), now_ms())
     store = clusters.store(flow)
     store.ensure_topics(flow.source)
+    if desired is not Desired.STOP:
+        _require_closed(flow, store)
     store.write(status_topic(flow.source), intent)
+
+
+def _require_closed(flow: Flow, store: Store) -> None:
+    records = store.read(status_topic(flow.source)).values()
+    last = newest((each for each in records if isinstance(each, Operation)), flow.name)
+    if last is not None and last.writable == flow.target:
+        raise ClusterRejected(
+            f"{flow.name}: {flow.target} is open for clients since {last.verb} {last.id} of "
+            f"{last.by}; if none wrote to it: isthmus {last.verb} FILE --flow '{flow.name}' --undo"
+        )
 
 
 def signature() -> str:

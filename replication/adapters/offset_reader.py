@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
-    from replication.state import Stored
+    from replication.state import GroupPositions, Stored
 
     Found = TypeVar("Found")
 
@@ -71,9 +71,17 @@ class OffsetReader:
         self.run(self._look())
         return self.known
 
-    async def _look(self) -> None:
+    def look_at_target(self) -> KnownPoints:
+        """Read the same, but nothing of the source: it may be gone. Then nothing is translated."""
+        self.run(self._look_at_target())
+        return self.known
+
+    async def _look_at_target(self) -> None:
         self.errors.clear()
         self.known.learn(await _news(self.target, self._logs))
+
+    async def _look(self) -> None:
+        await self._look_at_target()
         if any(each.origins for each in self.known.anchors.values()):
             # After the anchors: of all that was copied before them it is known whose it is (P1).
             self._origins.learn(await _news(self.source, [self._registry]))
@@ -135,6 +143,10 @@ class OffsetReader:
         }
         there = sorted(each for each, reason in reasons.items() if not reason)
         return {**reasons, **await _bounds(self.target, there)}
+
+    def remember(self, groups: Sequence[GroupPositions]) -> None:
+        """Store the offsets of groups at the source, for a time when it does not answer."""
+        self.run(self._logs[-1].append(groups))
 
     def groups(self, *, target: bool) -> GroupClient:
         """Return the groups of one of the two clusters."""
@@ -233,6 +245,7 @@ class GroupSyncs:
                 topics = TopicSelector.for_flow(flow, self.config.clusters)
                 sync = GroupSync(flow, topics, reader, ours, theirs)
                 sync.warn = partial(self._warn, flow.name)
+                sync.remember = reader.remember
                 self._made[flow.name] = reader, sync
                 self.of(flow).siblings = tuple(map(self.of, self._beside(flow)))
             return self._made[flow.name][1]

@@ -25,7 +25,7 @@ from replication.offsets.offset_map import (
 from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of
-from replication.state import Anchor, Loss, OffsetPoint, ProducerEntry
+from replication.state import Anchor, GroupPositions, Loss, OffsetPoint, ProducerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -55,6 +55,7 @@ class KnownPoints:
         default_factory=lambda: defaultdict(set)
     )
     producers: set[int] = field(default_factory=set)  # the flow's own
+    groups: dict[str, GroupPositions] = field(default_factory=dict)  # at the source, by name
 
     def learn(self, records: Iterable[Stored]) -> None:
         """Add records that were read, oldest first."""
@@ -75,6 +76,8 @@ class KnownPoints:
                     self.truncations[where].add((each.first, each.at_ms))
                 case ProducerEntry(flow=self.flow):
                     self.producers.add(each.producer_id)
+                case GroupPositions(flow=self.flow):
+                    self.groups[each.group] = each
                 case _:
                     pass
 

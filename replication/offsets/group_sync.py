@@ -24,6 +24,7 @@ from replication.offsets.sync_round import (
     summary,
     untranslated,
 )
+from replication.state import GroupPositions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -50,6 +51,7 @@ class GroupSync:
     """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
 
     ``warn`` gets a sentence about offsets that are not translated, once for each of them.
+    ``remember`` stores offsets of groups at the source that differ from the last round's.
     """
 
     flow: Flow
@@ -60,6 +62,8 @@ class GroupSync:
     siblings: Sequence[GroupSync] = ()
     wait: Callable[[float], None] = time.sleep
     warn: Callable[[str], None] = lambda _: None
+    remember: Callable[[Sequence[GroupPositions]], None] = lambda _: None
+    _stored: dict[str, GroupPositions] = field(default_factory=dict)
     _idle: IdleGroups = field(default_factory=IdleGroups)
     _excluded: tuple[Judgement, ...] = ()
     _last: tuple[float, list[TranslatedPosition]] = field(
@@ -78,6 +82,7 @@ class GroupSync:
         positions, now = self._selected(), time.monotonic()
         about = positions if self.siblings else self._idle.active(positions, now)
         found = self._round(about)
+        self._remember_source(positions)
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
         self._warn_of(found)
@@ -87,6 +92,25 @@ class GroupSync:
         if refused and strict:
             raise ClusterRejected(line)
         return line
+
+    def _remember_source(self, positions: Mapping[str, Positions]) -> None:
+        """Store the offsets at the source of copied topics, where they changed.
+
+        Also those that are not copied yet: they are needed when the source is gone.
+        """
+        copied = {each.topic for each in self.offsets.known.anchors}
+        now = int(time.time() * 1000)
+        records = [
+            GroupPositions(self.flow.name, name, held, now)
+            for name, its in positions.items()
+            if (held := tuple((*w, p.offset) for w, p in sorted(its.items()) if w.topic in copied))
+        ]
+        changed = [
+            each for each in records if not _same_offsets(each, self._stored.get(each.group))
+        ]
+        if changed:
+            self.remember(changed)
+            self._stored.update((each.group, each) for each in changed)
 
     def _warn_of(self, found: SyncRound) -> None:
         """Warn of offsets that are not translated and that the last rounds did not name."""
@@ -259,6 +283,10 @@ class GroupSync:
                 unknown |= common
             unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
         return found, unknown
+
+
+def _same_offsets(one: GroupPositions, other: GroupPositions | None) -> bool:
+    return other is not None and one.positions == other.positions
 
 
 def _copy_of(anchor: Anchor) -> TopicPartition:

@@ -4,6 +4,7 @@
 ``flow_status``: State records of flows: health, desired state, decisions, applied configs and
     ACLs
 ``record``: Base class of state records: kind, key and version, encoded as JSON
+``recovery``: State records of disaster recovery: operations, proven positions, positions of groups
 ``source_topics``: State records of a flow's source: what it had when the flow first started, and
     what is gone
 ``topics``: Names of the topics in which Isthmus keeps its state
@@ -13,12 +14,14 @@ Topics, one partition each, compacted:
 - ``isthmus-anchors.<source>.internal``: an :class:`Anchor` a source partition, by its appender; a
   :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied; a second copy
   of each :class:`ProducerEntry` of its flows
-- ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated
+- ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated;
+  :class:`GroupPositions`
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease),
   :class:`ClusterIds`, Intent, Control,
   :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
-  :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic` and :class:`Fencing`
+  :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic`, :class:`Fencing`,
+  :class:`Operation` and :class:`ProvenPosition`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
 
@@ -45,6 +48,7 @@ from replication.state.flow_status import (
     TaskReport,
 )
 from replication.state.record import VERSION, UnknownVersion
+from replication.state.recovery import GroupPositions, Operation, ProvenPosition
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
     ANCHORS_BEGIN,
@@ -80,13 +84,16 @@ __all__ = [
     "Decision",
     "Fencing",
     "FlowStatus",
+    "GroupPositions",
     "Intent",
     "InventoryPart",
     "Loss",
     "NameDecision",
     "NewName",
     "OffsetPoint",
+    "Operation",
     "ProducerEntry",
+    "ProvenPosition",
     "Stored",
     "TaskReport",
     "UnknownVersion",
@@ -120,6 +127,9 @@ Stored = (
     | AbsentTopic
     | AppliedAcls
     | Fencing
+    | Operation
+    | ProvenPosition
+    | GroupPositions
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
@@ -129,6 +139,8 @@ _SHAPES: dict[str, Callable[[Any], Any]] = {
     "appenders": lambda found: tuple((t, p) for t, p in found),
     "known": lambda found: {topic: tuple(each) for topic, each in found.items()},
     "latency_ms": tuple,
+    "done": lambda found: tuple(tuple(each) for each in found),
+    "positions": lambda found: tuple(tuple(each) for each in found),
     "run": tuple,
     "since": tuple,
     "via": tuple,

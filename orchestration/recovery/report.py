@@ -1,0 +1,117 @@
+"""What a failover tells: recovery point and groups, as values and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from replication.offsets.consumer_groups import CommitGroup, LeaveGroup, LeaveOffset
+from replication.planning.explain import counted
+from replication.recovery.missing_records import missing_of_group, recovery_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from replication.offsets.consumer_groups import GroupAction
+    from replication.recovery.group_positions import GroupPosition
+    from replication.recovery.missing_records import MissingRecords, RecoveryPoint
+    from replication.state import Operation, ProvenPosition
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverReport:
+    """The positions of a flow and of its groups; ``actions`` were or will be carried out."""
+
+    flow: str
+    positions: tuple[ProvenPosition, ...]
+    groups: tuple[GroupPosition, ...]
+    actions: tuple[GroupAction, ...]
+    operation: Operation | None = None
+
+    @property
+    def point(self) -> RecoveryPoint:
+        return recovery_point(self.positions)
+
+    @property
+    def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
+        """Groups, and offsets of groups, that are not set."""
+        return tuple(each for each in self.actions if not isinstance(each, CommitGroup))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as values for JSON; times in ms."""
+        unread = missing_of_group(self.groups, self.point)
+        return {
+            "flow": self.flow,
+            "operation": None if self.operation is None else _operation(self.operation),
+            "recovery_point": {
+                "records": self.point.records,
+                "bytes": self.point.bytes,
+                "seconds": self.point.seconds,
+                "source_last_seen_ms": self.point.seen_ms,
+            },
+            "partitions": [_partition(each) for each in self.point.partitions],
+            "groups": [
+                {**asdict(each), "source": str(each.source), "target": str(each.target)}
+                for each in self.groups
+            ],
+            "missing_of_group": unread,
+            "left": [asdict(each) | {"why": each.reason} for each in self.left],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield what may be missing, in sentences, the most important first."""
+        point = self.point
+        if not point.partitions:
+            yield f"{self.flow}: nothing was copied yet"
+            return
+        seen = _clock(point.seen_ms) if point.seen_ms else "never"
+        yield (
+            f"{self.flow}: {counted(point.records, 'record')} (about {point.bytes} bytes, the "
+            f"oldest {point.seconds:.1f} s old) of {counted(len(point.partitions), 'partition')} "
+            f"may be missing, and what the source took after it was last seen at {seen}"
+        )
+        for each in point.partitions:
+            if each.records or not each.exact:
+                yield _missing_line(each)
+        unread = missing_of_group(self.groups, point)
+        for name in sorted(unread):
+            yield from _group_lines(name, self.groups, unread[name])
+        for action in self.left:
+            yield f"group {action.group}: {action.reason}"
+
+
+def _missing_line(each: MissingRecords) -> str:
+    known = f"{each.records} were seen there" if each.records else "none was seen there"
+    doubt = (
+        "" if each.exact else "; some of these may be on the target: gaps at the source are unknown"
+    )
+    return f"  {each.partition}: offsets from {each.first} on; {known}{doubt}"
+
+
+def _group_lines(name: str, positions: Sequence[GroupPosition], unread: int) -> Iterator[str]:
+    mine = [each for each in positions if each.group == name]
+    again = sum(each.again for each in mine)
+    exact = (
+        "at the record after its last commit" if not again else f"{again} records may be read again"
+    )
+    yield (
+        f"group {name}: {counted(len(mine), 'offset')} known at {_clock(mine[0].at_ms)}, {exact}; "
+        f"of the records that it had not read, {unread} may be missing"
+    )
+    for each in mine:
+        if each.problem:
+            yield f"  {each.source} offset {each.committed}: {each.problem}"
+
+
+def _partition(each: MissingRecords) -> dict[str, Any]:
+    return {**asdict(each), "partition": str(each.partition)}
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    steps = [{"step": name, "at_ms": at, "did": did} for name, at, did in operation.done]
+    return {**asdict(operation), "done": steps}
+
+
+def _clock(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,13 @@
+"""Failover: what it does in which order, where a flow stood, and what may be missing.
+
+``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
+    is appended
+``group_positions``: Where a group continues on the target, when its source cannot be read
+``missing_records``: Which records may be missing on the target: per partition and per group
+``procedure``: The steps of an operation in order, and who may carry it out
+``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
+    of an unclean end
+
+May import: ``copier.partition``, ``offsets`` and what is below them. Only ``flow_fence`` and
+``proven_positions`` call a cluster.
+"""

@@ -1,0 +1,92 @@
+"""Where a group continues on the target, when its source cannot be read. Pure.
+
+``replication.offsets.translate`` counts records in both logs. After the loss of the source only the
+sync points are left, and they suffice on a straight interval: there source and target offset grow
+together. Elsewhere the answer is the lowest that can be right: a group may read records again, but
+skips none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from replication.model import TopicPartition
+from replication.offsets.offset_map import interval_of, intervals, sync_points_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.offsets.flow_offsets import KnownPoints
+    from replication.offsets.offset_map import OffsetInterval
+    from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPosition:
+    """A group's committed offset at the source, and where it continues on the target.
+
+    ``offset`` None: it cannot be known, for the reason ``problem``. ``again``: records that the
+    group may read a second time, at most; 0: the next record is the one after its last commit.
+    """
+
+    group: str
+    source: TopicPartition
+    committed: int
+    target: TopicPartition
+    offset: int | None
+    again: int = 0
+    problem: str = ""
+    at_ms: int = 0  # when the committed offset was read
+
+
+def group_positions(
+    groups: Iterable[GroupPositions],
+    known: KnownPoints,
+    proven: Mapping[TopicPartition, ProvenPosition],
+) -> Iterator[GroupPosition]:
+    """Yield the positions of groups in copied partitions, by group and partition."""
+    for group in sorted(groups, key=lambda each: each.group):
+        for topic, partition, offset in sorted(group.positions):
+            where = TopicPartition(topic, partition)
+            anchor, end = known.anchors.get(where), proven.get(where)
+            if anchor is None or end is None:
+                continue
+            target = TopicPartition(anchor.target_topic, partition)
+            found = target_offset(offset, known.points[where].values(), anchor, end)
+            yield GroupPosition(group.group, where, offset, target, *found, at_ms=group.at_ms)
+
+
+def target_offset(
+    offset: int, points: Iterable[OffsetPoint], anchor: Anchor, end: ProvenPosition
+) -> tuple[int | None, int, str]:
+    """Return the target offset, how many records it may repeat, and why there is none.
+
+    Never too high: no record that the group has not read is before it.
+    """
+    if offset < 0:
+        return None, 0, f"offset {offset} does not exist"
+    sync_points = sync_points_of(points, anchor)
+    if not sync_points:
+        return None, 0, "nothing is known of the copy's position"
+    if anchor.since is not None and offset < anchor.since[0]:
+        return None, 0, "its records were copied before the takeover or under another name"
+    if offset >= end.source and end.exact:
+        return end.target, 0, ""
+    last = sync_points[-1]
+    if offset >= last.source:
+        # What was copied after the last anchor was counted, but gaps at the source are unknown.
+        return last.target, end.target - last.target if offset > last.source else 0, ""
+    listed = intervals(sync_points, back=False)
+    return _within(listed[interval_of(listed, offset)], offset)
+
+
+def _within(interval: OffsetInterval, offset: int) -> tuple[int, int, str]:
+    begin, there = interval.at(interval.low)
+    if offset <= begin:
+        return there, 0, ""
+    if interval.straight:
+        return there + offset - begin, 0, ""
+    lowest = interval.lowest(offset)
+    highest = interval.span(1).end
+    return lowest, min(highest - lowest, interval.records or 0), ""

@@ -1,0 +1,112 @@
+"""Proves how far a flow copied: from its anchors, and by counting behind those of an unclean end.
+
+A clean anchor states the position (invariant G), and so does a transactional one (T). Behind any
+other the flow's records are counted on the target up to our fence marker (C). At the source as many
+records follow the anchor; their offsets are known only if it can be read, for there may be gaps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from replication.client.error_codes import ErrorCode
+from replication.client.fetch_session import FetchOptions
+from replication.client.network import Reading
+from replication.copier.partition.position import OwnRecords
+from replication.errors import ClusterUnavailable
+from replication.model import EARLIEST_TIMESTAMP, Mode, TopicPartition
+from replication.records.batch import walk
+from replication.state import ProvenPosition
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from replication.client.network import Network
+    from replication.recovery.flow_fence import FenceResult
+    from replication.state import Anchor
+
+_PATIENCE_S = 30.0
+_PAUSE_S = 0.1
+_CONCURRENT = 16  # partitions read at the same time
+
+
+async def prove_positions(
+    operation: str, fence: FenceResult, target: Network, producers: Collection[int]
+) -> tuple[ProvenPosition, ...]:
+    """Return the position of every partition that has one, in order.
+
+    ``producers`` are the flow's producer ids. Raises ClusterUnavailable.
+    """
+    there = {where: each for where, each in fence.anchors.items() if each.source is not None}
+    await target.refresh({each.target_topic for each in there.values()})
+    turn = asyncio.Semaphore(_CONCURRENT)
+
+    async def one(where: TopicPartition, anchor: Anchor) -> ProvenPosition:
+        if not needs_count(anchor) or where not in fence.unclean:
+            return proven(operation, anchor)
+        async with turn:
+            count = await _counted(anchor, fence, target, producers)
+        return proven(operation, anchor, count.records, count.next_offset)
+
+    return tuple(await asyncio.gather(*(one(*each) for each in sorted(there.items()))))
+
+
+def needs_count(anchor: Anchor) -> bool:
+    """Say whether records of the flow may be on the target behind its anchor."""
+    return not anchor.clean and anchor.mode != Mode.TRANSACTIONAL
+
+
+def proven(
+    operation: str, anchor: Anchor, counted: int = 0, target: int | None = None
+) -> ProvenPosition:
+    """Return the position ``counted`` records behind an anchor; ``target``: where they end.
+
+    With records behind the anchor the source offset is the lowest that is possible.
+    """
+    source = (anchor.source or 0) + counted
+    mean = anchor.bytes // anchor.records if anchor.records else 0
+    return ProvenPosition(
+        flow=anchor.flow,
+        operation=operation,
+        topic=anchor.topic,
+        partition=anchor.partition,
+        target_topic=anchor.target_topic,
+        source=source,
+        target=(anchor.target or 0) if target is None else target,
+        exact=counted == 0,
+        source_end=max(source, anchor.source_end),
+        seen_ms=anchor.at_ms,
+        behind_ms=anchor.behind_ms,
+        record_bytes=mean,
+    )
+
+
+async def _counted(
+    anchor: Anchor, fence: FenceResult, target: Network, producers: Collection[int]
+) -> OwnRecords:
+    """Read the target from the anchor to our fence markers; return the count."""
+    where = TopicPartition(anchor.target_topic, anchor.partition)
+    markers = {
+        fence.markers[name].producer_id: fence.markers[name].epoch
+        for name, _ in anchor.appenders
+        if name in fence.markers
+    }
+    own = {number for _, number in anchor.appenders} | set(producers)
+    count = OwnRecords(anchor.target or 0, own, markers)
+    reading, deadline = Reading(target, where, "count"), time.monotonic() + _PATIENCE_S
+    while not count.complete:
+        if time.monotonic() > deadline:
+            raise ClusterUnavailable(f"waiting for our fence marker in {where}")
+        found = await reading.fetch(count.next_offset, FetchOptions(max_wait_ms=50))
+        if found is None or found.error:
+            if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                start = await target.offset_at(where, EARLIEST_TIMESTAMP)
+                count.next_offset = max(count.next_offset, start)  # retention deleted it
+            await asyncio.sleep(_PAUSE_S)
+            await target.refresh([where.topic])
+            continue
+        for batch in walk(found.records, where, found.legacy):
+            count.add(batch)
+    return count

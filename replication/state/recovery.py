@@ -1,0 +1,79 @@
+"""State records of disaster recovery: operations, proven positions, positions of groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from replication.state.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Record):
+    """A failover of a flow, as far as it got. Its operator writes it before and after each step.
+
+    ``state`` is ``running``, ``done`` or ``undone``. Of a flow's operations the one with the
+    highest ``turn`` counts.
+    """
+
+    KIND: ClassVar[str] = "operation"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "id")
+
+    flow: str
+    id: str
+    verb: str = ""  # failover
+    state: str = ""
+    step: str = ""  # the one under way; empty between steps
+    done: tuple[tuple[str, int, str], ...] = ()  # name of a step, when it ended, what it did
+    by: str = ""  # who carries it out: user@host
+    instance: str = ""  # random, one per process of an operator
+    turn: int = 0  # counts the operators of the flow, over all operations; the highest one may
+    started_ms: int = 0
+    beat_ms: int = 0  # written every few seconds while a process works on it
+    writable: str = ""  # alias of the cluster that clients may write to; empty: not decided
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenPosition(Record):
+    """Where a partition stood when an operation had fenced the flow's producers.
+
+    All records before ``source`` are on the target, before ``target``. Nothing at or behind
+    ``target`` was appended by the flow before it was resumed.
+    """
+
+    KIND: ClassVar[str] = "proven position"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "operation", "topic", "partition")
+
+    flow: str
+    operation: str
+    topic: str  # on the source
+    partition: int
+    target_topic: str = ""
+    source: int = 0
+    target: int = 0
+    exact: bool = True  # False: records at or behind ``source`` may be on the target too
+    source_end: int = 0  # the last end of the source that was seen
+    seen_ms: int = 0  # when it was seen
+    behind_ms: int = 0  # age of the oldest record that was not copied then
+    record_bytes: int = 0  # mean size of the partition's records
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPositions(Record):
+    """The committed offsets of a consumer group on the source, as the group sync last read them.
+
+    The source may be gone when they are needed, and an offset that is not copied yet has no
+    counterpart that could be committed on the target.
+    """
+
+    KIND: ClassVar[str] = "group positions"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "group")
+
+    flow: str
+    group: str
+    positions: tuple[tuple[str, int, int], ...] = ()  # topic, partition, offset on the source
+    at_ms: int = 0

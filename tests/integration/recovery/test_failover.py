@@ -1,0 +1,236 @@
+"""A failover after the loss of a source: real brokers, a unit that freezes, operators that die."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as ClientPartition
+from support import kafka_records
+from support.command import run_command
+from support.copier_flows import Flow, report_of, start_unit
+from support.spark_driver import REPOSITORY, wait_for
+
+from orchestration.dagster import jobs
+from orchestration.dagster.resources import IsthmusResource
+from replication.adapters.admin.kafka_admin import KafkaAdmin
+from replication.model import TopicPartition
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+STEPS = ("stop", "fence", "prove positions", "set groups", "open target")
+GROUPS = ("behind", "half way", "at the end")
+
+
+class Disaster:
+    """A flow under kept names whose source can be killed."""
+
+    def __init__(self, source, target, folder) -> None:
+        self.flow = Flow(source, target, {f"orders-{source.name}": 3})
+        (self.topic,) = self.flow.topics
+        self.sent = itertools.count()
+        for bootstrap in (self.flow.here, self.flow.to):
+            kafka_records.create_topic(bootstrap, self.topic, 3)
+        self.file = folder / "mm2.properties"
+        self.file.write_text(
+            f"clusters = {self.flow.alias}, B\n"
+            f"{self.flow.alias}.bootstrap.servers = {self.flow.here}\n"
+            f"B.bootstrap.servers = {self.flow.to}\n"
+            f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = orders-.*\n"
+            "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+            "sync.group.offsets.enabled = true\nreplication.factor = 1\n"
+        )
+        self.commits: dict[str, dict[int, int]] = {}
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        return self.flow.partitions
+
+    def produce(self, count: int = 300) -> None:
+        """Produce records, no two of them alike, and wait for their acks."""
+        numbers = list(itertools.islice(self.sent, count))
+        records = [(n % 3, b"key-%d" % (n % 7), b"record %d" % n) for n in numbers]
+        kafka_records.produce(self.flow.here, self.topic, records)
+        self.flow.fed.update(TopicPartition(self.topic, each[0]) for each in records)
+
+    @contextmanager
+    def producing(self):
+        """Produce while the block runs."""
+        over = threading.Event()
+
+        def feed() -> None:
+            while not over.wait(0.1):
+                self.produce()
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        yield
+        over.set()
+        thread.join()
+
+    def commit(self, group: str, offsets: dict[int, int]) -> None:
+        """Commit a group's offsets at the source."""
+        self.commits[group] = offsets
+        consumer = Consumer({"bootstrap.servers": self.flow.here, "group.id": group})
+        where = [ClientPartition(self.topic, *each) for each in offsets.items()]
+        consumer.commit(offsets=where, asynchronous=False)
+        consumer.close()
+
+    def run(self, *words: str):
+        return run_command("failover", self.file, "--flow", self.flow.name, *words)
+
+    def killed_at(self, step: str) -> None:
+        """Carry the failover out, and kill its process when it begins ``step``."""
+        command = [sys.executable, "-m", "orchestration.cli.main", "failover", self.file]
+        with subprocess.Popen(
+            [*command, "--flow", self.flow.name, "--yes"],
+            cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={"PYTHONUNBUFFERED": "1", "PATH": ""},
+        ) as operator:  # fmt: skip
+            assert operator.stdout is not None
+            for line in operator.stdout:
+                if line.startswith("step ") and f", {step}:" in line:
+                    operator.kill()
+                    return
+        raise AssertionError(f"step {step} never began")
+
+    def ends(self) -> dict[TopicPartition, int]:
+        return KafkaAdmin({"bootstrap.servers": self.flow.to}).end_offsets(self.partitions)
+
+    def next_of(self, group: str) -> dict[int, object]:
+        """Return the content of the record that a group reads next on the target, by partition."""
+        consumer = Consumer({"bootstrap.servers": self.flow.to, "group.id": group})
+        where = [ClientPartition(*each) for each in self.partitions]
+        found = {each.partition: each.offset for each in consumer.committed(where, timeout=30)}
+        consumer.close()
+        by_place = {(e.partition, e.offset): e.content for e in self.copied()}
+        return {number: by_place.get((number, offset)) for number, offset in found.items()}
+
+    def copied(self) -> list[kafka_records.Rec]:
+        return kafka_records.consume_all(self.flow.to, self.topic)
+
+
+@pytest.fixture
+def disaster(kafka_cluster, target_cluster, tmp_path):
+    return Disaster(kafka_cluster(), target_cluster, tmp_path)
+
+
+def test_whatever_kills_its_operator_each_group_goes_on_and_no_frozen_unit_appends(
+    disaster, tmp_path
+):
+    flow = disaster.flow
+    unit = start_unit(flow.spec(), tmp_path)
+    with disaster.producing():
+        flow.wait_moved(3000)
+        ends = {each.partition: anchor.source for each, anchor in flow.anchors().items()}
+        disaster.commit("behind", dict.fromkeys(ends, 100))
+        disaster.commit("half way", {number: end // 2 for number, end in ends.items()})
+        flow.wait_moved(1000)
+        assert run_command("offsets", "sync", disaster.file).code == 0
+        unit.send_signal(signal.SIGSTOP)
+    disaster.commit("at the end", {n: flow.fed[TopicPartition(disaster.topic, n)] for n in ends})
+    assert run_command("offsets", "sync", disaster.file).code == 0
+    flow.source.kill()
+
+    for step in STEPS:
+        disaster.killed_at(step)
+    ended = disaster.run("--yes", "-o", "json")
+    assert ended.code == 0, ended
+    report = json.loads(ended.out)
+    before = disaster.ends()
+    unit.send_signal(signal.SIGCONT)
+    assert "another driver" in report_of(unit).outcome
+    assert disaster.ends() == before
+
+    flow.source.start()
+    ours = {(e.partition, e.offset): e.content for e in _records(flow.here, disaster.topic)}
+    copied = [each.content for each in disaster.copied()]
+    there = {*copied}
+    assert len(copied) == len(there)
+    missing = {place for place, content in ours.items() if content not in there}
+    firsts = {int(e["partition"].rpartition("-")[2]): e["first"] for e in report["partitions"]}
+    assert missing == {(number, at) for number, at in ours if at >= firsts[number]}
+    for group in GROUPS[:2]:
+        expected = {n: ours[n, at] for n, at in disaster.commits[group].items()}
+        assert disaster.next_of(group) == expected
+    assert [each["again"] for each in report["groups"] if each["group"] != GROUPS[2]] == [0] * 6
+
+
+def _records(bootstrap: str, topic: str) -> list[kafka_records.Rec]:
+    return wait_for(lambda: kafka_records.consume_all(bootstrap, topic))
+
+
+def test_an_operator_that_comes_second_is_told_who_works_at_which_step(disaster):
+    flow = disaster.flow
+    disaster.produce()
+    flow.copy_all()
+    disaster.killed_at("prove positions")
+    with subprocess.Popen(
+        [sys.executable, "-c", _BEATING, flow.to, flow.alias, flow.name], cwd=REPOSITORY,
+        stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        other.stdout.readline()
+        second = disaster.run("--yes")
+        other.kill()
+    assert second.code == 1
+    assert "carries out failover" in second.lines[-1]
+    assert "step 'prove positions'" in second.lines[-1]
+    assert disaster.run("--yes").code == 0
+
+
+def test_an_open_target_is_closed_only_while_no_client_has_written_there(disaster, tmp_path):
+    flow = disaster.flow
+    disaster.produce()
+    flow.copy_all()
+    plan = disaster.run("--dry-run")
+    assert plan.lines[-1] == "nothing was changed"
+    assert "prove positions" in plan.out
+    assert disaster.run("--undo").code == 2
+
+    run = _run_job(disaster, tmp_path, "CARRY_OUT")
+    assert run.success
+    (output,) = [each for each in run.all_events if each.event_type_value == "STEP_OUTPUT"]
+    assert output.step_output_data.metadata["missing records"].value == 0
+    assert disaster.run("--yes").code == 2
+    resumed = run_command("resume", disaster.file, "--flow", flow.name)
+    assert resumed.code == 1
+    assert "B is open for clients since failover" in resumed.lines[-1]
+
+    assert disaster.run("--undo").code == 0
+    assert run_command("resume", disaster.file, "--flow", flow.name).code == 0
+    assert disaster.run("--yes").code == 0
+    kafka_records.produce(flow.to, disaster.topic, [(1, b"k", b"written after the failover")])
+    undone = disaster.run("--undo")
+    assert undone.code == 1
+    assert f"clients wrote 1 record to {disaster.topic}-1 on B" in undone.lines[-1]
+
+
+def _run_job(disaster, home, action: str):
+    isthmus = IsthmusResource(config_path=str(disaster.file), home_path=str(home))
+    config = {"flow": disaster.flow.name, "action": action}
+    return jobs.failover.execute_in_process(
+        run_config={"ops": {"fail_over": {"config": config}}}, resources={"isthmus": isthmus}
+    )
+
+
+_BEATING = """
+import sys, time
+from dataclasses import replace
+from replication.adapters.topics.state_store import StateStore
+from replication.state import Operation, status_topic
+to, alias, flow = sys.argv[1:]
+store = StateStore({"bootstrap.servers": to}, 1)
+found = next(e for e in store.read(status_topic(alias)).values() if isinstance(e, Operation))
+for beat in range(1000):
+    store.write(status_topic(alias), replace(found, beat_ms=found.beat_ms + beat))
+    print(beat, flush=True)
+    time.sleep(0.5)
+"""

@@ -1,0 +1,118 @@
+"""Fencing a flow's producers from outside, and counting what they appended."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from support.memory_network import FENCED, MemoryCluster
+
+from replication.client.state_log import StateLog
+from replication.model import Mode, ProducerIdAndEpoch, TopicPartition
+from replication.records.batch import restamp
+from replication.records.codec import encode, plain_record
+from replication.recovery.flow_fence import Appenders, fence_flow
+from replication.recovery.proven_positions import prove_positions
+from replication.state import Anchor, Claim, anchors_topic
+
+ANCHORS = anchors_topic("A")
+UNIT = "isthmus.A->B.unit-0"
+HERE = TopicPartition("t", 0)
+
+
+def a_batch(producer: ProducerIdAndEpoch, sequence: int, count: int = 1) -> bytes:
+    records = [plain_record(n, b"k", b"v") for n in range(count)]
+    batch = bytearray(encode(records))
+    restamp(batch, *producer, sequence)
+    return bytes(batch)
+
+
+class Target:
+    """A target in memory on which a unit has appended behind its anchor."""
+
+    def __init__(self, **changes) -> None:
+        self.cluster = MemoryCluster("B")
+        self.changes = changes
+
+    async def prepare(self) -> ProducerIdAndEpoch:
+        producer = await self.cluster.init_producer_id(UNIT)
+        appenders = ((UNIT, producer.producer_id),)
+        anchor = Anchor("A->B", "t", 0, "t", 3, 3, appenders, 4, records=3, bytes=300)
+        self.log = StateLog(self.cluster, ANCHORS)
+        await self.log.append([replace(anchor, **self.changes)])
+        for number in range(5):
+            self.append(a_batch(producer, number))
+        return producer
+
+    def append(self, batch: bytes) -> int:
+        return self.cluster.logs[HERE].append(batch)[0]
+
+    async def fence(self, generation: int = 5):
+        return await fence_flow("A->B", self.cluster, StateLog(self.cluster, ANCHORS), generation)
+
+
+def test_after_the_fence_no_append_of_a_unit_lands_and_what_it_appended_is_counted():
+    async def scenario() -> None:
+        target = Target()
+        producer = await target.prepare()
+        found = await target.fence()
+        assert target.append(a_batch(producer, 5)) == FENCED
+        assert set(found.markers) == {UNIT}
+        assert found.unclean == {HERE}
+        (position,) = await prove_positions("op", found, target.cluster, ())
+        assert (position.source, position.target, position.exact) == (5, 6, False)
+
+    asyncio.run(scenario())
+
+
+def test_a_claim_of_a_higher_generation_tells_the_units_that_they_are_outranked():
+    async def scenario() -> None:
+        target = Target()
+        producer = await target.prepare()
+        await target.fence(generation=9)
+        await target.fence(generation=9)
+        records = await StateLog(target.cluster, ANCHORS).read_on()
+        claims = [each for each in records if isinstance(each, Claim)]
+        assert claims == [Claim("A->B", "t", 0, ((UNIT, producer.producer_id),), generation=9)]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("changes", [{"clean": True}, {"flow": "C->B"}])
+def test_where_no_producer_may_append_nothing_is_fenced(changes):
+    async def scenario() -> None:
+        target = Target(**changes)
+        await target.prepare()
+        found = await target.fence()
+        assert not found.markers
+        assert not found.unclean
+
+    asyncio.run(scenario())
+
+
+def test_the_position_of_a_transactional_copy_is_its_anchor():
+    async def scenario() -> None:
+        target = Target(mode=Mode.TRANSACTIONAL)
+        await target.prepare()
+        (position,) = await prove_positions("op", await target.fence(), target.cluster, ())
+        assert (position.source, position.target, position.exact) == (3, 3, True)
+
+    asyncio.run(scenario())
+
+
+def test_a_producer_without_a_transactional_id_is_named_for_it_cannot_be_fenced():
+    async def scenario() -> None:
+        target = Target(appenders=(("", 501),))
+        await target.prepare()
+        assert (await target.fence()).unfenced == (HERE,)
+
+    asyncio.run(scenario())
+
+
+def test_a_claim_changes_who_may_append_and_not_the_position():
+    seen = Appenders("A->B")
+    anchor = Anchor("A->B", "t", 0, "t", 3, 3, ((UNIT, 1),), 4, clean=True)
+    seen.learn([anchor, Claim("A->B", "t", 0, ((UNIT, 1), ("other", 2)), 5)])
+    (held,) = seen.unclean.values()
+    assert (held.source, held.appenders, held.generation) == (3, ((UNIT, 1), ("other", 2)), 5)

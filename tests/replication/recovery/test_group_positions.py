@@ -1,0 +1,123 @@
+"""Where groups continue when their source is gone: never too far, and exactly where it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replication.model import Mode, TopicPartition
+from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.offset_points import OffsetPoints
+from replication.recovery.group_positions import group_positions, target_offset
+from replication.recovery.proven_positions import proven
+from replication.state import Anchor, GroupPositions, OffsetPoint
+
+FIRST = Anchor("A->B", "t", 0, "t", 0, 0, mode=Mode.APPEND, isolation="read_committed", clean=True)
+
+
+@dataclass
+class Copied:
+    """Both logs as lists: of source offsets that are records, and whose the target's are."""
+
+    source_end: int = 0
+    records: list[tuple[int, int]] = field(default_factory=list)  # source offset, target offset
+    target_end: int = 0
+    points: dict[int, OffsetPoint] = field(default_factory=dict)
+    anchor: Anchor = FIRST
+    noted: OffsetPoints = field(default_factory=lambda: OffsetPoints.of(FIRST))
+
+    def step(self, kind: str) -> None:
+        match kind:
+            case "copy":
+                self.records.append((self.source_end, self.target_end))
+                self.source_end += 1
+                self.target_end += 1
+            case "gap":
+                self.source_end += 1
+            case "foreign":
+                self.target_end += 1
+            case _:
+                self.note()
+
+    def note(self) -> None:
+        self.anchor = self.noted.note(
+            replace(
+                FIRST,
+                source=self.source_end,
+                target=self.target_end,
+                records=len(self.records),
+                clean=False,
+            )
+        )
+        self.points.update((each.slot, each) for each in self.noted.pending)
+        self.noted.pending.clear()
+
+
+steps = st.lists(st.sampled_from(["copy", "copy", "copy", "gap", "foreign", "note"]), max_size=80)
+
+
+@given(steps, st.booleans(), st.data())
+def test_no_record_is_skipped_and_no_more_are_read_again_than_it_says(steps, clean, data):
+    logs = Copied()
+    logs.note()
+    for each in steps:
+        logs.step(each)
+    if clean:
+        logs.note()
+    anchor = replace(logs.anchor, clean=clean)
+    behind = [each for each in logs.records if each[0] >= (anchor.source or 0)]
+    end = proven("", anchor, len(behind), behind[-1][1] + 1 if behind else None)
+    offset = data.draw(st.integers(0, logs.source_end + 3))
+    found, again, problem = target_offset(offset, logs.points.values(), anchor, end)
+    assert found is not None
+    assert not problem
+    unread = [target for source, target in logs.records if source >= offset]
+    assert found <= min(unread, default=logs.target_end)
+    read_before = [t for s, t in logs.records if s < offset and t >= found]
+    assert len(read_before) <= again
+
+
+def straight(records: int, *, clean: bool = True) -> tuple[Copied, Anchor]:
+    logs = Copied()
+    logs.note()
+    for _ in range(records):
+        logs.step("copy")
+    logs.note()
+    return logs, replace(logs.anchor, clean=clean)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 50, 99, 100])
+def test_on_a_log_without_gaps_every_offset_is_exact(offset):
+    logs, anchor = straight(100)
+    assert target_offset(offset, logs.points.values(), anchor, proven("", anchor)) == (
+        offset,
+        0,
+        "",
+    )
+
+
+def test_a_group_that_read_more_than_was_copied_continues_at_the_end_of_the_copy():
+    logs, anchor = straight(100)
+    found = target_offset(140, logs.points.values(), anchor, proven("", anchor))
+    assert found == (100, 0, "")
+
+
+def test_offsets_from_before_a_takeover_have_no_answer():
+    logs, anchor = straight(100)
+    anchor = replace(anchor, since=(40, 40))
+    found, _, problem = target_offset(39, logs.points.values(), anchor, proven("", anchor))
+    assert found is None
+    assert "before the takeover" in problem
+
+
+def test_positions_of_topics_that_are_not_copied_are_left_out():
+    logs, anchor = straight(100)
+    known = KnownPoints("A->B")
+    known.learn([anchor, *logs.points.values()])
+    group = GroupPositions("A->B", "g", (("other", 0, 5), ("t", 0, 7), ("t", 1, 7)))
+    here = TopicPartition("t", 0)
+    (found,) = group_positions([group], known, {here: proven("", anchor)})
+    assert (found.source, found.offset, found.again) == (here, 7, 0)
