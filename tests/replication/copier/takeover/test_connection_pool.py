@@ -11,8 +11,15 @@ from replication.errors import WrongCluster
 KNOWN = {"source_id": "id-a", "target_id": "id-b"}
 
 
-def test_each_connection_of_a_unit_is_checked_against_the_ids_of_its_spec():
-    connections = ConnectionPool().take(a_spec(**KNOWN), TwoClusters().connect)
+@pytest.fixture
+def clusters():
+    made = TwoClusters()
+    yield made
+    made.close()
+
+
+def test_each_connection_of_a_unit_is_checked_against_the_ids_of_its_spec(clusters):
+    connections = ConnectionPool().take(a_spec(**KNOWN), clusters.connect)
     connections.source.verify("id-a")
     connections.target.verify("id-b")
     with pytest.raises(WrongCluster, match="source A is now the cluster with id id-b, which is B"):
@@ -21,8 +28,8 @@ def test_each_connection_of_a_unit_is_checked_against_the_ids_of_its_spec():
         connections.target.verify("id-a")
 
 
-def test_connections_to_a_former_cluster_are_not_used_for_the_one_that_was_accepted():
-    pool, clusters = ConnectionPool(), TwoClusters()
+def test_connections_to_a_former_cluster_are_not_used_for_the_one_that_was_accepted(clusters):
+    pool = ConnectionPool()
     spec = a_spec(**KNOWN)
     former = pool.take(spec, clusters.connect)
     pool.give_back(spec, former, well=True)
