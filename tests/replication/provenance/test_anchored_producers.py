@@ -61,6 +61,7 @@ def test_invariant_p1_a_registry_that_is_gone_is_known_from_the_anchors():
 def test_invariant_p1_nothing_counts_as_local_while_entries_are_known_to_be_missing(
     registry, anchors, why
 ):
+    """BL-219."""
     with pytest.raises(ClusterUnavailable, match=rf"b has lost entries: A->B has copied .*{why}"):
         asyncio.run(look_up(registry, anchors, 9))
 

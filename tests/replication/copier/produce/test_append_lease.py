@@ -64,7 +64,7 @@ def test_what_waits_is_not_sent_after_the_lease_has_lapsed_until_it_is_renewed()
 def test_what_a_former_owner_sends_arrives_before_a_takeover_counts(
     asked_before_s, frozen_s, unsent_s, in_kernel_s
 ):
-    """``asked_before_s``: how long before the takeover the former owner asked last."""
+    """BL-218: ``asked_before_s``: how long before the takeover the former owner asked last."""
     if not held(asked_before_s + frozen_s).holds():
         return  # it sends nothing
     sent_s = frozen_s  # after the takeover began

@@ -235,6 +235,7 @@ STEPS = st.sampled_from(
 def test_invariant_l_whatever_state_is_lost_each_record_is_copied_once_or_a_question_is_asked(
     steps,
 ):
+    """BL-217."""
     two, count = TwoClusters(partitions=PLANS, epoch_s=0.5), 0
     try:
         fed(two)
