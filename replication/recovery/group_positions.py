@@ -12,10 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.model import TopicPartition
-from replication.offsets.offset_map import interval_of, intervals, sync_points_of
+from replication.offsets.offset_map import (
+    has_lost_first,
+    interval_of,
+    intervals,
+    sync_points_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from replication.offsets.flow_offsets import KnownPoints
     from replication.offsets.offset_map import OffsetInterval
@@ -53,12 +58,12 @@ def group_positions(
             if anchor is None or end is None:
                 continue
             target = TopicPartition(anchor.target_topic, partition)
-            found = target_offset(offset, known.points[where].values(), anchor, end)
+            found = target_offset(offset, tuple(known.points[where].values()), anchor, end)
             yield GroupPosition(group.group, where, offset, target, *found, at_ms=group.at_ms)
 
 
 def target_offset(
-    offset: int, points: Iterable[OffsetPoint], anchor: Anchor, end: ProvenPosition
+    offset: int, points: Collection[OffsetPoint], anchor: Anchor, end: ProvenPosition
 ) -> tuple[int | None, int, str]:
     """Return the target offset, how many records it may repeat, and why there is none.
 
@@ -71,6 +76,8 @@ def target_offset(
         return None, 0, "nothing is known of the copy's position"
     if anchor.since is not None and offset < anchor.since[0]:
         return None, 0, "its records were copied before the takeover or under another name"
+    if offset < sync_points[0].source and has_lost_first(points, anchor):
+        return None, 0, "the topic of offset points has lost the points of its records"
     if offset >= end.source and end.exact:
         return end.target, 0, ""
     last = sync_points[-1]

@@ -113,6 +113,25 @@ def test_offsets_from_before_a_takeover_have_no_answer():
     assert "before the takeover" in problem
 
 
+def test_offsets_before_the_oldest_point_have_no_answer_where_older_points_are_gone():
+    logs, _ = straight(100)
+    logs.step("gap")
+    logs.step("copy")
+    logs.note()
+    logs.step("gap")
+    logs.step("copy")
+    logs.note()
+    anchor = replace(logs.anchor, clean=True)
+    points = [each for each in logs.points.values() if each.number > 0]
+    assert len(points) < len(logs.points)
+    first = min(each.source for each in points)
+    end = proven("", anchor)
+    found, _, problem = target_offset(first - 1, points, anchor, end)
+    assert found is None
+    assert "has lost the points" in problem
+    assert target_offset(first, points, anchor, end)[0] is not None
+
+
 def test_positions_of_topics_that_are_not_copied_are_left_out():
     logs, anchor = straight(100)
     known = KnownPoints("A->B")
