@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
-from orchestration.flows.target_offsets import unsettable
+from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.operator import Operator
 from orchestration.recovery.report import FailoverReport
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected, ConfigError
 from replication.model import Desired, FlowState, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveOffset
+from replication.offsets.consumer_groups import CommitGroup
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import TranslatedPosition
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.group_positions import group_positions
@@ -31,9 +29,7 @@ if TYPE_CHECKING:
 
     from orchestration.flows.observe import Clusters
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import GroupAction
     from replication.offsets.group_sync import GroupSync
-    from replication.recovery.group_positions import GroupPosition
     from replication.settings.sections import Config, Flow
 
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
@@ -215,27 +211,10 @@ class Failover:
         """Return the report for these positions, with what is still to be set of groups."""
         known = self.reader.look_at_target()
         by_partition = {TopicPartition(each.topic, each.partition): each for each in positions}
-        groups = tuple(group_positions(known.groups.values(), known, by_partition))
-        settable = list(self._settable(groups))
-        desired = self.sync.desired(_as_translated(each) for each in settable)
-        left = [
-            LeaveOffset(each.group, each.target, f"{each.source}: {each.problem}")
-            for each in groups
-            if each not in settable and each.problem
-        ]
-        actions: tuple[GroupAction, ...] = (*self.sync.towards(desired, rewind=False), *left)
+        found = tuple(group_positions(known.groups.values(), known, by_partition))
+        groups = on_target(found, self.reader.target_logs({each.target for each in found}))
+        actions = group_actions(groups, self.sync)
         return FailoverReport(self.flow.name, tuple(positions), groups, actions)
-
-    def _settable(self, groups: Sequence[GroupPosition]) -> Iterator[GroupPosition]:
-        """Yield the positions that exist on the target; retention may have moved its log start."""
-        logs = self.reader.target_logs({each.target for each in groups})
-        for each in groups:
-            if each.offset is None:
-                continue
-            log = logs[each.target]
-            if isinstance(log, str) or unsettable(each.offset, log):
-                continue
-            yield each if each.offset >= log.start else replace(each, offset=log.start)
 
 
 @contextmanager
@@ -259,8 +238,3 @@ async def count_records(log: CountedLog, begin: int) -> int:
     """Return how many records of a log count, from ``begin`` to its end."""
     async with aclosing(log.spans(begin)) as spans:
         return sum([len(each) async for each in spans])
-
-
-def _as_translated(at: GroupPosition) -> TranslatedPosition:
-    answer = Answer(at.offset, exact=at.again == 0)
-    return TranslatedPosition(at.group, at.source, Committed(at.committed), at.target, answer)

@@ -99,9 +99,6 @@ def _group_lines(name: str, positions: Sequence[GroupPosition], unread: int) -> 
         f"group {name}: {counted(len(mine), 'offset')} known at {_clock(mine[0].at_ms)}, {exact}; "
         f"of the records that it had not read, {unread} may be missing"
     )
-    for each in mine:
-        if each.problem:
-            yield f"  {each.source} offset {each.committed}: {each.problem}"
 
 
 def _partition(each: MissingRecords) -> dict[str, Any]:

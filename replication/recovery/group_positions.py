@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from replication.model import TopicPartition
 from replication.offsets.offset_map import (
+    POINTS_LOST,
     has_lost_first,
     interval_of,
     intervals,
@@ -20,10 +21,10 @@ from replication.offsets.offset_map import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from replication.offsets.flow_offsets import KnownPoints
-    from replication.offsets.offset_map import OffsetInterval
+    from replication.offsets.offset_map import OffsetInterval, SyncPoint
     from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
 
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 class GroupPosition:
     """A group's committed offset at the source, and where it continues on the target.
 
-    ``offset`` None: it cannot be known, for the reason ``problem``. ``again``: records that the
+    ``offset`` None: it is not set, for the reason ``problem``, the predicate of a sentence about
+    the committed offset. ``again``: records that the
     group may read a second time, at most; 0: the next record is the one after its last commit.
     """
 
@@ -69,15 +71,9 @@ def target_offset(
 
     Never too high: no record that the group has not read is before it.
     """
-    if offset < 0:
-        return None, 0, f"offset {offset} does not exist"
     sync_points = sync_points_of(points, anchor)
-    if not sync_points:
-        return None, 0, "nothing is known of the copy's position"
-    if anchor.since is not None and offset < anchor.since[0]:
-        return None, 0, "its records were copied before the takeover or under another name"
-    if offset < sync_points[0].source and has_lost_first(points, anchor):
-        return None, 0, "the topic of offset points has lost the points of its records"
+    if problem := _unknown(offset, sync_points, points, anchor):
+        return None, 0, problem
     if offset >= end.source and end.exact:
         return end.target, 0, ""
     last = sync_points[-1]
@@ -86,6 +82,21 @@ def target_offset(
         return last.target, end.target - last.target if offset > last.source else 0, ""
     listed = intervals(sync_points, back=False)
     return _within(listed[interval_of(listed, offset)], offset)
+
+
+def _unknown(
+    offset: int, sync_points: Sequence[SyncPoint], points: Collection[OffsetPoint], anchor: Anchor
+) -> str:
+    """Return why an offset has no counterpart that is known; empty: it has one."""
+    if offset < 0:
+        return "does not exist"
+    if not sync_points:
+        return "is in a partition whose copy has no known position"
+    if anchor.since is not None and offset < anchor.since[0]:
+        return "was copied before the takeover or under another name"
+    if offset < sync_points[0].source and has_lost_first(points, anchor):
+        return POINTS_LOST.problem
+    return ""
 
 
 def _within(interval: OffsetInterval, offset: int) -> tuple[int, int, str]:
