@@ -270,7 +270,7 @@ class GroupSync:
         """
         found, unknown = [], set[TopicPartition]()
         for each in self.siblings:
-            anchors = dict(each.offsets.look().anchors)
+            anchors = dict(_anchors_of(each.offsets))
             common = shared & {_copy_of(anchor) for anchor in anchors.values()}
             if not common:
                 continue
@@ -283,6 +283,14 @@ class GroupSync:
                 unknown |= common
             unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
         return found, unknown
+
+
+def _anchors_of(offsets: OffsetsOf) -> Mapping[TopicPartition, Anchor]:
+    """Return the anchors of another flow, whose source may be silent."""
+    try:
+        return offsets.look().anchors
+    except ReplicationError:
+        return offsets.look_at_target().anchors
 
 
 def _same_offsets(one: GroupPositions, other: GroupPositions | None) -> bool:

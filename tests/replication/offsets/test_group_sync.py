@@ -47,6 +47,8 @@ class Offsets:
             self.known.learn([Anchor("A->B", *ORDERS, self.copy.topic, at, there)])
         return self.known
 
+    look_at_target = look
+
     def translate(self, wanted, *, back=False, ahead=True):
         copied = {
             where: offsets for where, offsets in wanted.items() if where in self.known.anchors
@@ -343,6 +345,21 @@ def test_while_another_source_of_a_partition_is_silent_nothing_is_committed():
     sync = merged(Offsets(50, shift=500), silent)
     sync.sync()
     assert sync.target.held == {}
+
+
+@pytest.mark.parametrize(("copy", "held"), [(COPY, {}), (TopicPartition("else", 0), {"g": 1010})])
+def test_another_source_whose_registry_does_not_answer_holds_back_shared_partitions_alone(
+    copy, held
+):
+    theirs = Offsets(50, shift=500, copy=copy)
+
+    def look():
+        raise ClusterUnavailable("C is silent")
+
+    theirs.look = look
+    sync = merged(theirs, Groups(g=at(20)))
+    sync.sync()
+    assert sync.target.held == {name: at(offset, where=COPY) for name, offset in held.items()}
 
 
 @pytest.mark.parametrize("silence", ["unavailable", "errors"])
