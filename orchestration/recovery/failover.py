@@ -142,11 +142,6 @@ class Failover:
         log = StateLog(self.reader.target, topic)
         work = fence_flow(self.flow.name, self.reader.target, log, generation)
         self._fence = self.reader.run(work)
-        if self._fence.unfenced:
-            raise ClusterRejected(
-                f"{self.flow.name}: {self._fence.unfenced[0]} is copied at least once, by a "
-                "producer that cannot be fenced: end its driver, then run this again"
-            )
         names = counted(len(self._fence.markers), "producer")
         parts = counted(len(self._fence.unclean), "partition")
         return f"fenced {names} of {self.flow.name} in {parts}"
