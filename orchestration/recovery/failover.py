@@ -20,9 +20,17 @@ from replication.offsets.counted_log import CountedLog
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.group_positions import group_positions
-from replication.recovery.procedure import DONE, RUNNING, failover_steps
+from replication.recovery.procedure import RUNNING, failover_steps, is_left_stopped, stopped_by
 from replication.recovery.proven_positions import prove_positions, proven
-from replication.state import FlowStatus, Operation, ProvenPosition, anchors_topic, status_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    FlowStatus,
+    Operation,
+    ProducerEntry,
+    ProvenPosition,
+    anchors_topic,
+    status_topic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,9 +98,11 @@ class Failover:
     def undo(self) -> str:
         """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""
         last = self.operator.last()
-        if last is None or last.state != DONE or last.writable != self.flow.target:
+        if last is not None and is_left_stopped(last, self.operator.intent()):
+            return self._resume()
+        if last is None or last.writable != self.flow.target:
             raise ConfigError(f"{self.flow.name}: {self.flow.target} is not open by a failover")
-        own = self.reader.look_at_target().producers
+        own = self._isthmus_producers()
         for each in self._proven(last.id):
             where = TopicPartition(each.target_topic, each.partition)
             log = CountedLog(self.reader.target, where, lambda batch: batch.producer_id not in own)
@@ -105,6 +115,9 @@ class Failover:
                     "copies next; nothing was changed"
                 )
         self.operator.close(last)
+        return self._resume()
+
+    def _resume(self) -> str:
         write_intent(self.flow, Desired.RUN, self.clusters)
         return f"{self.flow.target} is closed again, and {self.flow.name} will run within seconds"
 
@@ -112,7 +125,7 @@ class Failover:
 
     def _stop(self, operation: Operation) -> str:
         """Stop the flow; wait for its driver, unless it is silent."""
-        by = f"{signature()}, {operation.verb} {operation.id}"
+        by = f"{signature()}, {stopped_by(operation)}"
         write_intent(self.flow, Desired.STOP, self.clusters, by=by)
         begun = moved = time.monotonic()
         status = first = self._status()
@@ -192,6 +205,12 @@ class Failover:
         records = self.operator.store.read(status_topic(self.flow.source)).values()
         mine = (e for e in records if isinstance(e, FlowStatus) and e.flow == self.flow.name)
         return next(mine, None)
+
+    def _isthmus_producers(self) -> set[int]:
+        """Return the producer ids of all flows: others may be merged into the same topics."""
+        registry = self.operator.store.read(PRODUCERS_TOPIC).values()
+        theirs = {each.producer_id for each in registry if isinstance(each, ProducerEntry)}
+        return self.reader.look_at_target().producers | theirs
 
     def _proven(self, operation: str) -> tuple[ProvenPosition, ...]:
         records = self.operator.store.read(status_topic(self.flow.source)).values()
