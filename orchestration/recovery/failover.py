@@ -151,7 +151,7 @@ class Failover:
         if not seen.unclean:
             self._fence = FenceResult({}, seen.anchors)
             return f"all units of {self.flow.name} ended cleanly: no producer may append"
-        generation = self._outrank()
+        generation = self._outrank(seen)
         log = StateLog(self.reader.target, topic)
         work = fence_flow(self.flow.name, self.reader.target, log, generation)
         self._fence = self.reader.run(work)
@@ -159,10 +159,10 @@ class Failover:
         parts = counted(len(self._fence.unclean), "partition")
         return f"fenced {names} of {self.flow.name} in {parts}"
 
-    def _outrank(self) -> int:
+    def _outrank(self, seen: Appenders) -> int:
         """Take the flow's lease, as stopped; return its generation. A driver that lives ends."""
         status = self._status() or FlowStatus(self.flow.name)
-        generation = status.generation + 1
+        generation = seen.above(status.generation)
         mine = FlowStatus(
             self.flow.name, FlowState.STOPPED, generation, "operator", signature(),
             started_ms=now_ms(), beat_ms=now_ms(), reason="stopped by a failover",

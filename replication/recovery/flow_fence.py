@@ -59,6 +59,10 @@ class Appenders:
         """The partitions to which a producer may append."""
         return {where: each for where, each in self.anchors.items() if not each.clean}
 
+    def above(self, generation: int) -> int:
+        """Return one above ``generation`` of the flow's status, which may be lost, and of these."""
+        return 1 + max(generation, *(each.generation for each in self.anchors.values()), 0)
+
 
 @dataclass(frozen=True, slots=True)
 class FenceResult:

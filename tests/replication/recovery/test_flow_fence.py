@@ -175,3 +175,12 @@ def test_a_claim_changes_who_may_append_and_not_the_position():
     seen.learn([anchor, Claim("A->B", "t", 0, ((UNIT, 1), ("other", 2)), 5)])
     (held,) = seen.unclean.values()
     assert (held.source, held.appenders, held.generation) == (3, ((UNIT, 1), ("other", 2)), 5)
+
+
+def test_where_the_status_is_lost_the_anchors_say_above_which_generation_a_claim_outranks():
+    seen = Appenders("A->B")
+    assert seen.above(3) == 4
+    seen.learn([Anchor("A->B", "t", 0, "t", 3, 3, ((UNIT, 1),), 7)])
+    assert (seen.above(3), seen.above(9)) == (8, 10)
+    seen.learn([Claim("A->B", "t", 0, ((UNIT, 1),), generation=8)])
+    assert seen.above(0) == 9
