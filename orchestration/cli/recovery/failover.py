@@ -51,7 +51,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     json_only = output is Output.json
     with opened_failover(found, config, KafkaClusters(), _say(quiet=json_only)) as work:
         if undo:
-            typer.echo(work.undo())
+            typer.echo(work.undo(), err=json_only)
             return
         work.refuse_if_open()
         before = work.preview()
@@ -87,11 +87,10 @@ def _show_plan(flow: Flow, before: FailoverReport, *, alive: bool) -> None:
 def _print_result(report: FailoverReport, *, json_only: bool) -> None:
     if json_only:
         typer.echo(json.dumps(report.as_json(), indent=2))
-        return
-    if report.operation is None:
+    elif report.operation is None:
         typer.echo("nothing was changed")
-        return
-    for line in report.lines():
-        typer.echo(line)
-    if report.left:
+    else:
+        for line in report.lines():
+            typer.echo(line)
+    if report.operation is not None and report.left:
         end(1, f"the target is open; {len(report.left)} group positions were left, see above")
