@@ -43,9 +43,9 @@ def fail_over(
     context: dg.OpExecutionContext, config: WhichFailover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    whole = isthmus.config()
-    flow = find_flow(whole, config.flow)
     try:
+        whole = isthmus.config()
+        flow = find_flow(whole, config.flow)
         with opened_failover(flow, whole, isthmus.clusters(), context.log.info) as work:
             _act(context, config.action, work)
     except ReplicationError as error:

@@ -1,0 +1,30 @@
+"""The Dagster job of a failover: what it cannot do is a reason, without a stack trace."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestration.dagster import jobs
+from orchestration.dagster.resources import IsthmusResource
+
+FILE = (
+    "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\nA->B.enabled = true\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [(FILE, "no flow 'A->C'"), ("clusters = A\nA->", "mm2.properties")]
+)
+def test_an_unknown_flow_and_a_broken_file_are_failures_with_a_reason(tmp_path, text, reason):
+    file = tmp_path / "mm2.properties"
+    file.write_text(text)
+    isthmus = IsthmusResource(config_path=str(file), home_path=str(tmp_path))
+    run = jobs.failover.execute_in_process(
+        run_config={"ops": {"fail_over": {"config": {"flow": "A->C"}}}},
+        resources={"isthmus": isthmus},
+        raise_on_error=False,
+    )
+    (failed,) = [each for each in run.all_events if each.is_step_failure]
+    failure = failed.step_failure_data.user_failure_data
+    assert failure is not None
+    assert reason in failure.description
