@@ -126,6 +126,25 @@ def is_left_stopped(last: Operation, intent: Intent) -> bool:
     return last.state == UNDONE and intent.by.endswith(stopped_by(last))
 
 
+def open_since(last: Operation | None, target: str) -> str:
+    """Return since which operation a target is open for clients; empty: it is not."""
+    if last is None or last.writable != target:
+        return ""
+    return f"{target} is open for clients since {last.verb} {last.id} of {last.by}"
+
+
+def standing(last: Operation | None, target: str) -> str:
+    """Return how far a flow's last operation got, and what can be done; empty: nothing is left."""
+    if since := open_since(last, target):
+        return since
+    if last is None or last.state != RUNNING:
+        return ""
+    return (
+        f"{last.verb} {last.id} of {last.by} is not finished; run it again, or go back with "
+        "`isthmus resume`"
+    )
+
+
 def remaining(steps: Sequence[StepPlan], operation: Operation) -> tuple[StepPlan, ...]:
     """Return the steps that are still to be carried out, in order."""
     ended = {name for name, _, _ in operation.done}

@@ -1,4 +1,4 @@
-"""How ``isthmus failover`` ends: its JSON is alone on stdout, and its exit code is that of a table."""
+"""How ``isthmus failover`` ends: JSON is alone on stdout, the exit code depends on no format."""
 
 from __future__ import annotations
 
