@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
-from orchestration.recovery.group_actions import group_actions, on_target
+from orchestration.recovery.group_actions import group_actions, on_target, selected
 from orchestration.recovery.operator import Operator
 from orchestration.recovery.report import FailoverReport
 from replication.client.state_log import StateLog
@@ -225,7 +225,8 @@ class Failover:
         """Return the report for these positions, with what is still to be set of groups."""
         known = self.reader.look_at_target()
         by_partition = {TopicPartition(each.topic, each.partition): each for each in positions}
-        found = tuple(group_positions(known.groups.values(), known, by_partition))
+        stored = selected(known.groups.values(), self.flow)
+        found = tuple(group_positions(stored, known, by_partition))
         groups = on_target(found, self.reader.target_logs({each.target for each in found}))
         actions = group_actions(groups, self.sync)
         return FailoverReport(self.flow.name, tuple(positions), groups, actions)
