@@ -82,9 +82,9 @@ class GroupSync:
         positions, now = self._selected(), time.monotonic()
         about = positions if self.siblings else self._idle.active(positions, now)
         found = self._round(about)
-        self._remember_source(positions)
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
+        self._remember_source(positions)
         self._warn_of(found)
         line = summary(found, refused, len(positions))
         if found.unread:

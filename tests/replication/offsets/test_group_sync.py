@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
 from replication.offsets.consumer_groups import (
@@ -431,3 +431,15 @@ def test_answers_of_a_topic_that_was_recreated_are_not_kept():
     offsets.errors[ORDERS] = "orders is not the topic that was copied"
     offsets.translate = lambda _, **__: {}
     assert sync.plan().commits == ()
+
+
+def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_set():
+    sync = a_sync(Offsets(50), Groups(g=at(10)))
+
+    def remember(_):
+        raise ClusterRejected("appending to isthmus-offsets.A.internal: the record is too large")
+
+    sync.remember = remember
+    with pytest.raises(ClusterRejected, match="too large"):
+        sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
