@@ -14,7 +14,7 @@ from orchestration.recovery.operator import Operator
 from orchestration.recovery.report import FailoverReport
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected, ConfigError
-from replication.model import Desired, FlowState, TopicPartition
+from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
 from replication.offsets.consumer_groups import CommitGroup
 from replication.offsets.counted_log import CountedLog
 from replication.planning.explain import counted
@@ -207,10 +207,13 @@ class Failover:
         return next(mine, None)
 
     def _isthmus_producers(self) -> set[int]:
-        """Return the producer ids of all flows: others may be merged into the same topics."""
+        """Return the producer ids of all flows: others may be merged into the same topics.
+
+        Records without a producer id count as those of clients.
+        """
         registry = self.operator.store.read(PRODUCERS_TOPIC).values()
         theirs = {each.producer_id for each in registry if isinstance(each, ProducerEntry)}
-        return self.reader.look_at_target().producers | theirs
+        return (self.reader.look_at_target().producers | theirs) - {NO_PRODUCER_ID}
 
     def _proven(self, operation: str) -> tuple[ProvenPosition, ...]:
         records = self.operator.store.read(status_topic(self.flow.source)).values()

@@ -13,7 +13,7 @@ from support.state_logs import LogStore
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.operator import Operator
 from replication.errors import ClusterRejected, ConfigError
-from replication.model import Desired, ProducerIdAndEpoch, TopicPartition
+from replication.model import NO_PRODUCER_ID, Desired, ProducerIdAndEpoch, TopicPartition
 from replication.offsets.flow_offsets import KnownPoints
 from replication.records.batch import restamp
 from replication.records.codec import encode, plain_record
@@ -94,3 +94,11 @@ def test_records_of_another_flow_into_the_same_topic_are_none_of_clients():
         stage.undo()
     stage.records.write(PRODUCERS_TOPIC, ProducerEntry(7, "C->B", "id-c", "isthmus.C->B.unit-0"))
     assert stage.undo().desired is Desired.RUN
+
+
+def test_records_without_a_producer_id_are_those_of_clients_also_if_the_flow_has_none():
+    stage = Stage(OPEN, STOPPED)
+    stage.reader.known.producers.add(NO_PRODUCER_ID)
+    stage.append(NO_PRODUCER_ID)
+    with pytest.raises(ClusterRejected, match="clients wrote 1 record to t-0"):
+        stage.undo()
