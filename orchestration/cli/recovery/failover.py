@@ -14,6 +14,9 @@ from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import opened_failover
+from orchestration.recovery.target_cluster import require_target
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
 from replication.recovery.procedure import failover_steps
 
 if TYPE_CHECKING:
@@ -48,8 +51,9 @@ def failover(  # noqa: PLR0913 - one parameter per option
     found = find_flow(config, flow)
     reachable = Answers([found]).ask()
     reachable.require(found.target)
-    json_only = output is Output.json
-    with opened_failover(found, config, KafkaClusters(), _say(quiet=json_only)) as work:
+    json_only, clusters = output is Output.json, KafkaClusters()
+    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    with opened_failover(found, config, clusters, _say(quiet=json_only)) as work:
         if undo:
             typer.echo(work.undo(), err=json_only)
             return
