@@ -1,4 +1,4 @@
-"""The Dagster job of a failover: what it cannot do is a reason, without a stack trace."""
+"""Dagster jobs of a failover and of desired states: what they cannot do is a reason."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ FILE = (
 
 
 @pytest.mark.parametrize(
+    ("job", "op"), [(jobs.failover, "fail_over"), (jobs.resume_flow, "write_run")]
+)
+@pytest.mark.parametrize(
     ("text", "reason"), [(FILE, "no flow 'A->C'"), ("clusters = A\nA->", "mm2.properties")]
 )
-def test_an_unknown_flow_and_a_broken_file_are_failures_with_a_reason(tmp_path, text, reason):
+def test_an_unknown_flow_and_a_broken_file_are_failures_with_a_reason(
+    tmp_path, text, reason, job, op
+):
     file = tmp_path / "mm2.properties"
     file.write_text(text)
     isthmus = IsthmusResource(config_path=str(file), home_path=str(tmp_path))
-    run = jobs.failover.execute_in_process(
-        run_config={"ops": {"fail_over": {"config": {"flow": "A->C"}}}},
+    run = job.execute_in_process(
+        run_config={"ops": {op: {"config": {"flow": "A->C"}}}},
         resources={"isthmus": isthmus},
         raise_on_error=False,
     )
