@@ -169,6 +169,36 @@ def test_a_position_behind_which_the_target_has_lost_records_is_not_exact(remove
     asyncio.run(scenario())
 
 
+def deleted(target: Target) -> None:
+    target.cluster.hidden.add(HERE.topic)
+
+
+def emptied(target: Target) -> None:
+    del target.cluster.logs[HERE]
+
+
+@pytest.mark.parametrize("lost", [deleted, emptied])
+def test_a_copy_that_was_deleted_or_emptied_on_the_target_holds_up_no_failover(lost):
+    async def scenario() -> None:
+        target = Target()
+        await target.prepare()
+        lost(target)
+        (position,) = await prove_positions("op", await target.fence(), target.cluster, ())
+        assert (position.source, position.exact) == (3, False)
+
+    asyncio.run(scenario())
+
+
+def test_a_copy_that_was_recreated_on_the_target_is_not_counted():
+    async def scenario() -> None:
+        target = Target(target_topic_id="00ff")
+        await target.prepare()
+        (position,) = await prove_positions("op", await target.fence(), target.cluster, ())
+        assert (position.source, position.target, position.exact) == (3, 3, False)
+
+    asyncio.run(scenario())
+
+
 def test_a_claim_changes_who_may_append_and_not_the_position():
     seen = Appenders("A->B")
     anchor = Anchor("A->B", "t", 0, "t", 3, 3, ((UNIT, 1),), 4, clean=True)
