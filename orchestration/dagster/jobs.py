@@ -15,7 +15,7 @@ from orchestration.dagster.recovery_jobs import fail_over
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow, write_intent
 from replication.adapters.local.processes import Process
-from replication.errors import ConfigError
+from replication.errors import ConfigError, ReplicationError
 from replication.model import Desired
 from replication.supervision.driver_supervision import Application, applications
 
@@ -73,8 +73,11 @@ def halt(
 def _intent_op(verb: str, desired: Desired) -> dg.OpDefinition:
     @dg.op(name=f"write_{verb}", description=f"Set the desired state of a flow to {verb}.")
     def write(context: dg.OpExecutionContext, config: WhichFlow, isthmus: IsthmusResource) -> None:
-        flow = find_flow(isthmus.config(), config.flow)
-        write_intent(flow, desired, isthmus.clusters())
+        try:
+            flow = find_flow(isthmus.config(), config.flow)
+            write_intent(flow, desired, isthmus.clusters())
+        except ReplicationError as error:  # such as a target that is open since a failover
+            raise dg.Failure(str(error), allow_retries=False) from None
         context.log.info("%s: desired state set to %s", flow.name, verb)
 
     return write

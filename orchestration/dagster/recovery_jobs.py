@@ -10,6 +10,7 @@ from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import Failover, opened_failover
 from orchestration.recovery.report import FailoverReport
+from orchestration.recovery.target_cluster import require_target
 from replication.errors import ReplicationError
 from replication.recovery.procedure import failover_steps
 
@@ -43,10 +44,12 @@ def fail_over(
     context: dg.OpExecutionContext, config: WhichFailover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    whole = isthmus.config()
-    flow = find_flow(whole, config.flow)
     try:
-        with opened_failover(flow, whole, isthmus.clusters(), context.log.info) as work:
+        whole = isthmus.config()
+        flow = find_flow(whole, config.flow)
+        clusters = isthmus.clusters()
+        require_target(flow, whole, clusters, isthmus.launcher())
+        with opened_failover(flow, whole, clusters, context.log.info) as work:
             _act(context, config.action, work)
     except ReplicationError as error:
         raise dg.Failure(str(error), allow_retries=False) from None

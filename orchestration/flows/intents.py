@@ -10,7 +10,7 @@ from orchestration.flows.observe import now_ms
 from replication.adapters.local.user import user_name
 from replication.errors import ClusterRejected
 from replication.model import Desired
-from replication.recovery.procedure import newest
+from replication.recovery.procedure import newest, open_since
 from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "")
 def _require_closed(flow: Flow, store: Store) -> None:
     records = store.read(status_topic(flow.source)).values()
     last = newest((each for each in records if isinstance(each, Operation)), flow.name)
-    if last is not None and last.writable == flow.target:
+    if last is not None and (since := open_since(last, flow.target)):
         raise ClusterRejected(
-            f"{flow.name}: {flow.target} is open for clients since {last.verb} {last.id} of "
-            f"{last.by}; if none wrote to it: isthmus {last.verb} FILE --flow '{flow.name}' --undo"
+            f"{flow.name}: {since}; if none wrote to it: isthmus {last.verb} FILE --flow "
+            f"'{flow.name}' --undo"
         )
 
 

@@ -16,6 +16,8 @@ from replication.adapters.local.processes import began
 from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
 from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
+from replication.recovery.procedure import newest
+from replication.recovery.procedure import standing as standing_of
 from replication.state import (
     AbsentTopic,
     Anchor,
@@ -23,6 +25,7 @@ from replication.state import (
     FlowStatus,
     Intent,
     Loss,
+    Operation,
     Stored,
     TaskReport,
     anchors_topic,
@@ -223,6 +226,7 @@ def look_at(
         source_silence=source_silence,
         target_silence=target_silence,
         wrong_cluster=wrong_cluster,
+        recovery=standing_of(newest(_operations(stored), flow.name), flow.target),
     )
     return FlowLook(flow, seen, ends, _tasks(stored))
 
@@ -264,6 +268,10 @@ def _absent(stored: Iterable[Stored]) -> tuple[AbsentTopic, ...]:
 def _tasks(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:
     tasks = (each for each in stored if isinstance(each, TaskReport))
     return tuple(sorted(tasks, key=lambda each: each.name))
+
+
+def _operations(stored: Iterable[Stored]) -> Iterable[Operation]:
+    return (each for each in stored if isinstance(each, Operation))
 
 
 def _losses(stored: Iterable[Stored]) -> tuple[Loss, ...]:

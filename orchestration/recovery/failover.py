@@ -9,31 +9,35 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature, write_intent
 from orchestration.flows.observe import now_ms
-from orchestration.flows.target_offsets import unsettable
+from orchestration.recovery.group_actions import group_actions, on_target, selected
 from orchestration.recovery.operator import Operator
 from orchestration.recovery.report import FailoverReport
 from replication.client.state_log import StateLog
 from replication.errors import ClusterRejected, ConfigError
-from replication.model import Desired, FlowState, TopicPartition
-from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveOffset
+from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
+from replication.offsets.consumer_groups import CommitGroup
 from replication.offsets.counted_log import CountedLog
-from replication.offsets.offset_map import Answer
-from replication.offsets.sync_round import TranslatedPosition
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.group_positions import group_positions
-from replication.recovery.procedure import DONE, RUNNING, failover_steps
+from replication.recovery.procedure import RUNNING, failover_steps, is_left_stopped, stopped_by
 from replication.recovery.proven_positions import prove_positions, proven
-from replication.state import FlowStatus, Operation, ProvenPosition, anchors_topic, status_topic
+from replication.state import (
+    PRODUCERS_TOPIC,
+    FlowStatus,
+    Operation,
+    ProducerEntry,
+    ProvenPosition,
+    anchors_topic,
+    status_topic,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from orchestration.flows.observe import Clusters
     from replication.adapters.offset_reader import OffsetReader
-    from replication.offsets.consumer_groups import GroupAction
     from replication.offsets.group_sync import GroupSync
-    from replication.recovery.group_positions import GroupPosition
     from replication.settings.sections import Config, Flow
 
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
@@ -94,9 +98,11 @@ class Failover:
     def undo(self) -> str:
         """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""
         last = self.operator.last()
-        if last is None or last.state != DONE or last.writable != self.flow.target:
+        if last is not None and is_left_stopped(last, self.operator.intent()):
+            return self._resume()
+        if last is None or last.writable != self.flow.target:
             raise ConfigError(f"{self.flow.name}: {self.flow.target} is not open by a failover")
-        own = self.reader.look_at_target().producers
+        own = self._isthmus_producers()
         for each in self._proven(last.id):
             where = TopicPartition(each.target_topic, each.partition)
             log = CountedLog(self.reader.target, where, lambda batch: batch.producer_id not in own)
@@ -109,6 +115,9 @@ class Failover:
                     "copies next; nothing was changed"
                 )
         self.operator.close(last)
+        return self._resume()
+
+    def _resume(self) -> str:
         write_intent(self.flow, Desired.RUN, self.clusters)
         return f"{self.flow.target} is closed again, and {self.flow.name} will run within seconds"
 
@@ -116,7 +125,7 @@ class Failover:
 
     def _stop(self, operation: Operation) -> str:
         """Stop the flow; wait for its driver, unless it is silent."""
-        by = f"{signature()}, {operation.verb} {operation.id}"
+        by = f"{signature()}, {stopped_by(operation)}"
         write_intent(self.flow, Desired.STOP, self.clusters, by=by)
         begun = moved = time.monotonic()
         status = first = self._status()
@@ -142,23 +151,18 @@ class Failover:
         if not seen.unclean:
             self._fence = FenceResult({}, seen.anchors)
             return f"all units of {self.flow.name} ended cleanly: no producer may append"
-        generation = self._outrank()
+        generation = self._outrank(seen)
         log = StateLog(self.reader.target, topic)
         work = fence_flow(self.flow.name, self.reader.target, log, generation)
         self._fence = self.reader.run(work)
-        if self._fence.unfenced:
-            raise ClusterRejected(
-                f"{self.flow.name}: {self._fence.unfenced[0]} is copied at least once, by a "
-                "producer that cannot be fenced: end its driver, then run this again"
-            )
         names = counted(len(self._fence.markers), "producer")
         parts = counted(len(self._fence.unclean), "partition")
         return f"fenced {names} of {self.flow.name} in {parts}"
 
-    def _outrank(self) -> int:
+    def _outrank(self, seen: Appenders) -> int:
         """Take the flow's lease, as stopped; return its generation. A driver that lives ends."""
         status = self._status() or FlowStatus(self.flow.name)
-        generation = status.generation + 1
+        generation = seen.above(status.generation)
         mine = FlowStatus(
             self.flow.name, FlowState.STOPPED, generation, "operator", signature(),
             started_ms=now_ms(), beat_ms=now_ms(), reason="stopped by a failover",
@@ -202,6 +206,15 @@ class Failover:
         mine = (e for e in records if isinstance(e, FlowStatus) and e.flow == self.flow.name)
         return next(mine, None)
 
+    def _isthmus_producers(self) -> set[int]:
+        """Return the producer ids of all flows: others may be merged into the same topics.
+
+        Records without a producer id count as those of clients.
+        """
+        registry = self.operator.store.read(PRODUCERS_TOPIC).values()
+        theirs = {each.producer_id for each in registry if isinstance(each, ProducerEntry)}
+        return (self.reader.look_at_target().producers | theirs) - {NO_PRODUCER_ID}
+
     def _proven(self, operation: str) -> tuple[ProvenPosition, ...]:
         records = self.operator.store.read(status_topic(self.flow.source)).values()
         return tuple(
@@ -215,27 +228,11 @@ class Failover:
         """Return the report for these positions, with what is still to be set of groups."""
         known = self.reader.look_at_target()
         by_partition = {TopicPartition(each.topic, each.partition): each for each in positions}
-        groups = tuple(group_positions(known.groups.values(), known, by_partition))
-        settable = list(self._settable(groups))
-        desired = self.sync.desired(_as_translated(each) for each in settable)
-        left = [
-            LeaveOffset(each.group, each.target, f"{each.source}: {each.problem}")
-            for each in groups
-            if each not in settable and each.problem
-        ]
-        actions: tuple[GroupAction, ...] = (*self.sync.towards(desired, rewind=False), *left)
+        stored = selected(known.groups.values(), self.flow)
+        found = tuple(group_positions(stored, known, by_partition))
+        groups = on_target(found, self.reader.target_logs({each.target for each in found}))
+        actions = group_actions(groups, self.sync)
         return FailoverReport(self.flow.name, tuple(positions), groups, actions)
-
-    def _settable(self, groups: Sequence[GroupPosition]) -> Iterator[GroupPosition]:
-        """Yield the positions that exist on the target; retention may have moved its log start."""
-        logs = self.reader.target_logs({each.target for each in groups})
-        for each in groups:
-            if each.offset is None:
-                continue
-            log = logs[each.target]
-            if isinstance(log, str) or unsettable(each.offset, log):
-                continue
-            yield each if each.offset >= log.start else replace(each, offset=log.start)
 
 
 @contextmanager
@@ -259,8 +256,3 @@ async def count_records(log: CountedLog, begin: int) -> int:
     """Return how many records of a log count, from ``begin`` to its end."""
     async with aclosing(log.spans(begin)) as spans:
         return sum([len(each) async for each in spans])
-
-
-def _as_translated(at: GroupPosition) -> TranslatedPosition:
-    answer = Answer(at.offset, exact=at.again == 0)
-    return TranslatedPosition(at.group, at.source, Committed(at.committed), at.target, answer)

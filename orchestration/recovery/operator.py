@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.flows.intents import signature
 from orchestration.flows.observe import now_ms
+from replication.errors import ClusterRejected
 from replication.recovery.procedure import (
     BEAT_S,
     DONE,
@@ -25,9 +26,10 @@ from replication.recovery.procedure import (
     newest,
     remaining,
     require_idle,
+    require_stopped,
     require_turn,
 )
-from replication.state import Operation, status_topic
+from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,6 +59,12 @@ class Operator:
         records = self.store.read(status_topic(self.flow.source)).values()
         return newest((e for e in records if isinstance(e, Operation)), self.flow.name)
 
+    def intent(self) -> Intent:
+        """Return the desired state of the flow."""
+        records = self.store.read(status_topic(self.flow.source)).values()
+        mine = (e for e in records if isinstance(e, Intent) and e.flow == self.flow.name)
+        return next(mine, Intent(self.flow.name))
+
     def take(self, verb: str, options: Mapping[str, str]) -> Operation:
         """Begin an operation, or continue the one that another operator left.
 
@@ -66,7 +74,7 @@ class Operator:
         found = self.last()
         if found is not None and found.state == RUNNING:
             self._watch(found)
-        if found is not None and found.state == RUNNING:
+        if found is not None and found.state == RUNNING and self._is_stopped(found):
             done = ", ".join(name for name, _, _ in found.done) or "no step"
             self.say(f"continuing {found.verb} {found.id} of {found.by}; done: {done}")
             mine = found
@@ -93,6 +101,7 @@ class Operator:
             if step not in remaining(steps, operation):
                 continue
             self._require_turn()
+            require_stopped(operation, self.intent())
             operation = replace(self._current(), step=step.name, beat_ms=now_ms())
             self._write(operation)
             self.say(f"step {number} of {len(steps)}, {step.name}: {step.does}")
@@ -127,6 +136,15 @@ class Operator:
         while time.monotonic() < until:
             require_idle(found, self.last())
             time.sleep(_POLL_S)
+
+    def _is_stopped(self, found: Operation) -> bool:
+        """Return whether the flow is still stopped by an operation, if it had stopped it."""
+        try:
+            require_stopped(found, self.intent())
+        except ClusterRejected as resumed:
+            self.say(str(resumed))
+            return False
+        return True
 
     def _require_turn(self) -> None:
         tail = self.store.tail(status_topic(self.flow.source))

@@ -65,16 +65,18 @@ class FailoverReport:
         if not point.partitions:
             yield f"{self.flow}: nothing was copied yet"
             return
-        seen = _clock(point.seen_ms) if point.seen_ms else "never"
+        seen = f"at the latest {_clock(point.seen_ms)}" if point.seen_ms else "never"
         yield (
             f"{self.flow}: {counted(point.records, 'record')} (about {point.bytes} bytes, the "
             f"oldest {point.seconds:.1f} s old) of {counted(len(point.partitions), 'partition')} "
-            f"may be missing, and what the source took after it was last seen at {seen}"
+            f"may be missing, and what the source took after its ends were last read, {seen}"
         )
         for each in point.partitions:
             if each.records or not each.exact:
                 yield _missing_line(each)
         unread = missing_of_group(self.groups, point)
+        if not unread:
+            yield "no offset of a group is known: sync.group.offsets.enabled has stored none"
         for name in sorted(unread):
             yield from _group_lines(name, self.groups, unread[name])
         for action in self.left:
@@ -92,16 +94,16 @@ def _missing_line(each: MissingRecords) -> str:
 def _group_lines(name: str, positions: Sequence[GroupPosition], unread: int) -> Iterator[str]:
     mine = [each for each in positions if each.group == name]
     again = sum(each.again for each in mine)
-    exact = (
-        "at the record after its last commit" if not again else f"{again} records may be read again"
-    )
+    if all(each.offset is None for each in mine):
+        where = "none of them can be set"
+    elif again:
+        where = f"{again} records may be read again"
+    else:
+        where = "at the record after its last commit"
     yield (
-        f"group {name}: {counted(len(mine), 'offset')} known at {_clock(mine[0].at_ms)}, {exact}; "
-        f"of the records that it had not read, {unread} may be missing"
+        f"group {name}: {counted(len(mine), 'offset')}, last changed at {_clock(mine[0].at_ms)}, "
+        f"{where}; of the records that it had not read, {unread} may be missing"
     )
-    for each in mine:
-        if each.problem:
-            yield f"  {each.source} offset {each.committed}: {each.problem}"
 
 
 def _partition(each: MissingRecords) -> dict[str, Any]:

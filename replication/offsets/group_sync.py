@@ -82,9 +82,9 @@ class GroupSync:
         positions, now = self._selected(), time.monotonic()
         about = positions if self.siblings else self._idle.active(positions, now)
         found = self._round(about)
-        self._remember_source(positions)
         refused = self.target.commit(found.commits)
         self._idle.note(about, found, refused)
+        self._remember_source(positions)
         self._warn_of(found)
         line = summary(found, refused, len(positions))
         if found.unread:
@@ -270,7 +270,7 @@ class GroupSync:
         """
         found, unknown = [], set[TopicPartition]()
         for each in self.siblings:
-            anchors = dict(each.offsets.look().anchors)
+            anchors = dict(_anchors_of(each.offsets))
             common = shared & {_copy_of(anchor) for anchor in anchors.values()}
             if not common:
                 continue
@@ -283,6 +283,14 @@ class GroupSync:
                 unknown |= common
             unknown |= {_copy_of(anchors[w]) for w in list(each.offsets.errors) if w in anchors}
         return found, unknown
+
+
+def _anchors_of(offsets: OffsetsOf) -> Mapping[TopicPartition, Anchor]:
+    """Return the anchors of another flow, whose source may be silent."""
+    try:
+        return offsets.look().anchors
+    except ReplicationError:
+        return offsets.look_at_target().anchors
 
 
 def _same_offsets(one: GroupPositions, other: GroupPositions | None) -> bool:

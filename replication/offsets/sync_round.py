@@ -31,6 +31,8 @@ class OffsetsOf(Protocol):
 
     def look(self) -> KnownPoints: ...
 
+    def look_at_target(self) -> KnownPoints: ...
+
     def translate(
         self,
         wanted: Mapping[TopicPartition, Collection[int]],

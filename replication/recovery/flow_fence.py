@@ -2,8 +2,10 @@
 
 Invariant B without a copy that follows: a claim of a higher generation tells each unit that it has
 been outranked, so it does not get itself a new epoch; a new epoch and an aborted transaction on the
-target partitions make the brokers reject what is still on its way. The next driver takes over as
-after a crash: the anchors and the appenders that they list stay as they are.
+target partitions make the brokers reject what is still on its way. A producer without a
+transactional id (an at-least-once copy) cannot be fenced: its unit reads the claim before it renews
+its lease (W), so it appends nothing after the wait. The next driver takes over as after a crash:
+the anchors and the appenders that they list stay as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from replication.client.state_log import StateLog
     from replication.model import ProducerIdAndEpoch
 
-_REQUEST_TIMEOUT_S = 30.0  # how long a request of a former producer id may be in flight
+# How long what a former producer id sent may be on its way; as in ``copier.takeover.takeover`` (W).
+_REQUEST_TIMEOUT_S = 40.0
 
 
 @dataclass(slots=True)
@@ -56,6 +59,10 @@ class Appenders:
         """The partitions to which a producer may append."""
         return {where: each for where, each in self.anchors.items() if not each.clean}
 
+    def above(self, generation: int) -> int:
+        """Return one above ``generation`` of the flow's status, which may be lost, and of these."""
+        return 1 + max(generation, *(each.generation for each in self.anchors.values()), 0)
+
 
 @dataclass(frozen=True, slots=True)
 class FenceResult:
@@ -68,14 +75,6 @@ class FenceResult:
     anchors: Mapping[TopicPartition, Anchor] = field(default_factory=dict)
     unclean: frozenset[TopicPartition] = frozenset()
 
-    @property
-    def unfenced(self) -> tuple[TopicPartition, ...]:
-        """At-least-once copies whose producer has no transactional id: it cannot be fenced."""
-        found = (
-            each for each in self.unclean if not all(n for n, _ in self.anchors[each].appenders)
-        )
-        return tuple(sorted(found))
-
 
 async def fence_flow(flow: str, target: Network, log: StateLog, generation: int) -> FenceResult:
     """Fence all producers that may append to a partition of ``flow``; return which they were.
@@ -87,9 +86,13 @@ async def fence_flow(flow: str, target: Network, log: StateLog, generation: int)
     seen.learn(await log.read_on())
     unclean = frozenset(seen.unclean)
     fenced: dict[str, ProducerIdAndEpoch] = {}
+    waited = False
     while True:
         outranked = [each for each in seen.unclean.values() if each.generation < generation]
         await log.append([_claim(each, generation) for each in outranked])
+        if not waited and any(map(has_plain_producer, seen.unclean.values())):
+            await _outwait()
+            waited = True
         seen.learn(await log.read_on())
         names = {name for each in seen.unclean.values() for name, _ in each.appenders if name}
         if not names - fenced.keys():
@@ -98,11 +101,20 @@ async def fence_flow(flow: str, target: Network, log: StateLog, generation: int)
         seen.learn(await log.read_on())
 
 
+def has_plain_producer(anchor: Anchor) -> bool:
+    """Say whether a producer without a transactional id may append to the partition."""
+    return not all(name for name, _ in anchor.appenders)
+
+
 def _claim(anchor: Anchor, generation: int) -> Claim:
     """Return a claim that outranks the appenders and adds none."""
     return Claim(
         anchor.flow, anchor.topic, anchor.partition, anchor.appenders, generation, anchor.epoch
     )
+
+
+async def _outwait() -> None:
+    await asyncio.sleep(_REQUEST_TIMEOUT_S)
 
 
 async def _fence(
@@ -115,7 +127,7 @@ async def _fence(
     listed = {pair for each in unclean.values() for pair in each.appenders}
     if any(name in new and new[name].producer_id != number for name, number in listed):
         # Its transactional id has expired: the marker has another producer id and stops nobody.
-        await asyncio.sleep(_REQUEST_TIMEOUT_S)
+        await _outwait()
     await target.refresh({each.target_topic for each in unclean.values() if each.target_topic})
     for name, producer in new.items():
         theirs = sorted(

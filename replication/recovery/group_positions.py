@@ -12,13 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.model import TopicPartition
-from replication.offsets.offset_map import interval_of, intervals, sync_points_of
+from replication.offsets.offset_map import (
+    POINTS_LOST,
+    has_lost_first,
+    interval_of,
+    intervals,
+    sync_points_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from replication.offsets.flow_offsets import KnownPoints
-    from replication.offsets.offset_map import OffsetInterval
+    from replication.offsets.offset_map import OffsetInterval, SyncPoint
     from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
 
 
@@ -26,7 +32,8 @@ if TYPE_CHECKING:
 class GroupPosition:
     """A group's committed offset at the source, and where it continues on the target.
 
-    ``offset`` None: it cannot be known, for the reason ``problem``. ``again``: records that the
+    ``offset`` None: it is not set, for the reason ``problem``, the predicate of a sentence about
+    the committed offset. ``again``: records that the
     group may read a second time, at most; 0: the next record is the one after its last commit.
     """
 
@@ -53,24 +60,20 @@ def group_positions(
             if anchor is None or end is None:
                 continue
             target = TopicPartition(anchor.target_topic, partition)
-            found = target_offset(offset, known.points[where].values(), anchor, end)
+            found = target_offset(offset, tuple(known.points[where].values()), anchor, end)
             yield GroupPosition(group.group, where, offset, target, *found, at_ms=group.at_ms)
 
 
 def target_offset(
-    offset: int, points: Iterable[OffsetPoint], anchor: Anchor, end: ProvenPosition
+    offset: int, points: Collection[OffsetPoint], anchor: Anchor, end: ProvenPosition
 ) -> tuple[int | None, int, str]:
     """Return the target offset, how many records it may repeat, and why there is none.
 
     Never too high: no record that the group has not read is before it.
     """
-    if offset < 0:
-        return None, 0, f"offset {offset} does not exist"
     sync_points = sync_points_of(points, anchor)
-    if not sync_points:
-        return None, 0, "nothing is known of the copy's position"
-    if anchor.since is not None and offset < anchor.since[0]:
-        return None, 0, "its records were copied before the takeover or under another name"
+    if problem := _unknown(offset, sync_points, points, anchor):
+        return None, 0, problem
     if offset >= end.source and end.exact:
         return end.target, 0, ""
     last = sync_points[-1]
@@ -79,6 +82,21 @@ def target_offset(
         return last.target, end.target - last.target if offset > last.source else 0, ""
     listed = intervals(sync_points, back=False)
     return _within(listed[interval_of(listed, offset)], offset)
+
+
+def _unknown(
+    offset: int, sync_points: Sequence[SyncPoint], points: Collection[OffsetPoint], anchor: Anchor
+) -> str:
+    """Return why an offset has no counterpart that is known; empty: it has one."""
+    if offset < 0:
+        return "does not exist"
+    if not sync_points:
+        return "is in a partition whose copy has no known position"
+    if anchor.since is not None and offset < anchor.since[0]:
+        return "was copied before the takeover or under another name"
+    if offset < sync_points[0].source and has_lost_first(points, anchor):
+        return POINTS_LOST.problem
+    return ""
 
 
 def _within(interval: OffsetInterval, offset: int) -> tuple[int, int, str]:

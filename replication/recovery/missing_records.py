@@ -57,7 +57,10 @@ class RecoveryPoint:
 
     @property
     def seen_ms(self) -> int:
-        """When the source was last seen by any partition; 0: never."""
+        """When the source was last seen by any partition, at the latest; 0: never.
+
+        A unit that ends while the source is silent writes a last anchor with the time of its end.
+        """
         return max((each.seen_ms for each in self.partitions), default=0)
 
 

@@ -5,7 +5,8 @@ operator, on any machine, continues where the last one was; each step may run tw
 
     read the newest record ─▶ none, or done ─▶ begin a new one
                               running        ─▶ its beat moves while we watch: another works on it
-                                                it does not move: continue at its step
+                                                it does not move: continue at its step,
+                              unless somebody has resumed the flow since: begin a new one
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from replication.errors import FlowTaken
+from replication.errors import ClusterRejected, FlowTaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replication.state import Operation
+    from replication.state import Intent, Operation
 
 BEAT_S = 1.0
 WATCH_S = 5.0  # a record whose beat does not move for so long has no operator
@@ -99,6 +100,48 @@ def taken_by(other: Operation) -> FlowTaken:
     return FlowTaken(
         f"{other.flow}: {other.by} carries out {other.verb} {other.id}, begun {since} UTC, at "
         f"{step}; wait for it, or end that process and run this again to continue it"
+    )
+
+
+def stopped_by(operation: Operation) -> str:
+    """Return the end of the signature with which an operation stops its flow."""
+    return f"{operation.verb} {operation.id}"
+
+
+def require_stopped(operation: Operation, intent: Intent) -> None:
+    """Raise ClusterRejected if the flow was to run again since the operation stopped it.
+
+    Then it may have copied on, so the steps that ended are worth nothing.
+    """
+    was_stopped = any(name == "stop" for name, _, _ in operation.done)
+    if was_stopped and not intent.by.endswith(stopped_by(operation)):
+        raise ClusterRejected(
+            f"{operation.flow}: {intent.by} set its desired state to {intent.desired} after "
+            f"{operation.verb} {operation.id} had stopped it: run this again to begin anew"
+        )
+
+
+def is_left_stopped(last: Operation, intent: Intent) -> bool:
+    """Say whether an operation was undone, and its flow not resumed: its operator was killed."""
+    return last.state == UNDONE and intent.by.endswith(stopped_by(last))
+
+
+def open_since(last: Operation | None, target: str) -> str:
+    """Return since which operation a target is open for clients; empty: it is not."""
+    if last is None or last.writable != target:
+        return ""
+    return f"{target} is open for clients since {last.verb} {last.id} of {last.by}"
+
+
+def standing(last: Operation | None, target: str) -> str:
+    """Return how far a flow's last operation got, and what can be done; empty: nothing is left."""
+    if since := open_since(last, target):
+        return since
+    if last is None or last.state != RUNNING:
+        return ""
+    return (
+        f"{last.verb} {last.id} of {last.by} is not finished; run it again, or go back with "
+        "`isthmus resume`"
     )
 
 

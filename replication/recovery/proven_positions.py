@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
@@ -16,8 +17,10 @@ from replication.client.fetch_session import FetchOptions
 from replication.client.network import Reading
 from replication.copier.partition.position import OwnRecords
 from replication.errors import ClusterUnavailable
-from replication.model import EARLIEST_TIMESTAMP, Mode, TopicPartition
+from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Mode, TopicPartition
+from replication.offsets.flow_offsets import other_topic
 from replication.records.batch import walk
+from replication.recovery.flow_fence import has_plain_producer
 from replication.state import ProvenPosition
 
 if TYPE_CHECKING:
@@ -46,9 +49,16 @@ async def prove_positions(
     async def one(where: TopicPartition, anchor: Anchor) -> ProvenPosition:
         if not needs_count(anchor) or where not in fence.unclean:
             return proven(operation, anchor)
+        if _is_gone(anchor, target):
+            return replace(proven(operation, anchor), exact=False)
+        if has_plain_producer(anchor):
+            copy = TopicPartition(anchor.target_topic, anchor.partition)
+            end = await target.offset_at(copy, LATEST_TIMESTAMP)
+            return replace(proven(operation, anchor, 0, end), exact=False)
         async with turn:
             count = await _counted(anchor, fence, target, producers)
-        return proven(operation, anchor, count.records, count.next_offset)
+        position = proven(operation, anchor, count.records, count.next_offset)
+        return position if count.hole is None else replace(position, exact=False)
 
     return tuple(await asyncio.gather(*(one(*each) for each in sorted(there.items()))))
 
@@ -83,6 +93,14 @@ def proven(
     )
 
 
+def _is_gone(anchor: Anchor, target: Network) -> bool:
+    """Say whether the copy was deleted, or another topic has its name."""
+    topic = anchor.target_topic
+    return target.topic_id(topic) is None or bool(
+        other_topic("target", target, topic, anchor.target_topic_id)
+    )
+
+
 async def _counted(
     anchor: Anchor, fence: FenceResult, target: Network, producers: Collection[int]
 ) -> OwnRecords:
@@ -103,7 +121,11 @@ async def _counted(
         if found is None or found.error:
             if found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                 start = await target.offset_at(where, EARLIEST_TIMESTAMP)
-                count.next_offset = max(count.next_offset, start)  # retention deleted it
+                count.hole = count.next_offset
+                if start <= count.next_offset:  # the log ends before it: the target lost records
+                    count.next_offset = await target.offset_at(where, LATEST_TIMESTAMP)
+                    break
+                count.next_offset = start  # retention deleted it
             await asyncio.sleep(_PAUSE_S)
             await target.refresh([where.topic])
             continue

@@ -50,6 +50,7 @@ class Seen:
     source_silence: str | None = None
     target_silence: str | None = None
     wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
+    recovery: str = ""  # how far a failover got, if it is open or not finished
 
 
 def flow_health(seen: Seen) -> Health:
@@ -134,7 +135,8 @@ def _dead(status: FlowStatus, now_ms: int) -> str:
 def _as_wanted(seen: Seen, state: FlowState) -> Health:
     status = seen.status
     if status is None or status.state == state or not is_alive(status, seen):
-        by = f"{state.lower()} by {seen.desired_by}; continue with `isthmus resume`"
+        then = seen.recovery or "continue with `isthmus resume`"
+        by = f"{state.lower()} by {seen.desired_by}; {then}"
         reason = by if seen.desired_by else "matches desired state"
         return Health(state, healthy=True, reason=reason)
     return Health(status.state, healthy=False, reason=f"changing to {state}")

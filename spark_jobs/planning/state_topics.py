@@ -31,10 +31,15 @@ class StateTopics:
     _look_at: float = field(default=0.0)
 
     def deleted(self, existing: Mapping[str, TopicInfo]) -> str:
-        """Return a topic that is not ``existing``, or that is another one than at first."""
+        """Return a topic that is not ``existing``, or that is another one than at first.
+
+        An empty id is unknown: brokers before 2.8 have none, also while others are upgraded.
+        """
         for name in sorted(self.names):
-            known = existing.get(name)
-            if known is None or known.topic_id != self._ids.setdefault(name, known.topic_id):
+            found = existing.get(name)
+            if found is None:
+                return name
+            if found.topic_id and self._ids.setdefault(name, found.topic_id) != found.topic_id:
                 return name
         return ""
 

@@ -17,6 +17,7 @@ import structlog
 
 from replication.adapters.local.java import OPTION_VARIABLES
 from replication.adapters.local.user import has_home, has_name, user_name
+from replication.config.file.providers import SET_ASIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,10 +42,13 @@ def foreign_variables(names: Iterable[str], master: str) -> tuple[str, ...]:
 
 
 def leave_out_foreign_variables(conf: Mapping[str, str]) -> None:
-    """Remove them from this process's environment, which PySpark and the JVM read, and log it."""
+    """Rename them in this process's environment, which PySpark and the JVM read, and log it.
+
+    Placeholders find them under their former names, here and in Spark's workers.
+    """
     found = foreign_variables(os.environ, conf.get("spark.master", "local"))
     for each in found:
-        del os.environ[each]
+        os.environ[SET_ASIDE + each] = os.environ.pop(each)
     if found:
         log.info(
             "variables of this machine are not used: Spark's settings come from the file",

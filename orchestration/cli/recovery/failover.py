@@ -14,6 +14,9 @@ from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import opened_failover
+from orchestration.recovery.target_cluster import require_target
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
 from replication.recovery.procedure import failover_steps
 
 if TYPE_CHECKING:
@@ -48,10 +51,11 @@ def failover(  # noqa: PLR0913 - one parameter per option
     found = find_flow(config, flow)
     reachable = Answers([found]).ask()
     reachable.require(found.target)
-    json_only = output is Output.json
-    with opened_failover(found, config, KafkaClusters(), _say(quiet=json_only)) as work:
+    json_only, clusters = output is Output.json, KafkaClusters()
+    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    with opened_failover(found, config, clusters, _say(quiet=json_only)) as work:
         if undo:
-            typer.echo(work.undo())
+            typer.echo(work.undo(), err=json_only)
             return
         work.refuse_if_open()
         before = work.preview()
@@ -87,11 +91,10 @@ def _show_plan(flow: Flow, before: FailoverReport, *, alive: bool) -> None:
 def _print_result(report: FailoverReport, *, json_only: bool) -> None:
     if json_only:
         typer.echo(json.dumps(report.as_json(), indent=2))
-        return
-    if report.operation is None:
+    elif report.operation is None:
         typer.echo("nothing was changed")
-        return
-    for line in report.lines():
-        typer.echo(line)
-    if report.left:
+    else:
+        for line in report.lines():
+            typer.echo(line)
+    if report.operation is not None and report.left:
         end(1, f"the target is open; {len(report.left)} group positions were left, see above")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX = "config.providers"
+# A variable that was renamed because its name would set another program still has its value here.
+SET_ASIDE = "ISTHMUS_SET_ASIDE_"
 _PLACEHOLDER = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")
 _CLASSES = {
     "org.apache.kafka.common.config.provider.FileConfigProvider": "file",
@@ -130,7 +132,7 @@ def _from_env(provider: Provider, _path: str, key: str) -> str | None:
     pattern = provider.params.get("allowlist.pattern")
     if pattern is not None and not re.fullmatch(pattern, key):
         return None
-    return os.environ.get(key)
+    return os.environ.get(SET_ASIDE + key, os.environ.get(key))
 
 
 def _from_directory(provider: Provider, path: str, key: str) -> str | None:

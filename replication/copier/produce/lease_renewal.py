@@ -70,9 +70,17 @@ class LeaseRenewal:
         if me.fences:
             target = self.producers.connections.target
             return await target.current_producer(me.transactional_id)
-        if not self.sender.lease.holds():  # at least once: a newer driver is all that ends it
-            await self.producers.read_new_claims()
+        await self._read_claims()  # at least once: a newer driver is all that ends it
         return me.producer
+
+    async def _read_claims(self) -> None:
+        """Read them, but not while a takeover does that and the lease holds."""
+        turn = self.producers.connections.takeover.turn
+        if not self.sender.lease.holds():
+            await self.producers.read_new_claims()
+        elif not turn.locked():
+            async with turn:
+                await self.producers.read_new_claims()
 
     async def _on_another(self, current: ProducerIdAndEpoch | None, me: ProducerIdentity) -> None:
         """Go on under a new epoch, or under a new producer id, unless this unit was started again.

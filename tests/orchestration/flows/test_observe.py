@@ -14,12 +14,14 @@ from support.fake_flows import World
 
 from orchestration.flows import observe
 from orchestration.flows.observe import LagWatch, look_at, look_here, now_ms
-from replication.model import ABSENT, PartitionState
+from replication.model import ABSENT, Desired, PartitionState
 from replication.state import (
     AbsentTopic,
     Anchor,
     ClusterIds,
     FlowStatus,
+    Intent,
+    Operation,
     anchors_topic,
     status_topic,
 )
@@ -107,3 +109,16 @@ def test_bl_223_a_target_that_is_another_cluster_is_known_from_the_state_directo
     assert look.health.state == "WRONG_CLUSTER"
     assert look.health.reason.startswith("target B is now the cluster with id other")
     assert (look.seen.status, look.seen.anchors) == (None, ()), "they are another cluster's"
+
+
+def test_a_flow_that_was_failed_over_says_that_its_target_is_open_and_not_to_resume_it():
+    world = World(a_config())
+    world.copy(records=100, end=107)
+    operation = Operation("A->B", "op1", "failover", "done", by="ada@one", turn=1, writable="B")
+    stopped = Intent("A->B", Desired.STOP, "ada@one, failover op1", 1)
+    world.target.write(status_topic("A"), operation, stopped, FlowStatus("A->B", "STOPPED"))
+    health = look_at(world.config.flows[0], world).health
+    assert (health.state, health.reason) == (
+        "STOPPED",
+        "stopped by ada@one, failover op1; B is open for clients since failover op1 of ada@one",
+    )

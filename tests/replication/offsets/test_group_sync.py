@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from replication.errors import ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
 from replication.offsets.consumer_groups import (
@@ -46,6 +46,8 @@ class Offsets:
             there = at + self.shift
             self.known.learn([Anchor("A->B", *ORDERS, self.copy.topic, at, there)])
         return self.known
+
+    look_at_target = look
 
     def translate(self, wanted, *, back=False, ahead=True):
         copied = {
@@ -345,6 +347,21 @@ def test_while_another_source_of_a_partition_is_silent_nothing_is_committed():
     assert sync.target.held == {}
 
 
+@pytest.mark.parametrize(("copy", "held"), [(COPY, {}), (TopicPartition("else", 0), {"g": 1010})])
+def test_another_source_whose_registry_does_not_answer_holds_back_shared_partitions_alone(
+    copy, held
+):
+    theirs = Offsets(50, shift=500, copy=copy)
+
+    def look():
+        raise ClusterUnavailable("C is silent")
+
+    theirs.look = look
+    sync = merged(theirs, Groups(g=at(20)))
+    sync.sync()
+    assert sync.target.held == {name: at(offset, where=COPY) for name, offset in held.items()}
+
+
 @pytest.mark.parametrize("silence", ["unavailable", "errors"])
 def test_while_a_part_of_another_source_is_silent_nothing_is_committed(silence):
     sync = merged(Offsets(50, shift=500), Groups())
@@ -414,3 +431,15 @@ def test_answers_of_a_topic_that_was_recreated_are_not_kept():
     offsets.errors[ORDERS] = "orders is not the topic that was copied"
     offsets.translate = lambda _, **__: {}
     assert sync.plan().commits == ()
+
+
+def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_set():
+    sync = a_sync(Offsets(50), Groups(g=at(10)))
+
+    def remember(_):
+        raise ClusterRejected("appending to isthmus-offsets.A.internal: the record is too large")
+
+    sync.remember = remember
+    with pytest.raises(ClusterRejected, match="too large"):
+        sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from replication.model import Mode, TopicPartition
 from replication.offsets.flow_offsets import KnownPoints
+from replication.offsets.offset_map import POINTS_LOST
 from replication.offsets.offset_points import OffsetPoints
 from replication.recovery.group_positions import group_positions, target_offset
 from replication.recovery.proven_positions import proven
@@ -111,6 +112,25 @@ def test_offsets_from_before_a_takeover_have_no_answer():
     found, _, problem = target_offset(39, logs.points.values(), anchor, proven("", anchor))
     assert found is None
     assert "before the takeover" in problem
+
+
+def test_offsets_before_the_oldest_point_have_no_answer_where_older_points_are_gone():
+    logs, _ = straight(100)
+    logs.step("gap")
+    logs.step("copy")
+    logs.note()
+    logs.step("gap")
+    logs.step("copy")
+    logs.note()
+    anchor = replace(logs.anchor, clean=True)
+    points = [each for each in logs.points.values() if each.number > 0]
+    assert len(points) < len(logs.points)
+    first = min(each.source for each in points)
+    end = proven("", anchor)
+    found, _, problem = target_offset(first - 1, points, anchor, end)
+    assert found is None
+    assert problem == POINTS_LOST.problem
+    assert target_offset(first, points, anchor, end)[0] is not None
 
 
 def test_positions_of_topics_that_are_not_copied_are_left_out():

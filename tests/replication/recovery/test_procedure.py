@@ -16,6 +16,7 @@ from replication.recovery.procedure import (
     remaining,
     require_idle,
     require_turn,
+    standing,
 )
 from replication.state import Operation
 
@@ -45,6 +46,22 @@ def test_an_operation_whose_record_moves_has_an_operator():
 @pytest.mark.parametrize("now", [None, MINE, replace(MINE, state=DONE, beat_ms=7)])
 def test_an_operation_whose_record_stands_still_or_is_done_has_none(now):
     require_idle(MINE, now)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"state": DONE, "writable": "B"}, "B is open for clients since failover op1 of ada@one"),
+        ({"writable": "B"}, "B is open for clients since failover op1 of ada@one"),
+        ({}, "failover op1 of ada@one is not finished; run it again, or go back with `isthmus res"),
+        ({"state": DONE}, ""),
+    ],
+)
+def test_a_status_says_how_far_the_last_operation_got(changes, says):
+    found = standing(replace(MINE, **changes), "B")
+    assert found.startswith(says)
+    assert bool(found) == bool(says)
+    assert standing(None, "B") == ""
 
 
 def test_of_two_operators_that_begin_at_once_the_first_record_in_the_log_wins():

@@ -4,6 +4,7 @@ from support.memory_admin import MemoryClients
 from support.memory_topics import StoredRecords, TopicCluster
 from support.plan_clusters import right_clusters
 
+from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected
 from replication.naming.topic_namer import Namer
 from replication.planning.planner import Part, Planner
@@ -158,6 +159,14 @@ def test_bl_059_one_of_our_own_topics_that_was_created_again_is_another_one():
     assert looking.plan(source, target).missing_state_topic == ""
     target.recreate("isthmus-anchors.A.internal")
     assert looking.plan(source, target).missing_state_topic == "isthmus-anchors.A.internal"
+
+
+def test_a_broker_that_tells_no_topic_ids_has_not_lost_a_state_topic():
+    name = "isthmus-anchors.A.internal"
+    topics = state_topics.StateTopics([name])
+    ids = ["", "id-1", "", "id-1", "id-2"]
+    found = [topics.deleted({name: TopicInfo(name, each, 1)}) for each in ids]
+    assert found == ["", "", "", "", name]
 
 
 def test_bl_217_a_policy_that_deletes_our_state_is_noticed_while_the_flow_runs(monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from replication.config.file.providers import resolve_all
 from spark_jobs.process.jvm_environment import (
     foreign_variables,
     jvm_environment,
@@ -46,9 +47,13 @@ def test_bl_239_the_address_of_this_machine_is_kept_for_a_cluster(master, found)
     assert foreign_variables(["SPARK_LOCAL_IP"], master) == found
 
 
+def _without_foreign_variables(monkeypatch) -> None:
+    there = {e: os.environ[e] for e in os.environ if not foreign_variables([e], "local")}
+    monkeypatch.setattr(os, "environ", there)
+
+
 def test_bl_239_what_is_left_out_is_logged_once_with_where_to_set_it(monkeypatch):
-    for each in foreign_variables(os.environ, "local"):
-        monkeypatch.delenv(each)
+    _without_foreign_variables(monkeypatch)
     monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
     monkeypatch.setenv("MASTER", "yarn")
     with capture_logs() as logs:
@@ -82,3 +87,22 @@ def test_a_user_with_a_name_and_a_home_keeps_them(monkeypatch, tmp_path):
     Known.pw_dir = str(tmp_path / "file")
     assert user_options(HOME) == ["-Duser.home=/spark"]
     assert "SPARK_USER" not in jvm_environment(HOME, Path("/x"))
+
+
+def test_a_placeholder_may_name_a_variable_that_is_left_out(monkeypatch):
+    _without_foreign_variables(monkeypatch)
+    monkeypatch.setenv("SPARK_KAFKA_PASSWORD", "hush")
+    monkeypatch.setenv("SPARK_HOME", "/stores")
+    props = {
+        "config.providers": "env",
+        "config.providers.env.class": (
+            "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+        ),
+        "password": "${env:SPARK_KAFKA_PASSWORD}",
+        "location": "${env:SPARK_HOME}/trusted.p12",
+    }
+    leave_out_foreign_variables({"spark.master": "local"})
+    workers = jvm_environment(HOME, Path("/x"))
+    monkeypatch.setattr(os, "environ", workers)
+    assert "SPARK_KAFKA_PASSWORD" not in workers
+    assert resolve_all(props) == {"password": "hush", "location": "/stores/trusted.p12"}

@@ -99,9 +99,10 @@ class Renewing:
         await there.anchors.append([claim(self.partition.claimed, other)])
 
 
-def renewed(between=None, name: str = NAME) -> Renewing:
-    """Renew the lease of a unit after ``between``."""
+def renewed(between=None, name: str = NAME, lease: AppendLease | None = None) -> Renewing:
+    """Renew the lease of a unit after ``between``; it has lapsed unless another one is given."""
     unit = Renewing()
+    unit.sender.lease = lease or lapsed()
 
     async def renew() -> None:
         renewal = await unit.begin(name)
@@ -169,14 +170,15 @@ def test_a_unit_that_another_one_fenced_goes_on_where_its_partitions_are_its_own
     assert unit.target.events.count(("init", NAME)) == 3  # it has a new epoch
 
 
-def test_a_copy_that_cannot_be_fenced_ends_when_a_newer_driver_has_claimed_it():
-    assert renewed(name="").sender.lease.holds()
+@pytest.mark.parametrize("lease", [lapsed, held])
+def test_a_copy_that_cannot_be_fenced_ends_when_a_newer_driver_has_claimed_it(lease):
+    assert renewed(name="", lease=lease()).sender.lease.holds()
 
     async def newer_driver(unit: Renewing) -> None:
         await unit.claim_for("isthmus.f.0", 2)
 
     with pytest.raises(FlowTaken, match="generation 2"):
-        renewed(newer_driver, "")
+        renewed(newer_driver, "", lease())
 
 
 def test_a_lease_that_cannot_be_renewed_stays_lapsed_and_is_asked_for_again(monkeypatch):

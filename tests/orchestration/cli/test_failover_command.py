@@ -1,0 +1,39 @@
+"""How ``isthmus failover`` ends: JSON is alone on stdout, the exit code depends on no format."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+
+from orchestration.cli.recovery.failover import _print_result
+from orchestration.recovery.report import FailoverReport
+from replication.model import TopicPartition
+from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
+from replication.recovery.procedure import DONE
+from replication.state import Operation
+
+DID = Operation("A->B", "op1", "failover", DONE, writable="B")
+LEFT = (
+    LeaveOffset("g", TopicPartition("t", 0), "t-0 offset 7 does not exist"),
+    LeaveGroup("h", "it has active members on the target (Stable)"),
+)
+
+
+@pytest.mark.parametrize("json_only", [True, False])
+def test_a_failover_that_left_positions_ends_with_1_whatever_its_output_is(capsys, json_only):
+    with pytest.raises(typer.Exit) as ended:
+        _print_result(FailoverReport("A->B", (), (), LEFT, DID), json_only=json_only)
+    assert ended.value.exit_code == 1
+    shown = capsys.readouterr()
+    assert shown.err.startswith("the target is open; 2 group positions were left")
+    if json_only:
+        assert [each["group"] for each in json.loads(shown.out)["left"]] == ["g", "h"]
+
+
+@pytest.mark.parametrize("operation", [None, DID])
+def test_a_plan_or_a_failover_that_set_all_groups_ends_with_0(capsys, operation):
+    left = LEFT if operation is None else ()
+    _print_result(FailoverReport("A->B", (), (), left, operation), json_only=True)
+    assert json.loads(capsys.readouterr().out)["flow"] == "A->B"

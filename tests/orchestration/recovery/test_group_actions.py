@@ -1,0 +1,89 @@
+"""What a failover does with the positions of groups: each is set, or it says why it is not."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from support.builders import a_flow
+
+from orchestration.recovery.group_actions import group_actions, on_target, selected
+from replication.model import OffsetRange, TopicPartition
+from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveOffset
+from replication.offsets.group_sync import GroupSync
+from replication.recovery.group_positions import GroupPosition
+from replication.settings.sections import Selection
+from replication.state import GroupPositions
+
+HERE = TopicPartition("t", 0)
+LOGS = {HERE: OffsetRange(10, 50)}
+
+
+def at(offset: int | None, **more) -> GroupPosition:
+    return GroupPosition("g", HERE, 7, HERE, offset, **more)
+
+
+class Sync:
+    """Of the group sync, what a failover needs; ``unknown``: other flows' positions there are."""
+
+    def __init__(self, *unknown: TopicPartition) -> None:
+        self.unknown = unknown
+
+    def desired(self, translated):
+        found = {each.group: {} for each in translated}
+        for each in translated:
+            if each.answer.offset is not None and each.target not in self.unknown:
+                found[each.group][each.target] = Committed(each.answer.offset)
+        return found
+
+    towards = GroupSync.towards
+
+    @property
+    def target(self):
+        return self
+
+    unavailable: ClassVar = {}
+
+    def listed(self):
+        return {}
+
+    def positions(self, groups):
+        return {}
+
+
+def test_a_position_that_can_be_set_is_set_at_least_at_the_log_start():
+    groups = on_target([at(12)], LOGS) + on_target([at(3)], LOGS)
+    assert [each.offset for each in groups] == [12, 10]
+    assert group_actions(groups[1:], Sync()) == (CommitGroup("g", {HERE: Committed(10)}),)
+
+
+def test_a_position_in_a_partition_of_the_target_that_tells_no_end_is_named():
+    groups = on_target([at(12)], {HERE: "has no leader"})
+    (left,) = group_actions(groups, Sync())
+    reason = "t-0 offset 7 is offset 12 on the target, which has no leader"
+    assert left == LeaveOffset("g", HERE, reason)
+
+
+def test_a_position_behind_the_end_of_the_target_is_named():
+    groups = on_target([at(51)], LOGS)
+    (left,) = group_actions(groups, Sync())
+    assert left.reason.startswith(
+        "t-0 offset 7 is offset 51 on the target, which is beyond the end"
+    )
+
+
+def test_a_position_without_a_counterpart_is_named():
+    groups = on_target([at(None, problem="does not exist")], LOGS)
+    assert group_actions(groups, Sync()) == (LeaveOffset("g", HERE, "t-0 offset 7 does not exist"),)
+
+
+def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silent():
+    (left,) = group_actions(on_target([at(12)], LOGS), Sync(HERE))
+    assert left == LeaveOffset(
+        "g", HERE, "another flow copies to it too, and where the group is there is not known"
+    )
+
+
+def test_a_group_that_the_file_does_not_select_any_more_is_left_out():
+    stored = [GroupPositions("A->B", name, (("t", 0, 5),)) for name in ("g", "other")]
+    flow = a_flow().model_copy(update={"selection": Selection(groups=("g",))})
+    assert selected(stored, flow) == stored[:1]

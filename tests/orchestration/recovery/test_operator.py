@@ -1,0 +1,88 @@
+"""An operator whose predecessor was killed, and a flow that somebody resumes meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from support.builders import a_flow
+from support.state_logs import LogStore
+
+from orchestration.recovery import operator as operators
+from orchestration.recovery.operator import Operator
+from replication.errors import ClusterRejected
+from replication.model import Desired
+from replication.recovery.procedure import StepPlan, stopped_by
+from replication.state import Intent, Operation, status_topic
+
+STATUS = status_topic("A")
+STEPS = tuple(StepPlan(name, "", "") for name in ("stop", "fence", "open target"))
+
+
+class Stage:
+    """A flow and the steps that its operators carry out, in order."""
+
+    def __init__(self) -> None:
+        self.store, self.flow, self.did, self.said = LogStore(), a_flow(), [], []
+
+    def want(self, desired: Desired, by: str) -> None:
+        self.store.write(STATUS, Intent("A->B", desired, by, 1))
+
+    def step(self, name: str, operation: Operation) -> str:
+        self.did.append(name)
+        if name == "stop":
+            self.want(Desired.STOP, f"ada@one, {stopped_by(operation)}")
+        return name
+
+    def carry_out(self, **during) -> Operation:
+        """Carry the steps out; ``during`` says what else a step does."""
+
+        def work(name):
+            def carry(operation):
+                during.get(name, lambda: None)()
+                return self.step(name, operation)
+
+            return carry
+
+        operator = Operator(self.flow, self.store, self.said.append)
+        operator.take("failover", {})
+        return operator.carry_out(STEPS, {each.name: work(each.name) for each in STEPS})
+
+
+@pytest.fixture
+def stage(monkeypatch) -> Stage:
+    monkeypatch.setattr(operators, "WATCH_S", 0.0)
+    return Stage()
+
+
+class Killed(Exception):
+    pass
+
+
+def kill():
+    raise Killed
+
+
+def test_an_operation_is_continued_at_the_step_that_did_not_end(stage):
+    with pytest.raises(Killed):
+        stage.carry_out(fence=kill)
+    first = stage.store.logs[STATUS][0]
+    done = stage.carry_out()
+    assert done.id == first.id
+    assert stage.did == ["stop", "fence", "open target"]
+
+
+def test_after_a_resume_an_interrupted_operation_is_not_continued_but_begun_anew(stage):
+    with pytest.raises(Killed):
+        stage.carry_out(fence=kill)
+    first = stage.store.logs[STATUS][0]
+    stage.want(Desired.RUN, "bob@two")
+    done = stage.carry_out()
+    assert done.id != first.id
+    assert stage.did == ["stop", "stop", "fence", "open target"]
+    assert any("bob@two set its desired state to run" in each for each in stage.said)
+
+
+def test_a_flow_that_is_resumed_while_an_operator_works_is_not_failed_over(stage):
+    with pytest.raises(ClusterRejected, match="bob@two set its desired state to run after failov"):
+        stage.carry_out(fence=lambda: stage.want(Desired.RUN, "bob@two"))
+    assert stage.did == ["stop", "fence"]
+    assert Operator(stage.flow, stage.store, print).last().writable == ""

@@ -1,0 +1,38 @@
+"""What a failover says in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestration.recovery.report import FailoverReport
+from replication.model import TopicPartition
+from replication.recovery.group_positions import GroupPosition
+from replication.state import ProvenPosition
+
+HERE = TopicPartition("t", 0)
+PROVEN = ProvenPosition("A->B", "op1", "t", 0, "t", 5, 5, source_end=7, seen_ms=1_000)
+SET = GroupPosition("g", HERE, 3, HERE, 3, at_ms=61_000)
+LEFT = replace(SET, offset=None, problem="does not exist")
+
+
+def lines(*groups: GroupPosition) -> list[str]:
+    return list(FailoverReport("A->B", (PROVEN,), groups, ()).lines())
+
+
+def test_the_time_of_the_last_look_is_that_of_an_anchor_which_may_be_later():
+    assert lines()[0].endswith("were last read, at the latest 1970-01-01 00:00:01 UTC")
+
+
+def test_a_failover_that_knows_no_group_says_which_setting_stores_them():
+    assert lines()[-1] == (
+        "no offset of a group is known: sync.group.offsets.enabled has stored none"
+    )
+
+
+def test_a_group_none_of_whose_offsets_can_be_set_is_not_said_to_continue_anywhere():
+    assert lines(SET)[-1] == (
+        "group g: 1 offset, last changed at 1970-01-01 00:01:01 UTC, at the record after its last "
+        "commit; of the records that it had not read, 2 may be missing"
+    )
+    assert "none of them can be set; of the records" in lines(LEFT)[-1]
+    assert "7 records may be read again" in lines(LEFT, replace(SET, again=7))[-1]

@@ -1,0 +1,104 @@
+"""Undoing a failover: only while no client has written, and whatever killed its operator."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from support.builders import a_flow
+from support.memory_network import MemoryCluster
+from support.state_logs import LogStore
+
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.operator import Operator
+from replication.errors import ClusterRejected, ConfigError
+from replication.model import NO_PRODUCER_ID, Desired, ProducerIdAndEpoch, TopicPartition
+from replication.offsets.flow_offsets import KnownPoints
+from replication.records.batch import restamp
+from replication.records.codec import encode, plain_record
+from replication.recovery.procedure import DONE, RUNNING, UNDONE
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Intent,
+    Operation,
+    ProducerEntry,
+    ProvenPosition,
+    status_topic,
+)
+
+STATUS = status_topic("A")
+HERE = TopicPartition("t", 0)
+OPEN = Operation("A->B", "op1", "failover", DONE, by="ada@one", turn=1, writable="B")
+STOPPED = Intent("A->B", Desired.STOP, "ada@one, failover op1", 1)
+
+
+class Reader:
+    """What is read of the target."""
+
+    def __init__(self) -> None:
+        self.target, self.known = MemoryCluster("B"), KnownPoints("A->B")
+
+    def look_at_target(self):
+        return self.known
+
+    def run(self, work):
+        return asyncio.run(work)
+
+
+class Stage:
+    def __init__(self, *records) -> None:
+        self.records, self.reader = LogStore(), Reader()
+        self.records.write(STATUS, *records, ProvenPosition("A->B", "op1", "t", 0, "t"))
+
+    def store(self, flow):
+        return self.records
+
+    def append(self, producer: int) -> None:
+        batch = bytearray(encode([plain_record(0, b"k", b"v")]))
+        restamp(batch, *ProducerIdAndEpoch(producer, 0), 0)
+        self.reader.target.logs[HERE].append(bytes(batch))
+
+    def undo(self) -> Intent:
+        """Undo; return the flow's desired state afterwards."""
+        operator = Operator(a_flow(), self.records, print)
+        work = Failover(
+            flow=a_flow(), clusters=self, operator=operator, reader=self.reader, sync=None
+        )
+        work.undo()
+        assert operator.last().writable == ""
+        return operator.intent()
+
+
+@pytest.mark.parametrize("state", [DONE, RUNNING])
+def test_an_open_target_is_closed_also_if_its_operator_was_killed_before_it_had_ended(state):
+    assert Stage(replace(OPEN, state=state), STOPPED).undo().desired is Desired.RUN
+
+
+def test_an_undo_that_was_killed_before_the_flow_was_resumed_is_ended_by_the_next_one():
+    closed = replace(OPEN, state=UNDONE, turn=2, writable="")
+    assert Stage(closed, STOPPED).undo().desired is Desired.RUN
+
+
+def test_what_was_undone_is_not_undone_again():
+    closed = replace(OPEN, state=UNDONE, turn=2, writable="")
+    stage = Stage(closed, STOPPED, Intent("A->B", Desired.PAUSE, "bob@two", 2))
+    with pytest.raises(ConfigError, match="is not open by a failover"):
+        stage.undo()
+
+
+def test_records_of_another_flow_into_the_same_topic_are_none_of_clients():
+    stage = Stage(OPEN, STOPPED)
+    stage.append(producer=7)
+    with pytest.raises(ClusterRejected, match="clients wrote 1 record to t-0"):
+        stage.undo()
+    stage.records.write(PRODUCERS_TOPIC, ProducerEntry(7, "C->B", "id-c", "isthmus.C->B.unit-0"))
+    assert stage.undo().desired is Desired.RUN
+
+
+def test_records_without_a_producer_id_are_those_of_clients_also_if_the_flow_has_none():
+    stage = Stage(OPEN, STOPPED)
+    stage.reader.known.producers.add(NO_PRODUCER_ID)
+    stage.append(NO_PRODUCER_ID)
+    with pytest.raises(ClusterRejected, match="clients wrote 1 record to t-0"):
+        stage.undo()
