@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from replication.client.network import Fenced
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, WrongCluster
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from replication.copier.error_policy import ErrorPolicy
     from replication.copier.fetch.fetcher_manager import FetcherManager
@@ -88,11 +88,17 @@ class PartitionUpkeep:
             self.sender.offer(partition)
         self.sender.pump()
 
-    async def _refresh(self, partitions: Iterable[PartitionCopy]) -> None:
-        await asyncio.gather(
-            self.connections.source.refresh({each.source.topic for each in partitions}),
-            self.connections.target.refresh({each.target.topic for each in partitions}),
-        )
+    async def _refresh(self, partitions: Collection[PartitionCopy]) -> None:
+        try:
+            await asyncio.gather(
+                self.connections.source.refresh({each.source.topic for each in partitions}),
+                self.connections.target.refresh({each.target.topic for each in partitions}),
+            )
+        except WrongCluster as problem:  # not what broke the connection before
+            for each in partitions:
+                each.reason = str(problem)
+                each.anchor_changes.add(each)
+            raise
 
     def _with_recovery(self, recovery: Recovery) -> list[PartitionCopy]:
         return [

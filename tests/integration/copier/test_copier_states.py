@@ -482,9 +482,10 @@ def test_a_record_without_a_key_stops_a_compacted_target_with_its_offset_and_the
     assert values(one.to, the(one)) == [b"a", b"c"]
 
 
-def lose_anchors(flow: Flow) -> None:
-    client, topic = admin(flow.to), anchors_topic(flow.alias)
-    client.delete_topics([topic])[topic].result(20)
+def lose_topics(flow: Flow, *topics: str) -> None:
+    client = admin(flow.to)  # its calls end with it
+    for answer in client.delete_topics([*topics]).values():
+        answer.result(20)
     flow.store.ensure_topics(flow.alias)
 
 
@@ -493,7 +494,7 @@ def test_anchors_that_are_gone_lead_to_a_question_and_not_to_a_second_copy(flow)
     for epoch in range(2):
         kafka_records.produce(one.here, the(one), [same])
         one.copy_all(epoch=epoch)
-    lose_anchors(one)
+    lose_topics(one, anchors_topic(one.alias), offsets_topic(one.alias))
     feed(one, b"c")
     for generation in (2, 3):
         assert short(one, 1, generation=generation).not_running == 1
@@ -508,10 +509,20 @@ def test_a_position_whose_anchor_is_gone_is_found_by_content(flow):
     one = flow()
     feed(one, b"a", b"b")
     one.copy_all()
-    lose_anchors(one)
+    lose_topics(one, anchors_topic(one.alias))
     feed(one, b"c")
     one.copy_all(generation=2)
     assert values(one.to, the(one)) == [b"a", b"b", b"c"]
+
+
+def set_policy(bootstrap: str, topic: str, policy: str) -> None:
+    change = ConfigResource(ResourceType.TOPIC, topic)
+    change.add_incremental_config(
+        ConfigEntry("cleanup.policy", policy, incremental_operation=AlterConfigOpType.SET)
+    )
+    client = admin(bootstrap)  # its calls end with it
+    for answer in client.incremental_alter_configs([change]).values():
+        answer.result(20)
 
 
 def test_only_the_quiet_partition_lost_its_anchor_after_its_unit_was_killed(flow, tmp_path):
@@ -524,7 +535,9 @@ def test_only_the_quiet_partition_lost_its_anchor_after_its_unit_was_killed(flow
     one.wait_copied()
     topic, quiet = anchors_topic(one.alias), TopicPartition(the(one), 0)
     end = one.store._admin.end_offsets([TopicPartition(topic, 0)])[TopicPartition(topic, 0)]
+    set_policy(one.to, topic, "delete")
     kafka_records.delete_records(one.to, topic, {0: end - 1})  # as retention does
+    set_policy(one.to, topic, "compact")
     assert one.anchors().keys() == {TopicPartition(the(one), 1)}
     kill(process)
     one.copy_all(generation=2)

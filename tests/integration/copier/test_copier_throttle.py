@@ -9,7 +9,7 @@ import pytest
 from support import kafka_records
 from support.copier_flows import Flow
 
-from replication.state import anchors_topic
+from replication.state import Anchor, anchors_topic
 
 pytestmark = pytest.mark.integration
 
@@ -68,7 +68,7 @@ def copied_when_done(flow: Flow, topic: str, size: int) -> dict[str, int]:
     """Return how many bytes of each topic were copied when ``size`` of ``topic`` were."""
     tail, copied = flow.store.tail(anchors_topic(flow.alias)), {}
     try:
-        for each in tail.catch_up():
+        for each in (found for found in tail.catch_up() if isinstance(found, Anchor)):
             copied[each.topic, each.partition] = each.bytes
             totals = {name: sum(copied.get((name, n), 0) for n in range(2)) for name in flow.topics}
             if totals[topic] >= size:
