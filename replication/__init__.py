@@ -1,6 +1,7 @@
 """The core of Isthmus: what to copy, where to, and how each record arrives exactly once.
 
-``durations``: Durations as operators write them: ``30s``, ``5m``, ``1h``, or a plain number
+``durations``: Durations as operators write them (``30s``, ``5m``, or a plain number), and moments
+    in UTC
 ``errors``: The exceptions of Isthmus: configuration, environment, cluster unavailable or
     rejecting
 ``model``: Shared values: partitions, offsets, producer ids, flow and partition states, partition

@@ -1,9 +1,9 @@
-"""Durations as operators write them: ``30s``, ``5m``, ``1h``, or a plain number."""
+"""Durations as operators write them (``30s``, ``5m``, or a plain number), and moments in UTC."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 _UNITS = {
     "ms": timedelta(milliseconds=1),
@@ -27,6 +27,11 @@ def parse_duration(text: str, unit: str = "s") -> timedelta:
         return int(match[1]) * _UNITS[match[2] or unit]
     except OverflowError:
         raise ValueError("longer than any duration that can be counted") from None
+
+
+def format_moment(at_ms: int) -> str:
+    """Format a wall clock in ms as date and time in UTC, without fractions of a second."""
+    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def format_duration(span: timedelta) -> str:

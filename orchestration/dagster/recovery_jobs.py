@@ -1,6 +1,5 @@
 """The Dagster job of a failover: the same steps as the command's, with its report as metadata."""
 
-import json
 from enum import Enum
 
 import dagster as dg
@@ -76,5 +75,5 @@ def _metadata(report: FailoverReport) -> dict[str, dg.MetadataValue]:
         "missing records": dg.MetadataValue.int(point.records),
         "missing bytes": dg.MetadataValue.int(point.bytes),
         "missing seconds": dg.MetadataValue.float(point.seconds),
-        "report": dg.MetadataValue.json(json.loads(json.dumps(report.as_json()))),
+        "report": dg.MetadataValue.json(report.as_json()),
     }

@@ -20,7 +20,13 @@ from replication.offsets.counted_log import CountedLog
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.group_positions import group_positions
-from replication.recovery.procedure import RUNNING, failover_steps, is_left_stopped, stopped_by
+from replication.recovery.procedure import (
+    RUNNING,
+    failover_steps,
+    is_left_stopped,
+    open_since,
+    stopped_by,
+)
 from replication.recovery.proven_positions import prove_positions, proven
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -75,11 +81,9 @@ class Failover:
     def refuse_if_open(self) -> None:
         """Raise ConfigError if the target is open already, by an earlier failover."""
         last = self.operator.last()
-        if last is not None and last.state != RUNNING and last.writable == self.flow.target:
-            raise ConfigError(
-                f"{self.flow.name}: {self.flow.target} is open for clients since failover "
-                f"{last.id} of {last.by}: nothing to do"
-            )
+        since = open_since(last, self.flow.target)
+        if since and last is not None and last.state != RUNNING:
+            raise ConfigError(f"{self.flow.name}: {since}: nothing to do")
 
     def carry_out(self) -> FailoverReport:
         """Carry out the steps that are left; return what was found. Raises ReplicationError."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from replication.durations import format_moment
 from replication.offsets.consumer_groups import CommitGroup, LeaveGroup, LeaveOffset
 from replication.planning.explain import counted
 from replication.recovery.missing_records import missing_of_group, recovery_point
@@ -65,7 +65,7 @@ class FailoverReport:
         if not point.partitions:
             yield f"{self.flow}: nothing was copied yet"
             return
-        seen = f"at the latest {_clock(point.seen_ms)}" if point.seen_ms else "never"
+        seen = f"at the latest {format_moment(point.seen_ms)} UTC" if point.seen_ms else "never"
         yield (
             f"{self.flow}: {counted(point.records, 'record')} (about {point.bytes} bytes, the "
             f"oldest {point.seconds:.1f} s old) of {counted(len(point.partitions), 'partition')} "
@@ -100,8 +100,9 @@ def _group_lines(name: str, positions: Sequence[GroupPosition], unread: int) -> 
         where = f"{again} records may be read again"
     else:
         where = "at the record after its last commit"
+    at = format_moment(mine[0].at_ms)
     yield (
-        f"group {name}: {counted(len(mine), 'offset')}, last changed at {_clock(mine[0].at_ms)}, "
+        f"group {name}: {counted(len(mine), 'offset')}, last changed at {at} UTC, "
         f"{where}; of the records that it had not read, {unread} may be missing"
     )
 
@@ -113,7 +114,3 @@ def _partition(each: MissingRecords) -> dict[str, Any]:
 def _operation(operation: Operation) -> dict[str, Any]:
     steps = [{"step": name, "at_ms": at, "did": did} for name, at, did in operation.done]
     return {**asdict(operation), "done": steps}
-
-
-def _clock(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

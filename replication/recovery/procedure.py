@@ -12,10 +12,11 @@ operator, on any machine, continues where the last one was; each step may run tw
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from replication.durations import format_moment
 from replication.errors import ClusterRejected, FlowTaken
+from replication.supervision.driver_lease import highest_claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,21 +83,17 @@ def require_idle(first: Operation | None, now: Operation | None) -> None:
 def require_turn(mine: Operation, since: Iterable[Operation]) -> None:
     """Raise FlowTaken unless ours is the highest turn, and was its first record.
 
-    ``since`` are the flow's operations from our first read on, in the order of the log: that order
-    decides between two operators that begin at the same moment.
+    ``since`` are the flow's operations from our first read on, in the order of the log.
     """
-    claims: dict[int, Operation] = {}
-    for each in since:
-        claims.setdefault(each.turn, each)
-    highest = claims[max(claims)] if claims else mine
+    highest = highest_claim(since, lambda each: each.turn, mine)
     if highest.turn >= mine.turn and highest.instance != mine.instance:
         raise taken_by(highest)
 
 
 def taken_by(other: Operation) -> FlowTaken:
     """Return the error that names another operator, the operation and its step."""
-    since = datetime.fromtimestamp(other.started_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     step = f"step '{other.step}'" if other.step else "between two steps"
+    since = format_moment(other.started_ms)
     return FlowTaken(
         f"{other.flow}: {other.by} carries out {other.verb} {other.id}, begun {since} UTC, at "
         f"{step}; wait for it, or end that process and run this again to continue it"

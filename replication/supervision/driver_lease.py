@@ -14,17 +14,19 @@ themselves. And should one believe wrongly, the fence of the copier keeps it fro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from replication.durations import format_moment
 from replication.errors import FlowTaken
 from replication.model import FlowState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from replication.state import FlowStatus
+
+Claiming = TypeVar("Claiming")
 
 WATCH_MS = 3_000  # three beats
 
@@ -78,12 +80,22 @@ def check_lease(mine: FlowStatus, since: Iterable[FlowStatus]) -> None:
 
     ``since`` are the flow's records from our first read on, in the order of the log.
     """
-    claims: dict[int, FlowStatus] = {}
-    for each in since:
-        claims.setdefault(each.generation, each)
-    highest = claims[max(claims)] if claims else mine
+    highest = highest_claim(since, lambda each: each.generation, mine)
     if highest.generation >= mine.generation and highest.instance != mine.instance:
         raise taken_by(highest)
+
+
+def highest_claim(
+    since: Iterable[Claiming], number: Callable[[Claiming], int], mine: Claiming
+) -> Claiming:
+    """Return the first record of the highest number, in the order of the log; ``mine`` if none.
+
+    That order decides between two that write the same number.
+    """
+    claims: dict[int, Claiming] = {}
+    for each in since:
+        claims.setdefault(number(each), each)
+    return claims[max(claims)] if claims else mine
 
 
 def keep_lease(mine: FlowStatus, seen: FlowStatus) -> None:
@@ -94,7 +106,7 @@ def keep_lease(mine: FlowStatus, seen: FlowStatus) -> None:
 
 def taken_by(other: FlowStatus) -> FlowTaken:
     """Return the error that names the other driver."""
-    since = datetime.fromtimestamp(other.started_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    since = format_moment(other.started_ms)
     return FlowTaken(
         f"flow {other.flow} is copied by another driver: process {other.pid} on "
         f"{other.host}, since {since} UTC (generation {other.generation}). Stop that driver "

@@ -10,9 +10,9 @@ read before: the end that the copier saw last would make any lag 0.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from replication.durations import format_moment
 from replication.model import ABSENT, TopicPartition
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class FlowLag:
     def unknown_since(self) -> str:
         """The same as a sentence; empty: it is known."""
         since_ms = self.unknown_since_ms
-        return "" if since_ms is None else f"not known since {_utc(since_ms)}"
+        return "" if since_ms is None else f"not known since {format_moment(since_ms)} UTC"
 
     def topic(self, name: str) -> FlowLag:
         """Return the lag of one source topic."""
@@ -242,7 +242,3 @@ def _while_unknown(lag: FlowLag, limit: float, silence: str | None) -> SlaVerdic
     if not unknown or len(bounds) < len(unknown) or max(bounds) > limit:
         return SlaVerdict(passed=False, reason=reason)
     return SlaVerdict(passed=True, reason=f"{reason}; at most {max(bounds):.1f} s behind")
-
-
-def _utc(moment_ms: int) -> str:
-    return f"{datetime.fromtimestamp(moment_ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

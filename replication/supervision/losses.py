@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from replication.durations import format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,6 @@ def summary(losses: Sequence[Loss], now_ms: int) -> tuple[bool, str]:
 
 def describe(loss: Loss) -> str:
     """Return one loss in one line."""
-    at = datetime.fromtimestamp(loss.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     span = f" offsets [{loss.first}, {loss.next})" if loss.next > loss.first else ""
+    at = format_moment(loss.at_ms)
     return f"{at} {loss.topic}-{loss.partition}{span} {loss.state}: {loss.reason}"

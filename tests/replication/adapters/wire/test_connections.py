@@ -109,16 +109,24 @@ def test_bl_237_an_idle_connection_is_replaced_before_its_session_ends(dialed):
     with_lines(check)
 
 
+async def changing(lines: BrokerConnections):
+    """Return a channel that waits for a response to change its connection, and what it got.
+
+    A request is open, and another waits for the next connection.
+    """
+    channel, responses = await lines.channel(-1, "produce"), []
+    channel.request([b"a"], noted(responses, "a"), 60)
+    channel.renew_at = 0.0
+    await until(lambda: channel._successor is not None)
+    channel.request([b"b"], noted(responses, "b"), 60)
+    return channel, responses
+
+
 def test_bl_237_a_busy_connection_is_replaced_between_two_requests_in_their_order(dialed):
     dialed += [LATER_S, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
-        channel = await lines.channel(-1, "produce")
-        responses = []
-        channel.request([b"a"], noted(responses, "a"), 60)
-        channel.renew_at = 0.0
-        await until(lambda: channel._successor is not None)
-        channel.request([b"b"], noted(responses, "b"), 60)
+        channel, responses = await changing(lines)
         channel.request([b"c"], noted(responses, "c"), 60)
         assert (dialed.receive(0), dialed.receive(1)) == (b"a", b"")  # b and c wait for a
         assert channel.open_requests == 3
@@ -136,12 +144,7 @@ def test_requests_that_wait_for_the_next_connection_fail_with_the_former_one(dia
     dialed += [LATER_S, LATER_S]
 
     async def check(lines: BrokerConnections) -> None:
-        channel = await lines.channel(-1, "produce")
-        responses = []
-        channel.request([b"a"], noted(responses, "a"), 60)
-        channel.renew_at = 0.0
-        await until(lambda: channel._successor is not None)
-        channel.request([b"b"], noted(responses, "b"), 60)
+        _, responses = await changing(lines)
         dialed.far[0].close()
         await until(lambda: len(responses) == 2)
         assert [name for name, _ in responses] == ["a", "b"]
