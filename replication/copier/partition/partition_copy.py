@@ -44,6 +44,7 @@ class PartitionCopy(FetchState):
     topic_id: bytes  # of the source topic
     claimed: Anchor  # the last claim; its appenders count until the position is exact
     own: int = 1  # how many of these appenders, from the end, are our own
+    contested: bool = False  # another unit has claimed it, which is not fenced yet
     skip: int = 0  # next source records to skip: they are on the target already
     found: RecordsAndBytes = NO_RECORDS  # counted on the target, until the position is exact
     last_own: bytes | None = None  # our last batch on the target, the last one to skip
@@ -109,6 +110,11 @@ class PartitionCopy(FetchState):
         if self.retries.are_long and state is PartitionState.RUNNING:
             state = PartitionState.WAITING
         return state, self.reason or self.stalled_lso or self.remark
+
+    @property
+    def appenders(self) -> tuple[tuple[str, int], ...]:
+        """Who may have appended behind ``acked``: all that were claimed, until it is exact."""
+        return self.claimed.appenders[-self.own :] if self.exact else self.claimed.appenders
 
     def name_appender(self, transactional_id: str, producer_id: int) -> None:
         """Add another producer of ours to the anchors: the next owner must fence it too."""
@@ -204,10 +210,10 @@ class PartitionCopy(FetchState):
             target_topic=self.target.topic,
             source=self.acked.source,
             target=self.acked.target,
-            appenders=base.appenders[-self.own :] if self.exact else base.appenders,
+            appenders=self.appenders,
             generation=base.generation,
             epoch=base.epoch,
-            clean=clean and self.exact and self.queue.settled,
+            clean=clean and self.exact and self.queue.settled and not self.contested,
             records=counters.records,
             bytes=counters.bytes,
             state=state,

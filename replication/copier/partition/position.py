@@ -68,9 +68,11 @@ def outranks(theirs: Anchor, me: ProducerIdentity) -> bool:
     return same_unit and theirs.epoch > me.epoch
 
 
-def missing_appenders(theirs: Anchor, mine: Anchor) -> tuple[tuple[str, int], ...]:
-    """Return the appenders that only ``theirs`` lists: they must be fenced too."""
-    return tuple(each for each in theirs.appenders if each not in mine.appenders)
+def missing_appenders(
+    theirs: Anchor, mine: Collection[tuple[str, int]]
+) -> tuple[tuple[str, int], ...]:
+    """Return the appenders that ``theirs`` lists besides ``mine``: they must be fenced too."""
+    return tuple(each for each in theirs.appenders if each not in mine)
 
 
 class OwnRecords:

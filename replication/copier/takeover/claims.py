@@ -33,7 +33,7 @@ def begin(partition: PartitionCopy, me: ProducerIdentity, *, exact: bool) -> Non
     partition.resume_at(anchor.source or 0, anchor.source_epoch)
     partition.skip, partition.exact, partition.done = 0, exact, partition.fetched_to
     partition.queue.writer.begin(me.producer)
-    partition.queue.has_unknown_appends, partition.own = False, 1
+    partition.queue.has_unknown_appends, partition.own, partition.contested = False, 1, False
     partition.counted, partition.found = 0, NO_RECORDS
     partition.counters.resume_from(anchor)
     partition.state, partition.reason = PartitionState.RUNNING, ""

@@ -190,13 +190,11 @@ class Takeover:
                     f"{self.flow}: another driver (generation {theirs.generation}) "
                     f"took over {theirs.topic}-{theirs.partition}"
                 )
-            more = missing_appenders(theirs, partition.claimed)
-            partition.claimed = replace(
-                partition.claimed, appenders=(*more, *partition.claimed.appenders)
-            )
-            if more:
-                partition.own = len(partition.claimed.appenders)
             contested.add(partition)
+            if more := missing_appenders(theirs, partition.appenders):
+                listed = (*more, *partition.appenders)
+                partition.claimed = replace(partition.claimed, appenders=listed, clean=False)
+                partition.own, partition.contested = len(listed), True
         return contested
 
     async def _fence_and_count(
@@ -211,6 +209,8 @@ class Takeover:
             # Reads what was committed before our marker, and other appenders: a former owner may
             # have added a producer of its own, to forward copies, before it was fenced.
             await self._claim(partitions, me, again=False)
+        for partition in partitions:
+            partition.contested = False
         committed = [each for each in partitions if is_committed(each, self.seen.get(each.source))]
         for partition in committed:
             begin_at(partition, self.seen[partition.source], me)

@@ -84,7 +84,7 @@ def test_a_newer_driver_and_a_later_start_of_the_unit_take_precedence(theirs, wi
 
 @given(anchors, anchors)
 def test_who_is_missing_is_who_only_they_know_of(theirs, mine):
-    more = missing_appenders(theirs, mine)
+    more = missing_appenders(theirs, mine.appenders)
     assert {*more, *mine.appenders} == {*theirs.appenders, *mine.appenders}
     assert not set(more) & set(mine.appenders)
 

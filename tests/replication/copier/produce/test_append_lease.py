@@ -12,13 +12,15 @@ from support.append_leases import held, lapsed
 from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start, fill
 from support.produce_requests import Wire
+from support.record_batches import a_batch
 
 from replication.adapters.wire import channel
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import Recovery
-from replication.copier.partition.position import claim
+from replication.copier.partition.position import Position, claim
 from replication.copier.partition.recovery_queue import RecoveryQueue
+from replication.copier.partition_upkeep import PartitionUpkeep
 from replication.copier.produce import lease_renewal
 from replication.copier.produce.append_lease import LEASE_S, AppendLease
 from replication.copier.produce.lease_renewal import LeaseRenewal
@@ -158,6 +160,32 @@ def test_a_partition_that_another_unit_claimed_is_taken_over_before_anything_is_
     unit = renewed(moved)
     assert unit.partition.error.recovery is Recovery.TAKE_OVER
     assert ("isthmus.f.1", 101) in unit.partition.claimed.appenders
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "again"])
+def test_what_another_unit_appended_meanwhile_is_counted_after_it_was_fenced(times):
+    """Nothing of ours is in flight, which does not make the end of its copy a clean one."""
+    unit, other = Renewing(), "isthmus.f.1"
+    partition, log = unit.partition, unit.target.logs[unit.partition.target]
+
+    async def take_back() -> None:
+        renewal = await unit.begin()
+        partition.set_position(Position(0, log.end))
+        upkeep = PartitionUpkeep(
+            unit.connections, renewal.producers, unit.sender, None, None, unit.recoveries
+        )
+        for epoch in range(times):
+            await unit.claim_for(other)
+            await unit.target.init_producer_id(NAME)
+            log.append(a_batch(0, [b"copied", b"there"], (101, 2 * epoch, 0)))
+            await renewal.renew()
+            assert not partition.anchor(0, clean=True).clean
+            await upkeep._take_over([partition])
+            assert partition.skip == 2
+            assert unit.target._producers[other].epoch == 2 * epoch + 1
+            partition.set_position(Position(partition.skip, log.end))  # it has skipped them
+
+    asyncio.run(take_back())
 
 
 def test_a_unit_that_another_one_fenced_goes_on_where_its_partitions_are_its_own():
