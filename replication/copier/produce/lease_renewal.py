@@ -50,6 +50,9 @@ class LeaseRenewal:
             except (ClusterUnavailable, Fenced):
                 await asyncio.sleep(_RETRY_S)  # nothing is sent until the target answers
                 continue
+            if self.sender.lease.lapsed.is_set():  # until partitions are taken over
+                await asyncio.sleep(_RETRY_S)
+                continue
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.sender.lease.lapsed.wait(), _EVERY_S)
 
@@ -86,7 +89,8 @@ class LeaseRenewal:
         """Go on under a new epoch, or under a new producer id, unless this unit was started again.
 
         Raises FlowTaken. A newer epoch means that another unit claimed some of our partitions; with
-        another producer id ours has expired, and no marker stops what is on its way.
+        another producer id ours has expired, and no marker stops what is on its way: the takeovers
+        get a new one, or we do where there are none.
         """
         takeover = self.producers.connections.takeover
         contested = await takeover.read_new_claims(self.producers.partitions, me)
@@ -103,7 +107,8 @@ class LeaseRenewal:
                     f"{me.transactional_id}: another process has started this unit, "
                     f"and claimed {partition.source}"
                 )
-        self._take_over(self.producers.partitions)
+        if not self._take_over(self.producers.partitions):
+            await self.producers.renew()
 
     def _of_former_id(self) -> list[PartitionCopy]:
         """Return partitions that append with another producer id than the unit's present one."""
@@ -111,11 +116,14 @@ class LeaseRenewal:
         mine = (me.transactional_id, me.producer_id)
         return [e for e in self.producers.partitions if e.claimed.appenders[-1:] != (mine,)]
 
-    def _take_over(self, partitions: Sequence[PartitionCopy]) -> None:
-        for partition in partitions:
-            if partition.state is PartitionState.RUNNING and partition.error is None:
-                partition.record_error(PartitionError(Recovery.TAKE_OVER, _NOT_CURRENT))
-                self.sender.dispatch(partition)
+    def _take_over(self, partitions: Sequence[PartitionCopy]) -> bool:
+        """Let running partitions be taken over; return whether there was any without an error."""
+        running = [each for each in partitions if each.state is PartitionState.RUNNING]
+        well = [each for each in running if each.error is None]
+        for partition in well:
+            partition.record_error(PartitionError(Recovery.TAKE_OVER, _NOT_CURRENT))
+            self.sender.dispatch(partition)
+        return bool(well)
 
     async def _keep_alive(self) -> None:
         """Let the target remember our transactional ids: an empty transaction each hour."""

@@ -17,7 +17,7 @@ from support.record_batches import a_batch
 from replication.adapters.wire import channel
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
-from replication.copier.partition.broker_errors import Recovery
+from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.position import Position, claim
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition_upkeep import PartitionUpkeep
@@ -30,6 +30,7 @@ from replication.copier.spec import UnitSpec
 from replication.copier.takeover import takeover
 from replication.copier.takeover.connections import new_connections
 from replication.errors import ClusterUnavailable, FlowTaken
+from replication.model import PartitionState
 
 NAME = "isthmus.f.0"
 SPEC = UnitSpec("f", "A", "B", 0, 1, 0, (), {}, {})
@@ -140,6 +141,39 @@ def test_a_unit_whose_id_expired_takes_its_partitions_over_before_it_sends():
     assert not unit.sender.lease.holds()
     assert unit.partition.error.recovery is Recovery.TAKE_OVER
     assert unit.recoveries.partitions == {unit.partition}
+
+
+@pytest.mark.parametrize("state", ["halted", "to decide"])
+def test_a_unit_whose_id_expired_and_that_can_take_nothing_over_gets_a_new_one(state):
+    """Else the policy is never applied: it is not while the lease has lapsed."""
+
+    async def expire_and_halt(unit: Renewing) -> None:
+        unit.target.expire(NAME)
+        if state == "halted":
+            unit.partition.halt(PartitionState.REFUSED, "too large")
+        else:
+            unit.partition.record_error(PartitionError(Recovery.DECIDE, "too large"))
+
+    unit = renewed(expire_and_halt)
+    assert unit.sender.lease.holds()
+    assert unit.target.events.count(("init", NAME)) == 2
+
+
+def test_while_a_takeover_renews_the_lease_the_target_is_not_asked_without_a_pause():
+    unit = Renewing()
+
+    async def run() -> int:
+        renewal = await unit.begin()
+        unit.target.expire(NAME)
+        task = asyncio.create_task(renewal.run())
+        await until(lambda: unit.recoveries.partitions)
+        assert not unit.sender.lease.holds()  # somebody waits for it
+        for _ in range(200):
+            await asyncio.sleep(0)
+        task.cancel()
+        return unit.target.events.count(("current", NAME))
+
+    assert asyncio.run(run()) <= 2
 
 
 @pytest.mark.parametrize("generation", [1, 2], ids=["same driver", "newer driver"])
