@@ -70,7 +70,8 @@ class LostAnchors:
     spec: UnitSpec
     connections: Connections
     ids: Mapping[int, str]
-    _points: dict[TopicPartition, OffsetPoint] | None = field(default=None)
+    _points: Mapping[TopicPartition, OffsetPoint] | None = None
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)  # partitions are examined at once
 
     async def examine(self, partition: PartitionCopy, end: int) -> str:
         """Let a partition that was copied before be searched by content (its ``sought``).
@@ -179,16 +180,21 @@ class LostAnchors:
 
     async def _known_points(self) -> Mapping[TopicPartition, OffsetPoint]:
         """Return the newest offset point of each partition of the flow; they are read once."""
-        if self._points is None:
-            self._points = {}
-            log = StateLog(self.connections.target, offsets_topic(self.spec.source_alias))
-            for each in await log.read_on():
-                if isinstance(each, OffsetPoint) and each.flow == self.spec.flow:
-                    key = TopicPartition(each.topic, each.partition)
-                    known = self._points.get(key, each)
-                    newer = (each.era, each.number) >= (known.era, known.number)
-                    self._points[key] = each if newer else known
+        async with self._reading:
+            if self._points is None:
+                self._points = await self._read_points()
         return self._points
+
+    async def _read_points(self) -> Mapping[TopicPartition, OffsetPoint]:
+        points: dict[TopicPartition, OffsetPoint] = {}
+        log = StateLog(self.connections.target, offsets_topic(self.spec.source_alias))
+        for each in await log.read_on():
+            if isinstance(each, OffsetPoint) and each.flow == self.spec.flow:
+                key = TopicPartition(each.topic, each.partition)
+                known = points.get(key, each)
+                newer = (each.era, each.number) >= (known.era, known.number)
+                points[key] = each if newer else known
+        return points
 
     def _has_anchors(self) -> bool:
         seen = self.connections.takeover.seen.values()

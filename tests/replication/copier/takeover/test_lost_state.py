@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.memory_network import Log
+from support.memory_network import Log, MemoryCluster
 from support.record_batches import a_batch
 from support.two_clusters import TwoClusters
 
@@ -117,6 +118,30 @@ def test_invariant_l_an_offset_point_shows_that_a_partition_was_copied(pair):
     assert state(pair)[0] == LOST
     assert "an offset point says that it was copied up to offset" in state(pair)[1]
     assert pair.copied(QUIET) == []
+
+
+def test_invariant_l_offset_points_are_evidence_for_each_of_several_partitions(pair, monkeypatch):
+    """They are examined at the same time, and the points are read once."""
+    fetch = MemoryCluster.fetch
+
+    async def later(*arguments):
+        await asyncio.sleep(0)
+        return await fetch(*arguments)
+
+    monkeypatch.setattr(MemoryCluster, "fetch", later)
+    third = TopicPartition("orders", 2)
+    plans = (*PLANS, PartitionPlan(third, third))
+    pair.feed(b"x", partition=third)
+    pair.copy(partitions=plans[2:])
+    fed(pair)
+    lose(pair, ANCHORS, lambda each: of(QUIET)(each) or of(BUSY)(each))
+    for place in (QUIET, BUSY):
+        pair.target.logs[place].delete_before(pair.target.logs[place].end)
+    copy_on(pair, 1, partitions=plans)
+    for place in (QUIET, BUSY):
+        assert state(pair, place)[0] == LOST
+        assert "an offset point says that it was copied up to offset" in state(pair, place)[1]
+        assert pair.copied(place) == []
 
 
 @pytest.mark.parametrize("head", ["anchors", "points"])
