@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from replication.model import NO_PRODUCER_ID
 from replication.provenance.origins import Origins
 from replication.state import Anchor, ProducerEntry
 
@@ -73,7 +74,11 @@ class TargetRegistry:
         await self.register(*mine, *found.values())
 
     def ids(self, flow: str, anchors: Iterable[Anchor]) -> dict[int, str]:
-        """Return the transactional ids of ``flow`` by producer id: those that any state names."""
-        named = {number: name for each in anchors for name, number in each.appenders}
+        """Return the transactional ids of ``flow`` by producer id: those that any state names.
+
+        NO_PRODUCER_ID, which an anchor may name, is left out: any client appends with it.
+        """
+        listed = [appender for each in anchors for appender in each.appenders]
+        named = {number: name for name, number in listed if number != NO_PRODUCER_ID}
         entries = (*self.copies.values(), *self.producers.entries.values())
         return named | {e.producer_id: e.transactional_id for e in entries if e.flow == flow}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.memory_network import Log, MemoryCluster
 from support.record_batches import a_batch
-from support.two_clusters import TwoClusters
+from support.two_clusters import TwoClusters, ungranted
 
 from replication.copier import anchor_writer
 from replication.copier.takeover import lost_anchor
@@ -165,6 +165,17 @@ def test_invariant_l_a_target_without_copies_counts_as_new_unless_state_has_lost
 def test_invariant_l_records_of_others_on_the_target_do_not_make_a_new_partition_wait(pair):
     pair.copy(partitions=PLANS[1:])
     pair.target.logs[QUIET].append(a_batch(0, [b"of another"], (77, 0, 0)))
+    pair.feed(b"a", partition=QUIET)
+    copy_on(pair, 1)
+    assert pair.copied(QUIET) == [b"of another", b"a"]
+
+
+def test_invariant_l_records_without_a_producer_id_are_not_taken_for_ours(pair):
+    """A flow to which the target grants no producer id has copied elsewhere."""
+    pair.target.init_producer_id = pair.target.plain_producer_id = ungranted
+    pair.feed(b"1", partition=BUSY)
+    pair.copy(partitions=PLANS[1:])
+    pair.target.logs[QUIET].append(a_batch(0, [b"of another"]))
     pair.feed(b"a", partition=QUIET)
     copy_on(pair, 1)
     assert pair.copied(QUIET) == [b"of another", b"a"]
