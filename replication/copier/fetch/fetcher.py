@@ -30,6 +30,7 @@ _SMALL_FETCH = 64 << 10  # bytes; a smaller response means that we caught up
 _PAUSE_S = 0.001  # lets records accumulate; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
+_LOOK_EVERY_S = 5.0  # for partitions that have fallen silent
 
 
 _CLEAR = Unclear()
@@ -58,6 +59,7 @@ class Fetcher:
     options: FetchOptions
     _buffer: FetchBuffer | None = None
     _began_at: float = 0.0
+    _looked_at: float = 0.0
     _stopped: asyncio.Future[_Stop] = field(init=False)
     _pause: asyncio.TimerHandle | None = None
     _rate_limit: FetchRateLimit = field(default_factory=FetchRateLimit)
@@ -179,7 +181,9 @@ class Fetcher:
                 unclear.outside.append(partition)
             if taken.is_damaged:
                 unclear.damaged.append(partition)
-        unclear.damaged.extend(self.shared.suspects.silent(self.fetch_request.partitions, now))
+        if now - self._looked_at >= _LOOK_EVERY_S:
+            self._looked_at, suspects = now, self.shared.suspects
+            unclear.damaged.extend(suspects.silent(self.fetch_request.partitions, now))
         self._buffer = None
         try:
             if size >= _SMALL_FETCH and not unclear:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 LEAST_ANSWERS = 4  # with pauses of 0.1, 0.2 and 0.4 s between them
 SILENT_S = 30.0  # a partition with more to fetch gets data sooner, whatever else is fetched
-_LOOK_EVERY_S = 5.0
 _MOST_AT_ONCE = 8  # partitions that are looked at: each costs requests
 
 
@@ -40,7 +39,6 @@ class SuspectBatches:
 
     _suspects: dict[PartitionCopy, _Suspect] = field(default_factory=dict)
     _silent_since: dict[PartitionCopy, tuple[int, float]] = field(default_factory=dict)
-    _looked_at: float = 0.0
 
     def note(self, partition: PartitionCopy, node: int, replicas: Sequence[int]) -> NextStep:
         """Note that broker ``node`` returned the batch at the position damaged, or not at all."""
@@ -66,9 +64,6 @@ class SuspectBatches:
 
     def silent(self, partitions: Iterable[PartitionCopy], now: float) -> Iterator[PartitionCopy]:
         """Yield some of ``partitions`` of which the source has more, and returns nothing."""
-        if now - self._looked_at < _LOOK_EVERY_S:
-            return
-        self._looked_at = now
         listed = [each for each in partitions if self._is_silent(each, now)]
         for partition in listed[:_MOST_AT_ONCE]:
             self._silent_since[partition] = partition.position, now

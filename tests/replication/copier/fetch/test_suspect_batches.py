@@ -63,3 +63,12 @@ def test_a_partition_that_does_not_fetch_is_not_silent():
     suspects.on_response(partition, 1000.0)
     partition.retry_at = 5000.0
     assert list(suspects.silent([partition], 1000.0 + SILENT_S)) == []
+
+
+def test_partitions_of_each_broker_are_looked_at():
+    """A broker with much to send answers first whenever a look is due."""
+    suspects, busy, still = SuspectBatches(), a_partition(a_start(0)), a_partition(a_start(1))
+    still.source_end = 9
+    suspects.on_response(still, 1000.0)
+    assert list(suspects.silent([busy], 1000.0 + SILENT_S)) == []
+    assert list(suspects.silent([still], 1000.0 + SILENT_S)) == [still]
