@@ -99,6 +99,7 @@ class FetcherManager:
         if key is not None:
             self._requests[key].leave(partition)
             self._throttle.behind.discard(partition)
+            self._shared.suspects.forget(partition)
 
     def _leader_epoch(self, partition: PartitionCopy) -> int:
         """Return the leader epoch in our metadata: a broker with another one rejects the Fetch."""

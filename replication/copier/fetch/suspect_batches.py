@@ -62,6 +62,11 @@ class SuspectBatches:
         else:
             self._silent_since.pop(partition, None)
 
+    def forget(self, partition: PartitionCopy) -> None:
+        """Forget a partition that is not fetched any more."""
+        self._suspects.pop(partition, None)
+        self._silent_since.pop(partition, None)
+
     def silent(self, partitions: Iterable[PartitionCopy], now: float) -> Iterator[PartitionCopy]:
         """Yield some of ``partitions`` of which the source has more, and returns nothing."""
         listed = [each for each in partitions if self._is_silent(each, now)]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from support.memory_network import MemoryCluster
 from support.partition_copies import a_partition, a_start
+from support.two_clusters import a_spec
 
+from replication.copier.fetch.fetcher_manager import FetcherManager
 from replication.copier.fetch.suspect_batches import LEAST_ANSWERS, SILENT_S, SuspectBatches
+from replication.copier.takeover.connections import new_connections
 
 AGAIN, DAMAGED = (None, False), (None, True)
 
@@ -72,3 +76,19 @@ def test_partitions_of_each_broker_are_looked_at():
     suspects.on_response(still, 1000.0)
     assert list(suspects.silent([busy], 1000.0 + SILENT_S)) == []
     assert list(suspects.silent([still], 1000.0 + SILENT_S)) == [still]
+
+
+def test_nothing_is_kept_of_a_partition_that_is_not_fetched_any_more():
+    """A halted partition is tried again with each plan, as another one."""
+    connections = new_connections("A->B", MemoryCluster(), MemoryCluster(), "A")
+    manager, partition = (
+        FetcherManager(a_spec(), connections, None, None, None),
+        a_partition(a_start()),
+    )
+    suspects, partition.source_end = manager._shared.suspects, 9
+    manager.assign(partition)
+    suspects.note(partition, 0, [0])
+    suspects.on_response(partition, 1000.0)
+    manager.unassign(partition)
+    assert not suspects._suspects
+    assert not suspects._silent_since
