@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.client.moment import Moment
-from replication.client.network import Fenced
+from replication.client.network import Fenced, NotGranted
 from replication.copier.partition.broker_errors import PartitionError, Recovery
-from replication.errors import ClusterUnavailable, FlowTaken
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ class LeaseRenewal:
 
     async def _current(self, me: ProducerIdentity) -> ProducerIdAndEpoch | None:
         if me.fences:
-            target = self.producers.connections.target
-            return await target.current_producer(me.transactional_id)
+            return await self._holder(me)
         await self._read_claims()  # at least once: a newer driver is all that ends it
         return me.producer
 
@@ -84,6 +83,17 @@ class LeaseRenewal:
         elif not turn.locked():
             async with turn:
                 await self.producers.read_new_claims()
+
+    async def _holder(self, me: ProducerIdentity) -> ProducerIdAndEpoch | None:
+        spec, target = self.producers.spec, self.producers.connections.target
+        try:
+            return await target.current_producer(me.transactional_id)
+        except NotGranted as problem:
+            raise ClusterRejected(
+                f"{spec.flow}: {spec.target_alias} does not say which producer holds "
+                f"{me.transactional_id} ({problem}): allow Isthmus' user DESCRIBE on the "
+                f"TransactionalId isthmus.{spec.flow} (prefixed)"
+            ) from problem
 
     async def _on_another(self, current: ProducerIdAndEpoch | None, me: ProducerIdentity) -> None:
         """Go on under a new epoch, or under a new producer id, unless this unit was started again.

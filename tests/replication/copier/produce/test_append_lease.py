@@ -15,6 +15,7 @@ from support.produce_requests import Wire
 from support.record_batches import a_batch
 
 from replication.adapters.wire import channel
+from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
 from replication.copier.partition.broker_errors import PartitionError, Recovery
@@ -29,7 +30,7 @@ from replication.copier.produce.sender import Sender
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover import takeover
 from replication.copier.takeover.connections import new_connections
-from replication.errors import ClusterUnavailable, FlowTaken
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken
 from replication.model import PartitionState
 
 NAME = "isthmus.f.0"
@@ -263,6 +264,21 @@ def test_a_lease_that_cannot_be_renewed_stays_lapsed_and_is_asked_for_again(monk
 
     asyncio.run(run())
     assert len(asked) == 3
+
+
+def test_a_target_that_may_not_say_whose_id_it_is_ends_the_unit_with_what_to_do():
+    async def refused(unit: Renewing) -> None:
+        async def current(_name: str):
+            raise NotGranted("DescribeTransactions for isthmus.f.0: error 53")
+
+        unit.target.current_producer = current
+
+    wanted = (
+        r"f: B does not say which producer holds isthmus\.f\.0 \(.* error 53\): "
+        r"allow Isthmus' user DESCRIBE on the TransactionalId isthmus\.f \(prefixed\)"
+    )
+    with pytest.raises(ClusterRejected, match=wanted):
+        renewed(refused)
 
 
 def test_an_id_that_is_not_used_otherwise_is_kept_alive(monkeypatch):
