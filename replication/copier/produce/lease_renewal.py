@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _EVERY_S = 3.0
 _RETRY_S = 0.2
 _KEEP_ALIVE_S = 3600.0  # brokers forget an unused transactional id after 7 days by default
+_UNKNOWN = "the target does not say whether our producer is the current one"
 _NOT_CURRENT = (
     "the target no longer has our producer as the current one of its transactional id: "
     "the id expired, or another unit took over"
@@ -47,7 +48,8 @@ class LeaseRenewal:
             try:
                 await self.renew()
                 await self._keep_alive()
-            except (ClusterUnavailable, Fenced):
+            except (ClusterUnavailable, Fenced) as problem:
+                self._note(problem)
                 await asyncio.sleep(_RETRY_S)  # nothing is sent until the target answers
                 continue
             if self.sender.lease.lapsed.is_set():  # until partitions are taken over
@@ -55,6 +57,15 @@ class LeaseRenewal:
                 continue
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.sender.lease.lapsed.wait(), _EVERY_S)
+
+    def _note(self, problem: Exception) -> None:
+        """Let partitions with something to send report why they do not, while the lease lapsed."""
+        if self.sender.lease.holds():
+            return
+        for partition in self.producers.partitions:
+            if partition.queue.waiting and partition.fetches:
+                partition.reason = f"{_UNKNOWN}: {problem}"
+                partition.retries.note(time.monotonic())
 
     async def renew(self) -> None:
         """Renew the lease; partitions that may have another appender are taken over."""

@@ -18,6 +18,7 @@ from replication.adapters.wire import channel
 from replication.client.network import NotGranted
 from replication.client.producer_identity import ProducerIdentity
 from replication.copier.foreign_writers import AppendGaps
+from replication.copier.partition import retries
 from replication.copier.partition.broker_errors import PartitionError, Recovery
 from replication.copier.partition.position import Position, claim
 from replication.copier.partition.recovery_queue import RecoveryQueue
@@ -279,6 +280,38 @@ def test_a_target_that_may_not_say_whose_id_it_is_ends_the_unit_with_what_to_do(
     )
     with pytest.raises(ClusterRejected, match=wanted):
         renewed(refused)
+
+
+def test_a_partition_that_waits_for_the_lease_for_long_is_not_running_and_says_why(monkeypatch):
+    """For its coordinator may be gone for long although the leaders of all partitions are there."""
+    monkeypatch.setattr(lease_renewal, "_RETRY_S", 0.001)
+    monkeypatch.setattr(retries, "PATIENCE_S", 0.0)
+    unit, idle = Renewing(), a_partition(a_start(1))
+    idle.set_position(Position(0, 0))
+
+    async def current(_name: str):
+        raise ClusterUnavailable("the coordinator is gone")
+
+    async def run() -> None:
+        renewal = await unit.begin()
+        renewal.producers.partitions.append(idle)
+        unit.partition.set_position(Position(0, 0))
+        fill(unit.partition, 1)
+        unit.sender.lead[unit.partition] = 0
+        asked, unit.target.current_producer = unit.target.current_producer, current
+        task = asyncio.create_task(renewal.run())
+        await until(lambda: unit.partition.reason)
+        state, reason = unit.partition.state_and_reason
+        assert state is PartitionState.WAITING
+        assert reason == f"{lease_renewal._UNKNOWN}: the coordinator is gone"
+        assert idle.state_and_reason == (PartitionState.RUNNING, "")
+        unit.target.current_producer = asked
+        unit.sender.offer(unit.partition)
+        await until(lambda: unit.partition.acked.source)
+        assert unit.partition.state_and_reason == (PartitionState.RUNNING, "")
+        task.cancel()
+
+    asyncio.run(run())
 
 
 def test_an_id_that_is_not_used_otherwise_is_kept_alive(monkeypatch):
