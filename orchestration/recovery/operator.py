@@ -26,6 +26,7 @@ from replication.recovery.procedure import (
     remaining,
     require_idle,
     require_turn,
+    require_verb,
 )
 from replication.state import Operation, status_topic
 
@@ -54,18 +55,27 @@ class Operator:
 
     def last(self) -> Operation | None:
         """Return the flow's newest operation; None: it never had one."""
+        return newest(self.operations(), self.flow.name)
+
+    def operations(self) -> list[Operation]:
+        """Return all operations of the flow."""
         records = self.store.read(status_topic(self.flow.source)).values()
-        return newest((e for e in records if isinstance(e, Operation)), self.flow.name)
+        return [e for e in records if isinstance(e, Operation) and e.flow == self.flow.name]
 
     def take(self, verb: str, options: Mapping[str, str]) -> Operation:
         """Begin an operation, or continue the one that another operator left.
 
-        Raises FlowTaken when another operator works on one.
+        Raises FlowTaken when another operator works on one, ConfigError when one of another verb
+        has to be finished first.
         """
         self.store.ensure_topics(self.flow.source)
         found = self.last()
         if found is not None and found.state == RUNNING:
+            continues = require_verb(verb, found)
             self._watch(found)
+            if not continues:
+                self.say(f"{found.verb} {found.id} of {found.by} is given up")
+                found = self.close(found)
         if found is not None and found.state == RUNNING:
             done = ", ".join(name for name, _, _ in found.done) or "no step"
             self.say(f"continuing {found.verb} {found.id} of {found.by}; done: {done}")
@@ -82,43 +92,43 @@ class Operator:
             turn=found.turn + 1 if found else 1,
             beat_ms=now_ms(),
         )
-        self._write(mine)
-        self._require_turn()
+        self.write(mine)
+        self.require_turn()
         return mine
 
     def carry_out(self, steps: Sequence[StepPlan], works: Mapping[str, Work]) -> Operation:
         """Carry out what is left of an operation; return its record. Raises ReplicationError."""
-        operation = self._current()
+        operation = self.current()
         for number, step in enumerate(steps, 1):
             if step not in remaining(steps, operation):
                 continue
-            self._require_turn()
-            operation = replace(self._current(), step=step.name, beat_ms=now_ms())
-            self._write(operation)
+            self.require_turn()
+            operation = replace(self.current(), step=step.name, beat_ms=now_ms())
+            self.write(operation)
             self.say(f"step {number} of {len(steps)}, {step.name}: {step.does}")
-            with self._beating():
+            with self.beating():
                 did = works[step.name](operation)
-            operation = ended(self._current(), step.name, now_ms(), did)
-            self._write(operation)
+            operation = ended(self.current(), step.name, now_ms(), did)
+            self.write(operation)
             self.say(f"  {did}")
             self.say(f"  to go back: {step.back}")
-        operation = replace(self._current(), state=DONE)
-        self._write(operation)
+        operation = replace(self.current(), state=DONE)
+        self.write(operation)
         return operation
 
-    def close(self, operation: Operation) -> None:
+    def close(self, operation: Operation) -> Operation:
         """Write that an operation was undone: no cluster is open because of it any more."""
-        self._write(
-            replace(
-                operation, state=UNDONE, writable="", by=signature(), turn=operation.turn + 1,
-                beat_ms=now_ms(),
-            )
+        closed = replace(
+            operation, state=UNDONE, step="", writable="", by=signature(),
+            turn=operation.turn + 1, beat_ms=now_ms(),
         )  # fmt: skip
+        self.write(closed)
+        return closed
 
-    def amend(self, **changes: object) -> None:
-        """Change fields of the operation's record; written with the end of the step."""
-        with self._lock:
-            self.operation = replace(self._held(), **changes)  # type: ignore[arg-type]
+    def amend(self, **changes: object) -> Operation:
+        """Change fields of the operation's record, and write it."""
+        self.write(replace(self.current(), **changes))  # type: ignore[arg-type]
+        return self.current()
 
     def _watch(self, found: Operation) -> None:
         """Wait whether the operation's record moves. Raises FlowTaken if it does."""
@@ -128,22 +138,25 @@ class Operator:
             require_idle(found, self.last())
             time.sleep(_POLL_S)
 
-    def _require_turn(self) -> None:
+    def require_turn(self) -> None:
+        """Raise FlowTaken if another operator continues our operation."""
         tail = self.store.tail(status_topic(self.flow.source))
         try:
             records = [each for each in tail.catch_up() if isinstance(each, Operation)]
         finally:
             tail.close()
-        require_turn(self._current(), [e for e in records if e.flow == self.flow.name])
+        require_turn(self.current(), [e for e in records if e.flow == self.flow.name])
 
     @contextmanager
-    def _beating(self) -> Iterator[None]:
+    def beating(self) -> Iterator[None]:
+        """Write the record again and again while the block runs: so others see that we work."""
         over = threading.Event()
 
         def beat() -> None:
             while not over.wait(BEAT_S):
-                topic = status_topic(self.flow.source)
-                self.store.post(topic, replace(self._current(), beat_ms=now_ms()))
+                with self._lock:  # else a record could follow one that is newer
+                    beating = replace(self._held(), beat_ms=now_ms())
+                    self.store.post(status_topic(self.flow.source), beating)
 
         thread = threading.Thread(target=beat, daemon=True)
         thread.start()
@@ -153,7 +166,8 @@ class Operator:
             over.set()
             thread.join()
 
-    def _current(self) -> Operation:
+    def current(self) -> Operation:
+        """Return the operation that is carried out, as far as it got."""
         with self._lock:
             return self._held()
 
@@ -162,7 +176,8 @@ class Operator:
             raise RuntimeError("no operation was taken")
         return self.operation
 
-    def _write(self, operation: Operation) -> None:
+    def write(self, operation: Operation) -> None:
+        """Write an operation's record."""
         with self._lock:
             self.operation = operation
             self.store.write(status_topic(self.flow.source), operation)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from replication.errors import FlowTaken
+from replication.errors import ConfigError, FlowTaken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BEAT_S = 1.0
 WATCH_S = 5.0  # a record whose beat does not move for so long has no operator
 RUNNING, DONE, UNDONE = "running", "done", "undone"
+FAILOVER = "failover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,22 @@ def require_turn(mine: Operation, since: Iterable[Operation]) -> None:
     highest = claims[max(claims)] if claims else mine
     if highest.turn >= mine.turn and highest.instance != mine.instance:
         raise taken_by(highest)
+
+
+def require_verb(verb: str, found: Operation) -> bool:
+    """Say whether ``verb`` continues a running operation; False: it gives it up.
+
+    A source may be lost while clients are moved away from it: a failover gives up a switchover.
+    Nothing gives up a failover. Raises ConfigError.
+    """
+    if verb == found.verb:
+        return True
+    if found.verb == FAILOVER:
+        raise ConfigError(
+            f"{found.flow}: {found.verb} {found.id} of {found.by} is not finished: finish it with "
+            f"isthmus {found.verb} FILE --flow '{found.flow}'"
+        )
+    return False
 
 
 def taken_by(other: Operation) -> FlowTaken:

@@ -22,7 +22,7 @@ from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from replication.client.fetch_session import FetchOptions
     from replication.client.network import Ack, FetchAnswer
@@ -180,6 +180,9 @@ class WireNetwork:
 
     async def members(self, group: str) -> int:
         return await members(self._connections, self._call, group)
+
+    async def transactional_ids(self, producer_ids: Collection[int]) -> dict[int, str]:
+        return await self._coordination.transactional_ids(producer_ids)
 
     # -- connections -------------------------------------------------------------------------
 
