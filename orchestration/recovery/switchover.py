@@ -158,8 +158,8 @@ class Switchover(FlowOperation):
             raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
         self.commit(found.commits)
         names = {each.group for each in found.translated}
-        left = [each for each in found.actions if each not in found.commits]
-        told = "".join(f"; left: {each.group}, {each.reason}" for each in left)  # type: ignore[union-attr]
+        left = SwitchoverReport(self.flow.name, actions=found.actions).left
+        told = "".join(f"; left: {each.group}, {each.reason}" for each in left)
         return f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}{told}"
 
     def _open(self, operation: Operation) -> str:

@@ -73,10 +73,11 @@ class SwitchoverReport:
         yield from (f"{self.flow}: {each}" for each in self.problems)
         names = {each.group for each in self.groups}
         known = sum(each.answer.offset is not None for each in self.groups)
-        yield (
-            f"{self.flow}: {counted(len(names), 'group')}, {known} of "
-            f"{counted(len(self.groups), 'offset')} translated"
-        )
+        if names:
+            yield (
+                f"{self.flow}: {counted(len(names), 'group')}, {known} of "
+                f"{counted(len(self.groups), 'offset')} translated"
+            )
         for action in self.left:
             yield f"group {action.group}: {action.reason}"
         for name in self.consuming:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replication.errors import FlowTaken
+from replication.errors import ConfigError, FlowTaken
 from replication.recovery.procedure import (
     DONE,
     RUNNING,
@@ -16,6 +16,7 @@ from replication.recovery.procedure import (
     remaining,
     require_idle,
     require_turn,
+    require_verb,
 )
 from replication.state import Operation
 
@@ -66,3 +67,12 @@ def test_the_operation_with_the_highest_turn_counts():
     elsewhere = replace(MINE, flow="C->B", id="op3", turn=9)
     assert newest([later, MINE, elsewhere], "A->B") == later
     assert newest([], "A->B") is None
+
+
+def test_a_failover_gives_up_a_switchover_and_nothing_gives_up_a_failover():
+    moving = replace(MINE, verb="switchover")
+    assert require_verb("switchover", moving)
+    assert require_verb("failover", MINE)
+    assert not require_verb("failover", moving)
+    with pytest.raises(ConfigError, match="failover op1 of ada@one is not finished"):
+        require_verb("switchover", MINE)
