@@ -8,10 +8,10 @@
 ``report``: What a failover tells: recovery point and groups, as values and as JSON
 ``source_clients``: Who writes to a flow's source, and who reads there: asked before clients move to
     the target
-``switchover``: Plans and carries out a switchover: its steps on the flow's clusters, and the way
-    back
+``switchover``: Plans and carries out a switchover, and takes it back
 ``switchover_report``: What a switchover tells: what stands against it, the groups' positions, who
     still writes
+``switchover_steps``: The steps of a switchover on the flow's clusters; each may run twice
 ``tail_comparison``: Compares the last records of each partition with their copies, before clients
     move to these
 ``write_denial``: Denies everybody to write to topics of a source, and takes that back

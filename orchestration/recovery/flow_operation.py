@@ -18,7 +18,7 @@ from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
 from replication.recovery.procedure import DONE, RUNNING
 from replication.recovery.proven_positions import prove_positions
-from replication.state import FlowStatus, ProvenPosition, anchors_topic, status_topic
+from replication.state import FlowStatus, Intent, ProvenPosition, anchors_topic, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
 _SILENT_S = 8.0  # a driver writes its status every second
 _POLL_S = 0.3
+Kept = TypeVar("Kept", FlowStatus, Intent, ProvenPosition)
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ class FlowOperation:
     operator: Operator
     reader: OffsetReader
     sync: GroupSync
-    _fence: FenceResult = field(default_factory=FenceResult)
+    _fence: FenceResult = field(default_factory=FenceResult, init=False)
 
     def refuse_if_open(self) -> None:
         """Raise ConfigError if the target is open already, by an earlier operation."""
@@ -166,19 +167,22 @@ class FlowOperation:
     # -- what is there -----------------------------------------------------------------------
 
     def _status(self) -> FlowStatus | None:
-        records = self.operator.store.read(status_topic(self.flow.source)).values()
-        mine = (e for e in records if isinstance(e, FlowStatus) and e.flow == self.flow.name)
-        return next(mine, None)
+        return next(self._records(FlowStatus), None)
+
+    def intent(self) -> Intent:
+        """Return the flow's desired state. Raises ClusterUnavailable."""
+        return next(self._records(Intent), Intent(self.flow.name))
 
     def proven(self, operation: str) -> tuple[ProvenPosition, ...]:
         """Return the positions that an operation proved."""
-        records = self.operator.store.read(status_topic(self.flow.source)).values()
-        return tuple(
-            each
-            for each in records
-            if isinstance(each, ProvenPosition)
-            and (each.flow, each.operation) == (self.flow.name, operation)
-        )
+        found = self._records(ProvenPosition)
+        return tuple(each for each in found if each.operation == operation)
+
+    def _records(self, kind: type[Kept]) -> Iterator[Kept]:
+        """Yield the flow's records of a kind in its status topic."""
+        for each in self.operator.store.read(status_topic(self.flow.source)).values():
+            if isinstance(each, kind) and each.flow == self.flow.name:
+                yield each
 
 
 Kind = TypeVar("Kind", bound=FlowOperation)

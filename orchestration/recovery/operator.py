@@ -50,7 +50,6 @@ class Operator:
     store: StateStore
     say: Callable[[str], None]
     operation: Operation | None = None
-    _seen: list[Operation] = field(default_factory=list)  # in the order of the log
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def last(self) -> Operation | None:

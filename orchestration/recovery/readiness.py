@@ -9,7 +9,7 @@ from replication.planning.explain import counted
 from replication.supervision.health import has_driver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from orchestration.flows.observe import FlowLook
 
@@ -41,3 +41,15 @@ def problems(look: FlowLook) -> Iterator[str]:
         )
     if len(odd) > _SHOWN:
         yield f"and {counted(len(odd) - _SHOWN, 'more partition')} not RUNNING"
+
+
+def halted_by_denial(looks: Iterable[FlowLook], topics: Collection[str]) -> Iterator[str]:
+    """Yield which flows copy to ``topics``, and would halt where writes to these are denied."""
+    for look in looks:
+        here = sorted({e.target_topic for e in look.seen.anchors} & set(topics))
+        if here and look.seen.desired is Desired.RUN:
+            name = look.flow.name
+            yield (
+                f"{name} copies to {here[0]} on {look.flow.target} and would halt while writes "
+                f"are denied: isthmus pause FILE --flow '{name}', and resume it afterwards"
+            )

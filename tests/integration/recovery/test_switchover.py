@@ -108,7 +108,7 @@ class Move:
 
     def killed_at(self, step: str, *words: str) -> None:
         """Carry it out, and kill its process when it begins ``step``."""
-        command = [sys.executable, "-m", "orchestration.cli.main", "switchover", self.file]
+        command = [sys.executable, "-c", _IMPATIENT, "switchover", self.file]
         with subprocess.Popen(
             [*command, "--flow", self.flow.name, *QUICK, *words],
             cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -133,6 +133,15 @@ class Move:
         self.flow.wait_copied()
         ours, copies = (self.records(each) for each in (self.flow.here, self.flow.to))
         assert [each.content for each in copies] == [each.content for each in ours]
+
+
+# The command, which does not watch so long whether a killed operator still works.
+_IMPATIENT = """
+from replication.recovery import procedure
+procedure.WATCH_S = 1.5
+from orchestration.cli.main import main
+main()
+"""
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from support.builders import a_flow
 
 from orchestration.flows.observe import FlowLook
-from orchestration.recovery.readiness import problems
+from orchestration.recovery.readiness import halted_by_denial, problems
 from orchestration.recovery.switchover_report import still_writing
 from replication.model import Desired, FlowState, PartitionState, TopicPartition
 from replication.recovery.source_writers import Writer
@@ -62,6 +62,24 @@ def test_a_topic_that_is_not_copied_any_more_is_no_obstacle():
 
 def test_of_many_partitions_some_are_named():
     assert "and 3 more partitions not RUNNING" in found(anchors=(an_anchor("REFUSED"),) * 8)
+
+
+@pytest.mark.parametrize(
+    ("topics", "desired", "halts"),
+    [
+        ({"t", "u"}, Desired.RUN, True),
+        ({"u"}, Desired.RUN, False),
+        ({"t"}, Desired.PAUSE, False),
+    ],
+    ids=["copies there", "copies elsewhere", "paused"],
+)
+def test_a_flow_that_copies_to_topics_whose_writes_are_denied_is_to_be_paused(
+    topics, desired, halts
+):
+    look = FlowLook(a_flow("B", "A"), replace(RUNNING, flow="B->A", desired=desired))
+    told = "".join(halted_by_denial([look], topics))
+    assert told.startswith("B->A copies to t on A and would halt") is halts
+    assert bool(told) is halts
 
 
 def test_who_still_writes_is_told_by_partition():
