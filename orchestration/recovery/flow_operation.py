@@ -76,7 +76,7 @@ class FlowOperation:
                     f"{self.flow.target} since the {last.verb}: they would be behind what the flow "
                     "copies next; nothing was changed"
                 )
-        self.operator.close(last)
+        self.operator.end_undone(last)
         write_intent(self.flow, Desired.RUN, self.clusters)
         return f"{self.flow.target} is closed again, and {self.flow.name} will run within seconds"
 
@@ -180,9 +180,7 @@ class FlowOperation:
 
     def _records(self, kind: type[Kept]) -> Iterator[Kept]:
         """Yield the flow's records of a kind in its status topic."""
-        for each in self.operator.store.read(status_topic(self.flow.source)).values():
-            if isinstance(each, kind) and each.flow == self.flow.name:
-                yield each
+        yield from (each for each in self.operator.records() if isinstance(each, kind))
 
 
 Kind = TypeVar("Kind", bound=FlowOperation)
@@ -198,10 +196,12 @@ def opened(
     from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
 
     store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+    operator = Operator(flow, store, say)
     try:
         with opened_sync(flow, config) as (sync, reader):
-            yield kind(flow, config, clusters, Operator(flow, store, say), reader, sync)
+            yield kind(flow, config, clusters, operator, reader, sync)
     finally:
+        operator.close()
         store.close()
 
 

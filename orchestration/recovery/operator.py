@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from replication.adapters.topics.state_store import StateStore
+    from replication.adapters.topics.state_tail import StateTail
     from replication.recovery.procedure import StepPlan
     from replication.settings.sections import Flow
+    from replication.state import Stored
 
     Work = Callable[[Operation], str]
 
@@ -51,6 +53,9 @@ class Operator:
     say: Callable[[str], None]
     operation: Operation | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _tail: StateTail | None = None
+    _newest: dict[bytes, Stored] = field(default_factory=dict)  # by key
+    _log: list[Operation] = field(default_factory=list)  # in the order of the log
 
     def last(self) -> Operation | None:
         """Return the flow's newest operation; None: it never had one."""
@@ -58,8 +63,31 @@ class Operator:
 
     def operations(self) -> list[Operation]:
         """Return all operations of the flow."""
-        records = self.store.read(status_topic(self.flow.source)).values()
-        return [e for e in records if isinstance(e, Operation) and e.flow == self.flow.name]
+        return [each for each in self.records() if isinstance(each, Operation)]
+
+    def records(self) -> list[Stored]:
+        """Return the flow's newest record of each key in its status topic."""
+        self._catch_up()
+        return list(self._newest.values())
+
+    def _catch_up(self) -> None:
+        """Read on, by one client: a new one takes seconds at times until it answers."""
+        topic = status_topic(self.flow.source)
+        if self._tail is None:
+            if not self.store.exists(topic):
+                return
+            self._tail = self.store.tail(topic)
+        for each in self._tail.catch_up():
+            if getattr(each, "flow", None) == self.flow.name:
+                self._newest[each.key()] = each
+                if isinstance(each, Operation):
+                    self._log.append(each)
+
+    def close(self) -> None:
+        """Close the client that reads."""
+        if self._tail is not None:
+            self._tail.close()
+            self._tail = None
 
     def take(self, verb: str, options: Mapping[str, str]) -> Operation:
         """Begin an operation, or continue the one that another operator left.
@@ -74,7 +102,7 @@ class Operator:
             self._watch(found)
             if not continues:
                 self.say(f"{found.verb} {found.id} of {found.by} is given up")
-                found = self.close(found)
+                found = self.end_undone(found)
         if found is not None and found.state == RUNNING:
             done = ", ".join(name for name, _, _ in found.done) or "no step"
             self.say(f"continuing {found.verb} {found.id} of {found.by}; done: {done}")
@@ -115,7 +143,7 @@ class Operator:
         self.write(operation)
         return operation
 
-    def close(self, operation: Operation) -> Operation:
+    def end_undone(self, operation: Operation) -> Operation:
         """Write that an operation was undone: no cluster is open because of it any more."""
         closed = replace(
             operation, state=UNDONE, step="", writable="", by=signature(),
@@ -139,12 +167,8 @@ class Operator:
 
     def require_turn(self) -> None:
         """Raise FlowTaken if another operator continues our operation."""
-        tail = self.store.tail(status_topic(self.flow.source))
-        try:
-            records = [each for each in tail.catch_up() if isinstance(each, Operation)]
-        finally:
-            tail.close()
-        require_turn(self.current(), [e for e in records if e.flow == self.flow.name])
+        self._catch_up()
+        require_turn(self.current(), self._log)
 
     @contextmanager
     def beating(self) -> Iterator[None]:

@@ -99,7 +99,7 @@ class Switchover(SwitchoverSteps):
                 f"{whole}. Not all was undone: {error}; repeat it with isthmus switchover FILE "
                 f"--flow '{self.flow.name}' --undo"
             ) from error
-        self.operator.close(self.operator.current())
+        self.operator.end_undone(self.operator.current())
         return f"{whole}. Undone: {told or 'nothing had been changed'}"
 
     def _taken_back(self, operation: Operation) -> Iterator[str]:
