@@ -66,6 +66,7 @@ class KafkaAdmin:
         # Else a question about a topic that is not there would make the broker create it.
         asking = {**quiet(client, self._complaints), "allow.auto.create.topics": False}
         self._client = AdminClient(asking)
+        self._has_metadata = False
 
     def cluster_id(self) -> str:
         """Return the cluster's own id."""
@@ -200,6 +201,9 @@ class KafkaAdmin:
         if not specs:
             return {}
         with self._doing("reading end offsets"):
+            if not self._has_metadata:  # a new client may wait 3 s for its leaders by itself
+                self._client.list_topics(next(iter(specs)).topic, timeout=self._timeout_s)
+                self._has_metadata = True
             try:
                 found = self._list_offsets(specs)
             except KafkaException as error:
