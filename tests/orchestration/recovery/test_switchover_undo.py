@@ -232,6 +232,18 @@ def test_an_operator_that_another_one_replaced_undoes_nothing(stage):
     assert denials(["t"]) <= stage.cluster.rights
 
 
+def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage):
+    def paused(_now):
+        write_intent(FLOW, Desired.PAUSE, Clusters(stage.store))
+        raise ClusterRejected("no")
+
+    work = stage.operator()
+    work.others = {"compare tail": paused}
+    with pytest.raises(ClusterRejected, match="Undone: writes to 1 topic"):
+        work.carry_out()
+    assert [e.desired for e in stage.store.log if isinstance(e, Intent)] == ["stop", "pause"]
+
+
 def test_a_failover_gives_it_up_and_its_denials_are_taken_back_later(stage):
     with pytest.raises(Killed):
         stage.operator("drain", Killed()).carry_out()
