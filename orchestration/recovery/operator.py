@@ -28,6 +28,7 @@ from replication.recovery.procedure import (
     require_turn,
     require_verb,
 )
+from replication.recovery.switchover import denied_topics
 from replication.state import Operation, status_topic
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ class Operator:
             continues = require_verb(verb, found)
             self._watch(found)
             if not continues:
-                self.say(f"{found.verb} {found.id} of {found.by} is given up")
+                denied = ", ".join(sorted(denied_topics(found.options)))
+                stay = f"; writes on {self.flow.source} stay denied: {denied}" if denied else ""
+                self.say(f"{found.verb} {found.id} of {found.by} is given up{stay}")
                 found = self.end_undone(found)
         if found is not None and found.state == RUNNING:
             done = ", ".join(name for name, _, _ in found.done) or "no step"

@@ -247,8 +247,10 @@ def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage):
 def test_a_failover_gives_it_up_and_its_denials_are_taken_back_later(stage):
     with pytest.raises(Killed):
         stage.operator("drain", Killed()).carry_out()
-    failing_over = stage.operator().operator
+    failing_over, said = stage.operator().operator, []
+    failing_over.say = said.append
     failing_over.take("failover", {})
+    assert said[-1].endswith("is given up; writes on A stay denied: t")
     assert stage.operation.verb == "failover"
     with pytest.raises(ConfigError, match=r"failover .* is not finished"):
         stage.operator().carry_out()
