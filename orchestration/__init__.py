@@ -7,7 +7,8 @@
 ``flows``: Flows as a person asks about them: observed, compared, paused. For command and Dagster.
 ``handover``: Takeover from MirrorMaker 2 and handback: what both sides show, the plan, its
     execution.
-``recovery``: Failover as an operator carries it out: what it finds, what it does, and its record.
+``recovery``: Failover and switchover as an operator carries them out: what they find, do and
+    record.
 ``services``: What runs on this machine and its files: Dagster's services, Spark applications,
     ports.
 

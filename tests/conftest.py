@@ -42,6 +42,8 @@ LONGEST = (
     "test_takeover_from_mm2",
     "test_copier_states",
     "test_driver",
+    "test_switchover",
+    "test_failover",
     "test_compare_clusters",
     "test_driver_ends",
     "test_copier_crashes",

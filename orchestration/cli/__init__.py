@@ -5,7 +5,7 @@
 ``flows``: Verbs about running flows.
 ``local``: Verbs that start and stop things on this machine.
 ``positions``: Verbs about offsets, groups and the takeover from MirrorMaker 2.
-``recovery``: Verbs for a disaster.
+``recovery``: Verbs that move clients to another cluster, after a disaster or as planned.
 ``screen``: What all verbs print with: console, tables, stages, errors, and a quiet end of pipes.
 
 May import: all other rooms of ``orchestration`` but ``orchestration.dagster``.

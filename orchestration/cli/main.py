@@ -69,6 +69,9 @@ VERBS = {
     "failover": Verb(
         "recovery.failover", "failover", "Open a target for clients after the loss of a source."
     ),
+    "switchover": Verb(
+        "recovery.switchover", "switchover", "Move clients to a target while the source works."
+    ),
     "heartbeats": Verb("flows.heartbeats", "heartbeats", "Show the age of the newest heartbeats."),
     "offsets": Verb(
         "positions.offsets", "app", "Translate offsets; compare and set those of groups."

@@ -6,10 +6,10 @@
 ``assets``: Dagster assets of clusters, flows and topics
 ``checks``: Asset checks on a flow's stream: lag, health, losses and heartbeats, also run manually
 ``group_offset_assets``: The group offset sync in Dagster: its task, report and freshness check
-``jobs``: Dagster jobs: start or stop an application, set a flow's desired state, fail over, delete
-    runs
-``recovery_jobs``: The Dagster job of a failover: the same steps as the command's, with its report
-    as metadata
+``jobs``: Dagster jobs: start or stop an application, set a flow's desired state, fail over, switch
+    over, delete runs
+``recovery_jobs``: Dagster's jobs that move clients: the commands' steps, with the report as
+    metadata
 ``reports``: Decides which events about a flow are written to Dagster's history, and how often
 ``resources``: The Dagster resource that gives jobs, sensors and checks their flows, clients and
     launcher

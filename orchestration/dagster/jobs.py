@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
-from orchestration.dagster.recovery_jobs import fail_over
+from orchestration.dagster.recovery_jobs import fail_over, switch_over
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow, write_intent
 from replication.adapters.local.processes import Process
@@ -129,6 +129,10 @@ failover = _job(
     "failover", fail_over, "Open a flow's target for clients after the loss of its source."
 )
 
+switchover = _job(
+    "switchover", switch_over, "Move a flow's clients to its target while its source works."
+)
+
 ALL = [
     launch_flow,
     stop_application,
@@ -137,6 +141,7 @@ ALL = [
     stop_flow,
     prune_history,
     failover,
+    switchover,
 ]
 
 

@@ -1,4 +1,4 @@
-"""The Dagster job of a failover: the same steps as the command's, with its report as metadata."""
+"""Dagster's jobs that move clients: the commands' steps, with the report as metadata."""
 
 from enum import Enum
 
@@ -7,15 +7,20 @@ from pydantic import Field
 
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow
-from orchestration.recovery.failover import Failover, opened_failover
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.report import FailoverReport
+from orchestration.recovery.switchover import Switchover
+from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.target_cluster import require_target
 from replication.errors import ReplicationError
-from replication.recovery.procedure import failover_steps
+from replication.recovery.switchover import SwitchoverOptions
+
+_DEFAULT = SwitchoverOptions()
 
 
 class Action(Enum):
-    """What a run does: show the plan, carry the failover out, or undo it."""
+    """What a run does: show the plan, carry it out, or undo it."""
 
     PLAN = "plan"
     CARRY_OUT = "carry out"
@@ -35,6 +40,36 @@ class WhichFailover(dg.Config):
     )
 
 
+class WhichSwitchover(dg.Config):
+    flow: str = Field(description="Name of the flow whose clients move, such as A->B.")
+    action: Action = Field(
+        default=Action.PLAN,
+        description=(
+            "PLAN: show the steps and what stands against them, and change nothing. CARRY_OUT: "
+            "wait for producers, drain, stop the flow, compare, set the groups' offsets, open the "
+            "target; what fails before that is undone; it continues one that was interrupted. "
+            "UNDO: take back one that was interrupted, or close the target again, if no client "
+            "wrote there, and resume the flow."
+        ),
+    )
+    timeout_s: float = Field(
+        default=_DEFAULT.timeout_s,
+        description="Seconds for which producers are waited for, and then the copy.",
+    )
+    quiet_s: float = Field(
+        default=_DEFAULT.quiet_s,
+        description="Seconds for which nobody may have written to the source.",
+    )
+    deny_writes: bool = Field(
+        default=_DEFAULT.deny_writes,
+        description="Deny everybody WRITE on the source topics until the target is open.",
+    )
+    tail: int = Field(
+        default=_DEFAULT.tail,
+        description="Last records of each partition that are compared; 0: none.",
+    )
+
+
 @dg.op(
     description="Fail a flow over to its target, or show what that would do.",
     out=dg.Out(dg.Nothing),
@@ -48,19 +83,43 @@ def fail_over(
         flow = find_flow(whole, config.flow)
         clusters = isthmus.clusters()
         require_target(flow, whole, clusters, isthmus.launcher())
-        with opened_failover(flow, whole, clusters, context.log.info) as work:
+        with opened(Failover, flow, whole, clusters, context.log.info) as work:
             _act(context, config.action, work)
     except ReplicationError as error:
         raise dg.Failure(str(error), allow_retries=False) from None
 
 
-def _act(context: dg.OpExecutionContext, action: Action, work: Failover) -> None:
+@dg.op(
+    description="Move a flow's clients to its target, or show what that would do.",
+    out=dg.Out(dg.Nothing),
+)
+def switch_over(
+    context: dg.OpExecutionContext, config: WhichSwitchover, isthmus: IsthmusResource
+) -> None:
+    """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
+    try:
+        options = SwitchoverOptions(
+            config.timeout_s, config.quiet_s, config.deny_writes, config.tail
+        )
+        whole = isthmus.config()
+        flow = find_flow(whole, config.flow)
+        clusters = isthmus.clusters()
+        require_target(flow, whole, clusters, isthmus.launcher())
+        with opened(Switchover, flow, whole, clusters, context.log.info) as work:
+            work.options = options
+            _act(context, config.action, work)
+    except ReplicationError as error:
+        raise dg.Failure(str(error), allow_retries=False) from None
+
+
+def _act(context: dg.OpExecutionContext, action: Action, work: Failover | Switchover) -> None:
+    """Do it; the report goes to the log and becomes metadata."""
     if action is Action.UNDO:
         context.log.info(work.undo())
         return
     work.refuse_if_open()
     if action is Action.PLAN:
-        for step in failover_steps(work.flow.name, work.flow.target):
+        for step in work.steps():
             context.log.info("%s: %s; to go back: %s", step.name, step.does, step.back)
     report = work.preview() if action is Action.PLAN else work.carry_out()
     for line in report.lines():
@@ -68,12 +127,13 @@ def _act(context: dg.OpExecutionContext, action: Action, work: Failover) -> None
     context.add_output_metadata(_metadata(report))
 
 
-def _metadata(report: FailoverReport) -> dict[str, dg.MetadataValue]:
-    """Return the recovery point as numbers, and the whole report."""
-    point = report.point
-    return {
-        "missing records": dg.MetadataValue.int(point.records),
-        "missing bytes": dg.MetadataValue.int(point.bytes),
-        "missing seconds": dg.MetadataValue.float(point.seconds),
-        "report": dg.MetadataValue.json(report.as_json()),
-    }
+def _metadata(report: FailoverReport | SwitchoverReport) -> dict[str, dg.MetadataValue]:
+    """Return the whole report, and the recovery point of a failover as numbers."""
+    found: dict[str, dg.MetadataValue] = {}
+    if isinstance(report, FailoverReport):
+        found = {
+            "missing records": dg.MetadataValue.int(report.point.records),
+            "missing bytes": dg.MetadataValue.int(report.point.bytes),
+            "missing seconds": dg.MetadataValue.float(report.point.seconds),
+        }
+    return {**found, "report": dg.MetadataValue.json(report.as_json())}

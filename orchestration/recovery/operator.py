@@ -19,6 +19,7 @@ from replication.errors import ClusterRejected
 from replication.recovery.procedure import (
     BEAT_S,
     DONE,
+    FAILOVER,
     RUNNING,
     UNDONE,
     WATCH_S,
@@ -28,15 +29,19 @@ from replication.recovery.procedure import (
     require_idle,
     require_stopped,
     require_turn,
+    require_verb,
 )
+from replication.recovery.switchover import denied_topics
 from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from replication.adapters.topics.state_store import StateStore
+    from replication.adapters.topics.state_tail import StateTail
     from replication.recovery.procedure import StepPlan
     from replication.settings.sections import Flow
+    from replication.state import Stored
 
     Work = Callable[[Operation], str]
 
@@ -52,28 +57,64 @@ class Operator:
     say: Callable[[str], None]
     operation: Operation | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _tail: StateTail | None = None
+    _newest: dict[bytes, Stored] = field(default_factory=dict)  # by key
+    _log: list[Operation] = field(default_factory=list)  # in the order of the log
 
     def last(self) -> Operation | None:
         """Return the flow's newest operation; None: it never had one."""
-        records = self.store.read(status_topic(self.flow.source)).values()
-        return newest((e for e in records if isinstance(e, Operation)), self.flow.name)
+        return newest(self.operations(), self.flow.name)
+
+    def operations(self) -> list[Operation]:
+        """Return all operations of the flow."""
+        return [each for each in self.records() if isinstance(each, Operation)]
+
+    def records(self) -> list[Stored]:
+        """Return the flow's newest record of each key in its status topic."""
+        self._catch_up()
+        return list(self._newest.values())
+
+    def _catch_up(self) -> None:
+        """Read on, by one client: a new one takes seconds at times until it answers."""
+        topic = status_topic(self.flow.source)
+        if self._tail is None:
+            if not self.store.exists(topic):
+                return
+            self._tail = self.store.tail(topic)
+        for each in self._tail.catch_up():
+            if getattr(each, "flow", None) == self.flow.name:
+                self._newest[each.key()] = each
+                if isinstance(each, Operation):
+                    self._log.append(each)
+
+    def close(self) -> None:
+        """Close the client that reads."""
+        if self._tail is not None:
+            self._tail.close()
+            self._tail = None
 
     def intent(self) -> Intent:
         """Return the desired state of the flow."""
-        records = self.store.read(status_topic(self.flow.source)).values()
-        mine = (e for e in records if isinstance(e, Intent) and e.flow == self.flow.name)
+        mine = (each for each in self.records() if isinstance(each, Intent))
         return next(mine, Intent(self.flow.name))
 
     def take(self, verb: str, options: Mapping[str, str]) -> Operation:
         """Begin an operation, or continue the one that another operator left.
 
-        Raises FlowTaken when another operator works on one.
+        Raises FlowTaken when another operator works on one, ConfigError when one of another verb
+        has to be finished first.
         """
         self.store.ensure_topics(self.flow.source)
         found = self.last()
         if found is not None and found.state == RUNNING:
+            continues = require_verb(verb, found)
             self._watch(found)
-        if found is not None and found.state == RUNNING and self._is_stopped(found):
+            if not continues:
+                denied = ", ".join(sorted(denied_topics(found.options)))
+                stay = f"; writes on {self.flow.source} stay denied: {denied}" if denied else ""
+                self.say(f"{found.verb} {found.id} of {found.by} is given up{stay}")
+                found = self.end_undone(found)
+        if found is not None and found.state == RUNNING and self._is_continued(found):
             done = ", ".join(name for name, _, _ in found.done) or "no step"
             self.say(f"continuing {found.verb} {found.id} of {found.by}; done: {done}")
             mine = found
@@ -89,44 +130,44 @@ class Operator:
             turn=found.turn + 1 if found else 1,
             beat_ms=now_ms(),
         )
-        self._write(mine)
-        self._require_turn()
+        self.write(mine)
+        self.require_turn()
         return mine
 
     def carry_out(self, steps: Sequence[StepPlan], works: Mapping[str, Work]) -> Operation:
         """Carry out what is left of an operation; return its record. Raises ReplicationError."""
-        operation = self._current()
+        operation = self.current()
         for number, step in enumerate(steps, 1):
             if step not in remaining(steps, operation):
                 continue
-            self._require_turn()
+            self.require_turn()
             require_stopped(operation, self.intent())
-            operation = replace(self._current(), step=step.name, beat_ms=now_ms())
-            self._write(operation)
+            operation = replace(self.current(), step=step.name, beat_ms=now_ms())
+            self.write(operation)
             self.say(f"step {number} of {len(steps)}, {step.name}: {step.does}")
-            with self._beating():
+            with self.beating():
                 did = works[step.name](operation)
-            operation = ended(self._current(), step.name, now_ms(), did)
-            self._write(operation)
+            operation = ended(self.current(), step.name, now_ms(), did)
+            self.write(operation)
             self.say(f"  {did}")
             self.say(f"  to go back: {step.back}")
-        operation = replace(self._current(), state=DONE)
-        self._write(operation)
+        operation = replace(self.current(), state=DONE)
+        self.write(operation)
         return operation
 
-    def close(self, operation: Operation) -> None:
+    def end_undone(self, operation: Operation) -> Operation:
         """Write that an operation was undone: no cluster is open because of it any more."""
-        self._write(
-            replace(
-                operation, state=UNDONE, writable="", by=signature(), turn=operation.turn + 1,
-                beat_ms=now_ms(),
-            )
+        closed = replace(
+            operation, state=UNDONE, step="", writable="", by=signature(),
+            turn=operation.turn + 1, beat_ms=now_ms(),
         )  # fmt: skip
+        self.write(closed)
+        return closed
 
-    def amend(self, **changes: object) -> None:
-        """Change fields of the operation's record; written with the end of the step."""
-        with self._lock:
-            self.operation = replace(self._held(), **changes)  # type: ignore[arg-type]
+    def amend(self, **changes: object) -> Operation:
+        """Change fields of the operation's record, and write it."""
+        self.write(replace(self.current(), **changes))  # type: ignore[arg-type]
+        return self.current()
 
     def _watch(self, found: Operation) -> None:
         """Wait whether the operation's record moves. Raises FlowTaken if it does."""
@@ -136,8 +177,13 @@ class Operator:
             require_idle(found, self.last())
             time.sleep(_POLL_S)
 
-    def _is_stopped(self, found: Operation) -> bool:
-        """Return whether the flow is still stopped by an operation, if it had stopped it."""
+    def _is_continued(self, found: Operation) -> bool:
+        """Return whether an operation goes on: not a failover whose flow somebody has resumed.
+
+        A switchover goes on to its next step, which refuses that: so it is taken back.
+        """
+        if found.verb != FAILOVER:
+            return True
         try:
             require_stopped(found, self.intent())
         except ClusterRejected as resumed:
@@ -145,22 +191,21 @@ class Operator:
             return False
         return True
 
-    def _require_turn(self) -> None:
-        tail = self.store.tail(status_topic(self.flow.source))
-        try:
-            records = [each for each in tail.catch_up() if isinstance(each, Operation)]
-        finally:
-            tail.close()
-        require_turn(self._current(), [e for e in records if e.flow == self.flow.name])
+    def require_turn(self) -> None:
+        """Raise FlowTaken if another operator continues our operation."""
+        self._catch_up()
+        require_turn(self.current(), self._log)
 
     @contextmanager
-    def _beating(self) -> Iterator[None]:
+    def beating(self) -> Iterator[None]:
+        """Write the record again and again while the block runs: so others see that we work."""
         over = threading.Event()
 
         def beat() -> None:
             while not over.wait(BEAT_S):
-                topic = status_topic(self.flow.source)
-                self.store.post(topic, replace(self._current(), beat_ms=now_ms()))
+                with self._lock:  # else a record could follow one that is newer
+                    beating = replace(self._held(), beat_ms=now_ms())
+                    self.store.post(status_topic(self.flow.source), beating)
 
         thread = threading.Thread(target=beat, daemon=True)
         thread.start()
@@ -170,7 +215,8 @@ class Operator:
             over.set()
             thread.join()
 
-    def _current(self) -> Operation:
+    def current(self) -> Operation:
+        """Return the operation that is carried out, as far as it got."""
         with self._lock:
             return self._held()
 
@@ -179,7 +225,8 @@ class Operator:
             raise RuntimeError("no operation was taken")
         return self.operation
 
-    def _write(self, operation: Operation) -> None:
+    def write(self, operation: Operation) -> None:
+        """Write an operation's record."""
         with self._lock:
             self.operation = operation
             self.store.write(status_topic(self.flow.source), operation)

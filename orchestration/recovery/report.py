@@ -43,7 +43,7 @@ class FailoverReport:
         unread = missing_of_group(self.groups, self.point)
         return {
             "flow": self.flow,
-            "operation": None if self.operation is None else _operation(self.operation),
+            "operation": None if self.operation is None else operation_json(self.operation),
             "recovery_point": {
                 "records": self.point.records,
                 "bytes": self.point.bytes,
@@ -111,6 +111,7 @@ def _partition(each: MissingRecords) -> dict[str, Any]:
     return {**asdict(each), "partition": str(each.partition)}
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def operation_json(operation: Operation) -> dict[str, Any]:
+    """Return an operation's record for JSON, with its steps by name."""
     steps = [{"step": name, "at_ms": at, "did": did} for name, at, did in operation.done]
     return {**asdict(operation), "done": steps}

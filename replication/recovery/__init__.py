@@ -1,4 +1,4 @@
-"""Failover: what it does in which order, where a flow stood, and what may be missing.
+"""Failover and switchover: their steps in order, where a flow stood, and what may be missing.
 
 ``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
     is appended
@@ -7,7 +7,11 @@
 ``procedure``: The steps of an operation in order, and who may carry it out
 ``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
     of an unclean end
+``source_writers``: Finds who still writes records that a flow copies, from the batches that reached
+    its source
+``switchover``: A planned move of a flow's clients to its target: its options and its steps, in
+    order
 
-May import: ``copier.partition``, ``offsets`` and what is below them. Only ``flow_fence`` and
-``proven_positions`` call a cluster.
+May import: ``copier.partition``, ``offsets`` and what is below them. Only ``flow_fence``,
+``proven_positions`` and ``source_writers`` call a cluster.
 """

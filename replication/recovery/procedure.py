@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.durations import format_moment
-from replication.errors import ClusterRejected, FlowTaken
+from replication.errors import ClusterRejected, ConfigError, FlowTaken
 from replication.supervision.driver_lease import highest_claim
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BEAT_S = 1.0
 WATCH_S = 5.0  # a record whose beat does not move for so long has no operator
 RUNNING, DONE, UNDONE = "running", "done", "undone"
+FAILOVER = "failover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,22 @@ def require_turn(mine: Operation, since: Iterable[Operation]) -> None:
         raise taken_by(highest)
 
 
+def require_verb(verb: str, found: Operation) -> bool:
+    """Say whether ``verb`` continues a running operation; False: it gives it up.
+
+    A source may be lost while clients are moved away from it: a failover gives up a switchover.
+    Nothing gives up a failover. Raises ConfigError.
+    """
+    if verb == found.verb:
+        return True
+    if found.verb == FAILOVER:
+        raise ConfigError(
+            f"{found.flow}: {found.verb} {found.id} of {found.by} is not finished: finish it with "
+            f"isthmus {found.verb} FILE --flow '{found.flow}'"
+        )
+    return False
+
+
 def taken_by(other: Operation) -> FlowTaken:
     """Return the error that names another operator, the operation and its step."""
     step = f"step '{other.step}'" if other.step else "between two steps"
@@ -108,10 +125,11 @@ def stopped_by(operation: Operation) -> str:
 def require_stopped(operation: Operation, intent: Intent) -> None:
     """Raise ClusterRejected if the flow was to run again since the operation stopped it.
 
-    Then it may have copied on, so the steps that ended are worth nothing.
+    Then it may have copied on, so the steps that ended are worth nothing. Nobody can resume it once
+    the target is open.
     """
     was_stopped = any(name == "stop" for name, _, _ in operation.done)
-    if was_stopped and not intent.by.endswith(stopped_by(operation)):
+    if was_stopped and not operation.writable and not intent.by.endswith(stopped_by(operation)):
         raise ClusterRejected(
             f"{operation.flow}: {intent.by} set its desired state to {intent.desired} after "
             f"{operation.verb} {operation.id} had stopped it: run this again to begin anew"
@@ -136,9 +154,10 @@ def standing(last: Operation | None, target: str) -> str:
         return since
     if last is None or last.state != RUNNING:
         return ""
+    back = "resume" if last.verb == FAILOVER else f"{last.verb} --undo"
     return (
         f"{last.verb} {last.id} of {last.by} is not finished; run it again, or go back with "
-        "`isthmus resume`"
+        f"`isthmus {back}`"
     )
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Record):
-    """A failover of a flow, as far as it got. Its operator writes it before and after each step.
+    """A failover or switchover of a flow, as far as it got.
 
-    ``state`` is ``running``, ``done`` or ``undone``. Of a flow's operations the one with the
-    highest ``turn`` counts.
+    Its operator writes it before and after each step. ``state`` is ``running``, ``done`` or
+    ``undone``. Of a flow's operations the one with the highest ``turn`` counts.
     """
 
     KIND: ClassVar[str] = "operation"
@@ -24,7 +24,7 @@ class Operation(Record):
 
     flow: str
     id: str
-    verb: str = ""  # failover
+    verb: str = ""  # failover, switchover
     state: str = ""
     step: str = ""  # the one under way; empty between steps
     done: tuple[tuple[str, int, str], ...] = ()  # name of a step, when it ended, what it did

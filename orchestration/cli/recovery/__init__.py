@@ -1,6 +1,9 @@
-"""Verbs for a disaster.
+"""Verbs that move clients to another cluster, after a disaster or as planned.
 
 ``failover``: ``isthmus failover``: opens the target for clients after the loss of a source
+``procedure_output``: What the verbs of this room show: the plan of steps before them, and the
+    report after them
+``switchover``: ``isthmus switchover``: moves clients to the target while the source works
 
 May import: ``orchestration.cli.flows``.
 """

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
 from orchestration.cli.flows.status import Output
-from orchestration.cli.screen.errors import end
+from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.flows.answers import Answers
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.flows.intents import find_flow
-from orchestration.recovery.failover import opened_failover
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.flow_operation import opened
 from orchestration.recovery.target_cluster import require_target
 from orchestration.services.home import home
 from orchestration.services.launcher import Launcher
-from replication.recovery.procedure import failover_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from orchestration.recovery.report import FailoverReport
-    from replication.settings.sections import Flow
 
 
 def failover(  # noqa: PLR0913 - one parameter per option
@@ -53,48 +49,30 @@ def failover(  # noqa: PLR0913 - one parameter per option
     reachable.require(found.target)
     json_only, clusters = output is Output.json, KafkaClusters()
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
-    with opened_failover(found, config, clusters, _say(quiet=json_only)) as work:
+    with opened(Failover, found, config, clusters, progress(json_only=json_only)) as work:
         if undo:
             typer.echo(work.undo(), err=json_only)
             return
         work.refuse_if_open()
         before = work.preview()
         if not json_only:
-            _show_plan(found, before, alive=found.source not in reachable.silent)
+            _show(work, before, alive=found.source not in reachable.silent)
         if dry_run:
-            _print_result(before, json_only=json_only)
+            print_result(before, json_only=json_only)
             return
         if not (yes or json_only):
             typer.confirm(f"Fail {found.name} over?", abort=True)
-        _print_result(work.carry_out(), json_only=json_only)
+        print_result(work.carry_out(), json_only=json_only)
 
 
-def _say(*, quiet: bool) -> Callable[[str], None]:
-    """Return what prints progress: on stderr when the output is JSON."""
-    return lambda line: typer.echo(line, err=quiet)
-
-
-def _show_plan(flow: Flow, before: FailoverReport, *, alive: bool) -> None:
+def _show(work: Failover, before: FailoverReport, *, alive: bool) -> None:
+    flow = work.flow
     if alive:
         typer.echo(
             f"{flow.source} answers: what is produced there from now on is not copied to "
-            f"{flow.target}. Stop its producers first"
+            f"{flow.target}. Stop its producers first, or use isthmus switchover"
         )
-    typer.echo(f"failover of {flow.name}:")
-    for number, step in enumerate(failover_steps(flow.name, flow.target), 1):
-        typer.echo(f"  {number}. {step.name}: {step.does}")
+    show_plan(f"failover of {flow.name}", work.steps())
     typer.echo("as of the last anchors:")
     for line in before.lines():
         typer.echo(line)
-
-
-def _print_result(report: FailoverReport, *, json_only: bool) -> None:
-    if json_only:
-        typer.echo(json.dumps(report.as_json(), indent=2))
-    elif report.operation is None:
-        typer.echo("nothing was changed")
-    else:
-        for line in report.lines():
-            typer.echo(line)
-    if report.operation is not None and report.left:
-        end(1, f"the target is open; {len(report.left)} group positions were left, see above")

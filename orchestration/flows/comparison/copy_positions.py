@@ -86,13 +86,15 @@ class FlowPositions:
     """Implements CopyPositions on a flow's clusters.
 
     ``shared``: others' records may stand in front of the flow's on the target. ``own``: only the
-    flow's own records on the target are compared, none of another copier.
+    flow's own records on the target are compared, none of another copier. ``tail``: so many offsets
+    before the copy's position are compared; None: all.
     """
 
     flow: Flow
     ids: TopicIds
     shared: bool = False
     own: bool = False
+    tail: int | None = None
     reader: OffsetReader = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,6 +133,16 @@ class FlowPositions:
         anchor = self.reader.known.anchors.get(source)
         if anchor is None:
             return UNKNOWN
+        whole = self._whole(source, starts, anchor)
+        if self.tail is None or anchor.source is None:
+            return whole
+        first = anchor.source - self.tail
+        if first <= max(starts.source, whole.start.source):
+            return whole
+        return tail_begins(first, self._translated(source, first, back=False)) or whole
+
+    def _whole(self, source: TopicPartition, starts: LogStarts, anchor: Anchor) -> Begins:
+        """Return the begins of all that can be compared."""
         if anchor.since is not None and (anchor.former or self.own):
             return self._since(anchor.since, source, starts, anchor)
         sync_points = sync_points_of(self.reader.known.points[source].values(), anchor)
@@ -190,6 +202,16 @@ def start_of(
     if first is None or first.records or anchor.since is not None:
         return 0
     return first.source if shared or target_start >= first.target else 0
+
+
+def tail_begins(first: int, there: Answer) -> Begins | None:
+    """Return the begins of a tail, given its first offset and where it is on the target.
+
+    None: that is not known exactly.
+    """
+    if not there.exact or there.offset is None:
+        return None
+    return Begins(first, there.offset, LogStarts(first, there.offset))
 
 
 def begins_of(

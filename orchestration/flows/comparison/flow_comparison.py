@@ -68,7 +68,9 @@ class FlowComparison:
         own = OwnRecords.for_flow(flow, config)
         ids = TopicIds(_ids(self._here), _ids(there))
         shared = own is not None or options.foreign_ok
-        self.positions = FlowPositions(flow, ids, shared=shared, own=own is not None)
+        self.positions = FlowPositions(
+            flow, ids, shared=shared, own=own is not None, tail=options.tail
+        )
         readers = flow.clients.source_consumer, flow.clients.target_admin
         self._comparer = TopicComparer(
             (to_librdkafka(readers[0]), to_librdkafka(readers[1])), options, own, self.positions
@@ -87,11 +89,7 @@ class FlowComparison:
         ``progress`` gets the offsets that are still to be copied. Partitions that halted are not
         waited for.
         """
-        ends = self._source.end_offsets(
-            TopicPartition(pair.source, number)
-            for pair in self.pairs
-            for number in range(self._here[pair.source].partitions)
-        )
+        ends = self.ends()
         deadline = time.monotonic() + limit_s
         while True:
             self.positions.look()
@@ -106,6 +104,19 @@ class FlowComparison:
             if not waiting or time.monotonic() > deadline:
                 return left
             time.sleep(_LOOK_S)
+
+    def ends(self) -> Mapping[TopicPartition, int]:
+        """Return the readable end of each partition of the source that has a leader."""
+        return self._source.end_offsets(self.partitions)
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions of the source that are compared."""
+        return [
+            TopicPartition(pair.source, number)
+            for pair in self.pairs
+            for number in range(self._here[pair.source].partitions)
+        ]
 
     def plan(self) -> list[Work]:
         """Return the partitions to compare; see TopicComparer."""

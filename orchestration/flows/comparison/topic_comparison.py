@@ -42,6 +42,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     concerns: Callable[[Record], bool] = every  # of either side: other records are skipped
     target_isolation: str = UNCOMMITTED
+    tail: int | None = None  # only so many offsets before the copy's position; None: all
 
 
 class TopicComparer:

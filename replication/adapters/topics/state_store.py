@@ -114,13 +114,18 @@ class StateStore:
 
     def read(self, topic: str) -> dict[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""
-        if TopicPartition(topic, 0) not in self._admin.end_offsets([TopicPartition(topic, 0)]):
+        if not self.exists(topic):
             return {}
         tail = self.tail(topic)
         try:
             return {each.key(): each for each in tail.catch_up()}
         finally:
             tail.close()
+
+    def exists(self, topic: str) -> bool:
+        """Say whether there is such a topic, with a leader."""
+        first = TopicPartition(topic, 0)
+        return first in self._admin.end_offsets([first])
 
     def read_all(self, topics: Collection[str]) -> tuple[Stored, ...]:
         """Return the newest record of every key of several topics that exist, by one client."""

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.admin import DescribeTransactionsRequest
+from kafka.protocol.admin import DescribeTransactionsRequest, ListTransactionsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 from kafka.protocol.producer import (
     AddPartitionsToTxnRequest,
@@ -17,11 +17,11 @@ from kafka.protocol.producer import (
 from replication.adapters.wire.connections import COORDINATOR_MOVED, TRY_AGAIN, attempts
 from replication.client.error_codes import ErrorCode
 from replication.client.network import Fenced, NotGranted
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
 from replication.model import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
     from replication.adapters.wire.connections import BrokerConnections
 
@@ -132,6 +132,27 @@ class Coordination:
             committed=commit,
         )
         await self._request(transactional_id, request, 3, lambda each: {each.error_code})
+
+    async def transactional_ids(self, producer_ids: Collection[int]) -> dict[int, str]:
+        """Return the transactional ids of those producer ids that have one that our user may see.
+
+        Each broker knows those that it coordinates (KIP-664). One before 3.0, or one that does not
+        answer, adds none: the answer is for people alone.
+        """
+
+        async def of(node: int) -> dict[int, str]:
+            request = ListTransactionsRequest(
+                state_filters=[], producer_id_filters=sorted(producer_ids)
+            )
+            try:
+                answer = await self._call(node, request, 0)
+            except ReplicationError:
+                return {}
+            return {each.producer_id: each.transactional_id for each in answer.transaction_states}
+
+        nodes = [each for each in self._connections.brokers if each >= 0]
+        found = await asyncio.gather(*map(of, nodes))
+        return {number: name for each in found for number, name in each.items()}
 
     async def _request(
         self,

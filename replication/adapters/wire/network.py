@@ -209,6 +209,9 @@ class WireNetwork:
     async def members(self, group: str) -> int:
         return await members(self._connections, self._call, group)
 
+    async def transactional_ids(self, producer_ids: Collection[int]) -> dict[int, str]:
+        return await self._coordination.transactional_ids(producer_ids)
+
     # -- connections -------------------------------------------------------------------------
 
     def drop(self, line: str) -> None:

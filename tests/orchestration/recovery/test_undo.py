@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from support.builders import a_flow
+from support.builders import a_config, a_flow
 from support.memory_network import MemoryCluster
 from support.state_logs import LogStore
 
@@ -63,7 +63,12 @@ class Stage:
         """Undo; return the flow's desired state afterwards."""
         operator = Operator(a_flow(), self.records, print)
         work = Failover(
-            flow=a_flow(), clusters=self, operator=operator, reader=self.reader, sync=None
+            flow=a_flow(),
+            config=a_config(a_flow()),
+            clusters=self,
+            operator=operator,
+            reader=self.reader,
+            sync=None,
         )
         work.undo()
         assert operator.last().writable == ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from replication.errors import FlowTaken
+from replication.errors import ConfigError, FlowTaken
 from replication.recovery.procedure import (
     DONE,
     RUNNING,
@@ -16,6 +16,7 @@ from replication.recovery.procedure import (
     remaining,
     require_idle,
     require_turn,
+    require_verb,
     standing,
 )
 from replication.state import Operation
@@ -54,6 +55,10 @@ def test_an_operation_whose_record_stands_still_or_is_done_has_none(now):
         ({"state": DONE, "writable": "B"}, "B is open for clients since failover op1 of ada@one"),
         ({"writable": "B"}, "B is open for clients since failover op1 of ada@one"),
         ({}, "failover op1 of ada@one is not finished; run it again, or go back with `isthmus res"),
+        (
+            {"verb": "switchover"},
+            "switchover op1 of ada@one is not finished; run it again, or go back with `isthmus sw",
+        ),
         ({"state": DONE}, ""),
     ],
 )
@@ -83,3 +88,12 @@ def test_the_operation_with_the_highest_turn_counts():
     elsewhere = replace(MINE, flow="C->B", id="op3", turn=9)
     assert newest([later, MINE, elsewhere], "A->B") == later
     assert newest([], "A->B") is None
+
+
+def test_a_failover_gives_up_a_switchover_and_nothing_gives_up_a_failover():
+    moving = replace(MINE, verb="switchover")
+    assert require_verb("switchover", moving)
+    assert require_verb("failover", MINE)
+    assert not require_verb("failover", moving)
+    with pytest.raises(ConfigError, match="failover op1 of ada@one is not finished"):
+        require_verb("switchover", MINE)

@@ -27,6 +27,7 @@ from orchestration.flows.comparison.copy_positions import (
     begins_of,
     copied_of,
     start_of,
+    tail_begins,
 )
 from orchestration.flows.comparison.flow_comparison import Late, late, selector_in_use
 from replication.model import Mode, PartitionState, TopicPartition
@@ -122,6 +123,25 @@ START = LogStarts(5, 0)
 )
 def test_logs_are_compared_from_where_both_have_records(answers, begins):
     assert begins_of(LogStarts(10, 20), answers, ANCHOR, START) == Begins(*begins, START)
+
+
+@pytest.mark.parametrize(
+    ("there", "begins"),
+    [
+        pytest.param(Answer(60), Begins(70, 60, LogStarts(70, 60)), id="known"),
+        pytest.param(Answer(60, exact=False), None, id="compacted"),
+        pytest.param(NOT_YET, None, id="not copied"),
+    ],
+)
+def test_a_tail_is_compared_from_where_its_first_record_is_known_exactly(there, begins):
+    assert tail_begins(70, there) == begins
+
+
+def test_of_a_tail_all_that_is_before_it_is_counted_apart():
+    span = span_of(WORK, LogStarts(10, 20), Begins(70, 60, LogStarts(70, 60)))
+    assert span.begins == (70, 60)
+    assert span.apart[Apart.BEFORE_START] == 100
+    assert not span.apart[Apart.DELETED_ON_SOURCE] + span.apart[Apart.DELETED_ON_TARGET]
 
 
 def test_what_stands_before_the_common_beginning_is_counted_by_its_reason():

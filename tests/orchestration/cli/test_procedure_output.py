@@ -1,4 +1,4 @@
-"""How ``isthmus failover`` ends: JSON is alone on stdout, the exit code depends on no format."""
+"""How failover and switchover end: JSON is alone on stdout, the exit code depends on no format."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 import pytest
 import typer
 
-from orchestration.cli.recovery.failover import _print_result
+from orchestration.cli.recovery.procedure_output import print_result
 from orchestration.recovery.report import FailoverReport
+from orchestration.recovery.switchover_report import SwitchoverReport
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
 from replication.recovery.procedure import DONE
@@ -21,10 +22,25 @@ LEFT = (
 )
 
 
+def failover_report(actions, operation):
+    return FailoverReport("A->B", (), (), actions, operation)
+
+
+def switchover_report(actions, operation):
+    return SwitchoverReport("A->B", actions=actions, operation=operation)
+
+
+@pytest.fixture(params=[failover_report, switchover_report])
+def report_with(request):
+    return request.param
+
+
 @pytest.mark.parametrize("json_only", [True, False])
-def test_a_failover_that_left_positions_ends_with_1_whatever_its_output_is(capsys, json_only):
+def test_an_operation_that_left_positions_ends_with_1_whatever_its_output_is(
+    report_with, capsys, json_only
+):
     with pytest.raises(typer.Exit) as ended:
-        _print_result(FailoverReport("A->B", (), (), LEFT, DID), json_only=json_only)
+        print_result(report_with(LEFT, DID), json_only=json_only)
     assert ended.value.exit_code == 1
     shown = capsys.readouterr()
     assert shown.err.startswith("the target is open; 2 group positions were left")
@@ -33,7 +49,7 @@ def test_a_failover_that_left_positions_ends_with_1_whatever_its_output_is(capsy
 
 
 @pytest.mark.parametrize("operation", [None, DID])
-def test_a_plan_or_a_failover_that_set_all_groups_ends_with_0(capsys, operation):
+def test_a_plan_or_an_operation_that_set_all_groups_ends_with_0(report_with, capsys, operation):
     left = LEFT if operation is None else ()
-    _print_result(FailoverReport("A->B", (), (), left, operation), json_only=True)
+    print_result(report_with(left, operation), json_only=True)
     assert json.loads(capsys.readouterr().out)["flow"] == "A->B"

@@ -1,0 +1,42 @@
+"""What the verbs of this room show: the plan of steps before them, and the report after them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from orchestration.cli.screen.errors import end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from orchestration.recovery.report import FailoverReport
+    from orchestration.recovery.switchover_report import SwitchoverReport
+    from replication.recovery.procedure import StepPlan
+
+
+def progress(*, json_only: bool) -> Callable[[str], None]:
+    """Return what prints progress: on stderr when the output is JSON."""
+    return lambda line: typer.echo(line, err=json_only)
+
+
+def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
+    """Print the steps in order."""
+    typer.echo(f"{title}:")
+    for number, step in enumerate(steps, 1):
+        typer.echo(f"  {number}. {step.name}: {step.does}")
+
+
+def print_result(report: FailoverReport | SwitchoverReport, *, json_only: bool) -> None:
+    """Print a report; exit code 1 if positions of groups were left. That of a plan: no change."""
+    if json_only:
+        typer.echo(json.dumps(report.as_json(), indent=2))
+    elif report.operation is None:
+        typer.echo("nothing was changed")
+    else:
+        for line in report.lines():
+            typer.echo(line)
+    if report.operation is not None and report.left:
+        end(1, f"the target is open; {len(report.left)} group positions were left, see above")

@@ -1,0 +1,97 @@
+"""``isthmus switchover``: moves clients to the target while the source works."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestration.cli.flows.intents import File  # noqa: TC001 - Typer reads the annotations
+from orchestration.cli.flows.status import Output
+from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
+from orchestration.cli.screen.errors import end
+from orchestration.flows.answers import answering_flows
+from orchestration.flows.clusters import KafkaClusters, read_config
+from orchestration.recovery.flow_operation import opened
+from orchestration.recovery.switchover import Switchover
+from orchestration.recovery.target_cluster import require_target
+from orchestration.services.home import home
+from orchestration.services.launcher import Launcher
+from replication.recovery.switchover import SwitchoverOptions
+
+_DEFAULT = SwitchoverOptions()
+
+
+def switchover(  # noqa: PLR0913 - one parameter per option
+    file: File,
+    flow: Annotated[str, typer.Option("--flow", "-f", help="Name of the flow, such as 'A->B'.")],
+    *,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long producers on the source are waited for, and then the copy; after it "
+            "everything is undone.",
+        ),
+    ] = _DEFAULT.timeout_s,
+    quiet: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For so long nobody may have written to the source."),
+    ] = _DEFAULT.quiet_s,
+    deny_writes: Annotated[
+        bool,
+        typer.Option(
+            "--deny-writes",
+            help="Deny everybody WRITE on the source topics by ACLs, until the target is open.",
+        ),
+    ] = False,
+    tail: Annotated[
+        int,
+        typer.Option(
+            metavar="RECORDS", help="Compare so many last records of each partition; 0: none."
+        ),
+    ] = _DEFAULT.tail,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show the steps and what stands against it; no change."),
+    ] = False,
+    undo: Annotated[
+        bool,
+        typer.Option(
+            "--undo",
+            help="Take back one that was interrupted; or close the target and resume the flow, if "
+            "no client wrote there.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.table,
+) -> None:
+    """Move clients to the target: wait for producers, drain, compare, set groups, open the target.
+
+    What fails before the target is open is undone, in reverse order. If it is interrupted, run it
+    again: it continues where it was, with the options that it was begun with.
+    """
+    options = SwitchoverOptions(timeout, quiet, deny_writes, tail)
+    config = read_config(file)
+    (found,) = answering_flows(config, [flow])
+    json_only, clusters = output is Output.json, KafkaClusters()
+    require_target(found, config, clusters, Launcher(home(), file.absolute()))
+    with opened(Switchover, found, config, clusters, progress(json_only=json_only)) as work:
+        work.options = options
+        if undo:
+            typer.echo(work.undo(), err=json_only)
+            return
+        work.refuse_if_open()
+        before = work.preview()
+        if not json_only:
+            show_plan(f"switchover of {found.name}", work.steps())
+            for line in before.lines():
+                typer.echo(line)
+        if dry_run:
+            print_result(before, json_only=json_only)
+            if before.problems:
+                end(1, "it would not begin, see above")
+            return
+        if not (yes or json_only):
+            typer.confirm(f"Switch {found.name} over?", abort=True)
+        print_result(work.carry_out(), json_only=json_only)

@@ -1,0 +1,223 @@
+"""Steps that a failover and a switchover share, on a flow's clusters; each may run twice."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from orchestration.flows.intents import signature, write_intent
+from orchestration.flows.observe import now_ms
+from orchestration.recovery.operator import Operator
+from replication.client.state_log import StateLog
+from replication.errors import ClusterRejected, ConfigError
+from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
+from replication.offsets.counted_log import CountedLog
+from replication.planning.explain import counted
+from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
+from replication.recovery.procedure import RUNNING, is_left_stopped, open_since, stopped_by
+from replication.recovery.proven_positions import prove_positions
+from replication.state import (
+    PRODUCERS_TOPIC,
+    FlowStatus,
+    ProducerEntry,
+    ProvenPosition,
+    anchors_topic,
+    status_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from orchestration.flows.observe import Clusters
+    from replication.adapters.offset_reader import OffsetReader
+    from replication.offsets.consumer_groups import CommitGroup
+    from replication.offsets.group_sync import GroupSync
+    from replication.settings.sections import Config, Flow
+    from replication.state import Operation
+
+_STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
+_SILENT_S = 8.0  # a driver writes its status every second
+_POLL_S = 0.3
+Kept = TypeVar("Kept", FlowStatus, ProvenPosition)
+
+
+@dataclass(slots=True)
+class FlowOperation:
+    """An operation that moves a flow's clients to the cluster that it copies to."""
+
+    flow: Flow
+    config: Config
+    clusters: Clusters
+    operator: Operator
+    reader: OffsetReader
+    sync: GroupSync
+    _fence: FenceResult = field(default_factory=FenceResult, init=False)
+
+    VERB: ClassVar[str]
+
+    def refuse_if_open(self) -> None:
+        """Raise ConfigError if the target is open already, unless ours is to be finished."""
+        last = self.operator.last()
+        since = open_since(last, self.flow.target)
+        if since and last is not None and (last.verb, last.state) != (self.VERB, RUNNING):
+            raise ConfigError(f"{self.flow.name}: {since}: nothing to do")
+
+    def close_target(self) -> str:
+        """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""
+        last = self.operator.last()
+        if last is not None and is_left_stopped(last, self.operator.intent()):
+            return self._resume()
+        if last is None or last.writable != self.flow.target:
+            raise ConfigError(
+                f"{self.flow.name}: {self.flow.target} is not open by a failover or a switchover"
+            )
+        own = self._isthmus_producers()
+        for each in self.proven(last.id):
+            where = TopicPartition(each.target_topic, each.partition)
+            log = CountedLog(self.reader.target, where, lambda batch: batch.producer_id not in own)
+            self.reader.run(self.reader.target.refresh([where.topic]))
+            written = self.reader.run(count_records(log, each.target))
+            if written:
+                raise ClusterRejected(
+                    f"{self.flow.name}: clients wrote {counted(written, 'record')} to {where} on "
+                    f"{self.flow.target} since the {last.verb}: they would be behind what the flow "
+                    "copies next; nothing was changed"
+                )
+        self.operator.end_undone(last)
+        return self._resume()
+
+    def _resume(self) -> str:
+        write_intent(self.flow, Desired.RUN, self.clusters)
+        return f"{self.flow.target} is closed again, and {self.flow.name} will run within seconds"
+
+    # -- steps -------------------------------------------------------------------------------
+
+    def stop_flow(self, operation: Operation) -> str:
+        """Stop the flow; wait for its driver, unless it is silent."""
+        by = f"{signature()}, {stopped_by(operation)}"
+        write_intent(self.flow, Desired.STOP, self.clusters, by=by)
+        begun = moved = time.monotonic()
+        status = first = self._status()
+        while status is not None and status.state != FlowState.STOPPED:
+            now = time.monotonic()
+            if status != first:
+                first, moved = status, now
+            if now - moved > _SILENT_S:
+                return f"the driver on {status.host} is silent: it did not stop {self.flow.name}"
+            if now - begun > _STOP_S:
+                return f"the driver on {status.host} did not stop {self.flow.name} in {_STOP_S:g} s"
+            time.sleep(_POLL_S)
+            status = self._status()
+        return f"{self.flow.name} is stopped"
+
+    def fence_producers(self, operation: Operation) -> str:
+        """Fence what may append, if a unit did not end cleanly."""
+        seen = self.appenders()
+        if not seen.unclean:
+            self._fence = FenceResult({}, seen.anchors)
+            return f"all units of {self.flow.name} ended cleanly: no producer may append"
+        generation = self._outrank(seen, operation)
+        log = StateLog(self.reader.target, anchors_topic(self.flow.source))
+        work = fence_flow(self.flow.name, self.reader.target, log, generation)
+        self._fence = self.reader.run(work)
+        names = counted(len(self._fence.markers), "producer")
+        parts = counted(len(self._fence.unclean), "partition")
+        return f"fenced {names} of {self.flow.name} in {parts}"
+
+    def appenders(self) -> Appenders:
+        """Return who may append to the copies now."""
+        topic = anchors_topic(self.flow.source)
+        self.reader.run(self.reader.target.refresh([topic]))
+        seen = Appenders(self.flow.name)
+        seen.learn(self.reader.run(StateLog(self.reader.target, topic).read_on()))
+        return seen
+
+    def _outrank(self, seen: Appenders, operation: Operation) -> int:
+        """Take the flow's lease, as stopped; return its generation. A driver that lives ends."""
+        status = self._status() or FlowStatus(self.flow.name)
+        generation = seen.above(status.generation)
+        mine = FlowStatus(
+            self.flow.name, FlowState.STOPPED, generation, "operator", signature(),
+            started_ms=now_ms(), beat_ms=now_ms(), reason=f"stopped by a {operation.verb}",
+        )  # fmt: skip
+        self.operator.store.write(status_topic(self.flow.source), mine)
+        return generation
+
+    def prove(self, operation: Operation) -> str:
+        """Write each partition's proven position; one that was written before stays."""
+        if not self._fence.anchors:  # another operator did the step before
+            self.fence_producers(operation)
+        known = self.reader.look_at_target()
+        work = prove_positions(operation.id, self._fence, self.reader.target, known.producers)
+        found = self.reader.run(work)
+        there = {(each.topic, each.partition) for each in self.proven(operation.id)}
+        new = [each for each in found if (each.topic, each.partition) not in there]
+        self.operator.store.write(status_topic(self.flow.source), *new)
+        inexact = sum(not each.exact for each in found)
+        doubt = f", of {inexact} only the least is known" if inexact else ""
+        return f"proved the positions of {counted(len(found), 'partition')}{doubt}"
+
+    def commit(self, commits: Sequence[CommitGroup]) -> None:
+        """Commit groups' offsets on the target. Raises ClusterRejected if brokers refuse."""
+        refused = self.sync.target.commit(commits)
+        if refused:
+            raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
+
+    def open_target(self, _: Operation) -> str:
+        """Mark the target as the cluster that clients write to: the point of no return."""
+        self.operator.require_turn()
+        self.operator.amend(writable=self.flow.target)
+        return f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+
+    # -- what is there -----------------------------------------------------------------------
+
+    def _status(self) -> FlowStatus | None:
+        return next(self._records(FlowStatus), None)
+
+    def _isthmus_producers(self) -> set[int]:
+        """Return the producer ids of all flows: others may be merged into the same topics.
+
+        Records without a producer id count as those of clients.
+        """
+        registry = self.operator.store.read(PRODUCERS_TOPIC).values()
+        theirs = {each.producer_id for each in registry if isinstance(each, ProducerEntry)}
+        return (self.reader.look_at_target().producers | theirs) - {NO_PRODUCER_ID}
+
+    def proven(self, operation: str) -> tuple[ProvenPosition, ...]:
+        """Return the positions that an operation proved."""
+        found = self._records(ProvenPosition)
+        return tuple(each for each in found if each.operation == operation)
+
+    def _records(self, kind: type[Kept]) -> Iterator[Kept]:
+        """Yield the flow's records of a kind in its status topic."""
+        yield from (each for each in self.operator.records() if isinstance(each, kind))
+
+
+Kind = TypeVar("Kind", bound=FlowOperation)
+
+
+@contextmanager
+def opened(
+    kind: type[Kind], flow: Flow, config: Config, clusters: Clusters, say: Callable[[str], None]
+) -> Iterator[Kind]:
+    """Give a flow's failover or switchover; its connections are closed afterwards."""
+    from replication.adapters.auth.client_config import to_librdkafka  # noqa: PLC0415 - on first use
+    from replication.adapters.offset_reader import opened_sync  # noqa: PLC0415 - on first use
+    from replication.adapters.topics.state_store import StateStore  # noqa: PLC0415 - on first use
+
+    store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
+    operator = Operator(flow, store, say)
+    try:
+        with opened_sync(flow, config) as (sync, reader):
+            yield kind(flow, config, clusters, operator, reader, sync)
+    finally:
+        operator.close()
+        store.close()
+
+
+async def count_records(log: CountedLog, begin: int) -> int:
+    """Return how many records of a log count, from ``begin`` to its end."""
+    async with aclosing(log.spans(begin)) as spans:
+        return sum([len(each) async for each in spans])

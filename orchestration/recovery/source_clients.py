@@ -1,0 +1,118 @@
+"""Who writes to a flow's source, and who reads there: asked before clients move to the target."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestration.flows.comparison.flow_comparison import FlowComparison
+from orchestration.flows.comparison.topic_comparison import Options
+from orchestration.recovery.switchover_report import still_writing
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.naming.policy import is_heartbeat, policy_for
+from replication.offsets.consumer_groups import IDLE
+from replication.provenance.origins import rule_of
+from replication.recovery.source_writers import SourceWriters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from orchestration.flows.observe import Clusters
+    from replication.adapters.offset_reader import OffsetReader
+    from replication.model import TopicPartition
+    from replication.offsets.group_sync import GroupSync
+    from replication.offsets.sync_round import TranslatedPosition
+    from replication.recovery.source_writers import Writer
+    from replication.recovery.switchover import SwitchoverOptions
+    from replication.settings.sections import Config, Flow
+
+_EVERY = re.compile(".*")
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceClients:
+    """The clients of the topics that a flow copies. Raises ClusterUnavailable, ClusterRejected."""
+
+    flow: Flow
+    config: Config
+    clusters: Clusters
+    reader: OffsetReader
+    sync: GroupSync
+
+    def comparison(self, tail: int | None = None) -> FlowComparison:
+        """Return the comparison of all that the flow copies, or of its ``tail``; close it."""
+        options = Options(self.flow.copying.isolation, tail=tail)
+        return FlowComparison(self.flow, self.config, _EVERY, options)
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions that clients write to: all that are copied, but heartbeats."""
+        policy = policy_for(self.flow, self.config.clusters)
+        with self.comparison() as comparison:
+            return [each for each in comparison.partitions if not is_heartbeat(policy, each.topic)]
+
+    def topics(self) -> frozenset[str]:
+        """Return the topics of these partitions."""
+        return frozenset(each.topic for each in self.partitions())
+
+    def wait_until_quiet(self, options: SwitchoverOptions) -> str:
+        """Wait until nobody has written for a while.
+
+        Raises ClusterRejected after the timeout, which says who wrote last.
+        """
+        partitions = self.partitions()
+        writers = self._writers(partitions)
+        self.reader.run(writers.begin(partitions))
+        begun = quiet_since = time.monotonic()
+        seen: dict[TopicPartition, tuple[float, Writer]] = {}
+        while (now := time.monotonic()) - quiet_since < options.quiet_s:
+            if now - begun > options.timeout_s:
+                since = now - options.quiet_s
+                raise self._still_written([each for at, each in seen.values() if at > since])
+            for each in self.reader.run(writers.look(self._readable(partitions))):
+                quiet_since = time.monotonic()
+                seen[each.partition] = quiet_since, each
+            time.sleep(_POLL_S)
+        return f"nobody wrote to {self.flow.source} for {options.quiet_s:g} s"
+
+    def require_unwritten(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Raise ClusterRejected, saying who wrote, if there are records behind ``positions``.
+
+        A partition without one must be empty.
+        """
+        partitions = self.partitions()
+        writers = self._writers(partitions)
+        writers.positions = {each: positions.get(each, 0) for each in partitions}
+        found = self.reader.run(writers.look(self._readable(partitions)))
+        if found:
+            raise self._still_written(found)
+
+    def consuming(self, groups: Iterable[TranslatedPosition]) -> tuple[str, ...]:
+        """Return those of the flow's groups that have members on the source, in order."""
+        names, listed = {each.group for each in groups}, self.sync.source.listed()
+        active = {name for name, each in listed.items() if each.state not in IDLE}
+        return tuple(sorted(names & active))
+
+    def _writers(self, partitions: Iterable[TopicPartition]) -> SourceWriters:
+        anchors = self.reader.look().anchors
+        target = self.reader.target.cluster_id
+        rules = {
+            each: rule_of(anchors[each].origins, target) if each in anchors else None
+            for each in partitions
+        }
+        return SourceWriters(self.reader.source, rules)
+
+    def _readable(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """Return the last stable offsets. Raises ClusterUnavailable unless all are known."""
+        found = self.clusters.source(self.flow).end_offsets(partitions)
+        missing = sorted(set(partitions) - found.keys())
+        if missing:
+            raise ClusterUnavailable(f"{missing[0]} has no leader on {self.flow.source}")
+        return found
+
+    def _still_written(self, writers: Sequence[Writer]) -> ClusterRejected:
+        numbers = {each.producer_id for each in writers if each.producer_id is not None}
+        names = self.reader.run(self.reader.source.transactional_ids(numbers)) if numbers else {}
+        return ClusterRejected(still_writing(writers, names, self.flow.source))

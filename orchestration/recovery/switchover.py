@@ -1,0 +1,118 @@
+"""Plans and carries out a switchover, and takes it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from orchestration.flows.intents import write_intent
+from orchestration.recovery.switchover_report import SwitchoverReport
+from orchestration.recovery.switchover_steps import SwitchoverSteps
+from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, ReplicationError
+from replication.model import Desired
+from replication.recovery.procedure import RUNNING, stopped_by
+from replication.recovery.switchover import (
+    DENIED,
+    SWITCHOVER,
+    UNDO,
+    SwitchoverOptions,
+    switchover_steps,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from replication.recovery.procedure import StepPlan
+    from replication.state import Operation
+
+
+@dataclass(slots=True)
+class Switchover(SwitchoverSteps):
+    """One switchover of a flow. Until it opens the target, every failure takes all back."""
+
+    VERB: ClassVar[str] = SWITCHOVER
+
+    def steps(self) -> tuple[StepPlan, ...]:
+        """Return the steps in order, as of the options of one that is not finished, if any."""
+        last = self._unfinished()
+        options = self.options if last is None else SwitchoverOptions.of(last)
+        return switchover_steps(self.flow.name, self.flow.source, self.flow.target, options)
+
+    def preview(self) -> SwitchoverReport:
+        """Return what stands against it, and where groups stand now; change nothing."""
+        if self._unfinished():
+            return SwitchoverReport(self.flow.name)
+        found = tuple(self.problems())
+        return SwitchoverReport(self.flow.name, found) if found else self.report()
+
+    def carry_out(self) -> SwitchoverReport:
+        """Carry out the steps that are left; return what was found.
+
+        Raises ReplicationError; ClusterRejected says that all was taken back, and why.
+        """
+        operation = self.operator.take(self.VERB, self.options.stored())
+        self.options = SwitchoverOptions.of(operation)
+        if why := operation.options.get(UNDO):
+            raise ClusterRejected(self._take_back(why))
+        try:
+            done = self.operator.carry_out(self.steps(), self.works())
+        except FlowTaken:
+            raise  # another operator goes on
+        except (ReplicationError, KeyboardInterrupt) as error:
+            if self.operator.current().writable:
+                raise
+            raise ClusterRejected(self._take_back(str(error) or "interrupted")) from error
+        return replace(self.report(), operation=done, positions=self.proven(done.id))
+
+    def undo(self) -> str:
+        """Take back what is not finished, or close the target again and let the flow run.
+
+        Raises ClusterRejected if clients wrote to the target.
+        """
+        if self._unfinished() is not None:
+            operation = self.operator.take(self.VERB, self.options.stored())
+            self.options = SwitchoverOptions.of(operation)
+            if operation.writable:
+                raise ClusterRejected(
+                    f"{self.flow.name}: {self.flow.target} is open already: run the switchover "
+                    "again to finish it, then undo it"
+                )
+            return self._take_back("an operator undoes it")
+        given_up = [each for each in self.operator.operations() if each.options.get(DENIED)]
+        if given_up:  # for a failover
+            return "; ".join(map(self.allow_writes, given_up))
+        return self.close_target()
+
+    def _take_back(self, why: str) -> str:
+        """Take all back in reverse order; return what was done.
+
+        Raises ClusterUnavailable if that fails: then it is still to be undone.
+        """
+        self.operator.require_turn()
+        current = self.operator.current()
+        operation = self.operator.amend(options={**current.options, UNDO: why}, step="undo")
+        self.operator.say(f"undoing {operation.verb} {operation.id}: {why}")
+        whole = f"{self.flow.name} was not switched over: {why}"
+        try:
+            with self.operator.beating():
+                told = "; ".join(self._taken_back(operation))
+        except ReplicationError as error:
+            raise ClusterUnavailable(
+                f"{whole}. Not all was undone: {error}; repeat it with isthmus switchover FILE "
+                f"--flow '{self.flow.name}' --undo"
+            ) from error
+        self.operator.end_undone(self.operator.current())
+        return f"{whole}. Undone: {told or 'nothing had been changed'}"
+
+    def _taken_back(self, operation: Operation) -> Iterator[str]:
+        """Undo what was done, the last first; yield each."""
+        intent = self.operator.intent()
+        if intent.desired == Desired.STOP and intent.by.endswith(stopped_by(operation)):
+            write_intent(self.flow, Desired.RUN, self.clusters)
+            yield f"{self.flow.name} will run within seconds"
+        if operation.options.get(DENIED):
+            yield self.allow_writes(operation)
+
+    def _unfinished(self) -> Operation | None:
+        last = self.operator.last()
+        return last if last and (last.verb, last.state) == (self.VERB, RUNNING) else None

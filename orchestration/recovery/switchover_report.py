@@ -1,0 +1,98 @@
+"""What a switchover tells: what stands against it, the groups' positions, who still writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchestration.recovery.report import operation_json
+from replication.offsets.consumer_groups import CommitGroup
+from replication.planning.explain import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from replication.offsets.consumer_groups import GroupAction, LeaveGroup, LeaveOffset
+    from replication.offsets.sync_round import TranslatedPosition
+    from replication.recovery.source_writers import Writer
+    from replication.state import Operation, ProvenPosition
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchoverReport:
+    """Where a flow and its groups stand; ``actions`` were or will be carried out.
+
+    ``problems`` stand against it. ``consuming`` are groups with members on the source.
+    """
+
+    flow: str
+    problems: tuple[str, ...] = ()
+    positions: tuple[ProvenPosition, ...] = ()
+    groups: tuple[TranslatedPosition, ...] = ()
+    actions: tuple[GroupAction, ...] = ()
+    consuming: tuple[str, ...] = ()
+    operation: Operation | None = None
+
+    @property
+    def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
+        """Groups, and offsets of groups, that are not set."""
+        return tuple(each for each in self.actions if not isinstance(each, CommitGroup))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as values for JSON; times in ms."""
+        return {
+            "flow": self.flow,
+            "operation": None if self.operation is None else operation_json(self.operation),
+            "problems": list(self.problems),
+            "partitions": [
+                {
+                    "source": f"{each.topic}-{each.partition}",
+                    "source_offset": each.source,
+                    "target": f"{each.target_topic}-{each.partition}",
+                    "target_offset": each.target,
+                }
+                for each in self.positions
+            ],
+            "groups": [
+                {
+                    "group": each.group,
+                    "source": str(each.source),
+                    "committed": each.position.offset,
+                    "target": str(each.target),
+                    "offset": each.answer.offset,
+                    "exact": each.answer.exact,
+                }
+                for each in self.groups
+            ],
+            "left": [{"group": each.group, "why": each.reason} for each in self.left],
+            "consuming_on_source": list(self.consuming),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield it in sentences, the most important first."""
+        yield from (f"{self.flow}: {each}" for each in self.problems)
+        names = {each.group for each in self.groups}
+        known = sum(each.answer.offset is not None for each in self.groups)
+        if names:
+            yield (
+                f"{self.flow}: {counted(len(names), 'group')}, {known} of "
+                f"{counted(len(self.groups), 'offset')} translated"
+            )
+        for action in self.left:
+            yield f"group {action.group}: {action.reason}"
+        for name in self.consuming:
+            yield (
+                f"group {name} still has members on the source: what it commits there after its "
+                "offsets are set is not taken over; stop its consumers first"
+            )
+
+
+def still_writing(writers: Iterable[Writer], names: Mapping[int, str], source: str) -> str:
+    """Return who writes in which partition; ``names``: transactional ids by producer id."""
+    told = []
+    for each in sorted(writers):
+        name = names.get(each.producer_id) if each.producer_id is not None else None
+        by = f"{each.who}, transactional id {name}" if name else each.who
+        what = "has a transaction open" if each.open_transaction else "wrote"
+        told.append(f"{by} {what} in {each.partition} up to offset {each.offset}")
+    return f"producers still write to {source}: {'; '.join(told)}"

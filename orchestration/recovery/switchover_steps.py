@@ -1,0 +1,146 @@
+"""The steps of a switchover on the flow's clusters; each may run twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from orchestration.flows.observe import look_at
+from orchestration.recovery.flow_operation import FlowOperation
+from orchestration.recovery.readiness import halted_by_denial, problems
+from orchestration.recovery.source_clients import SourceClients
+from orchestration.recovery.switchover_report import SwitchoverReport
+from orchestration.recovery.tail_comparison import compare_tail
+from orchestration.recovery.write_denial import WriteDenial
+from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.model import TopicPartition
+from replication.planning.explain import counted
+from replication.recovery.switchover import DENIED, SwitchoverOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orchestration.recovery.operator import Work
+    from replication.state import Operation
+
+_SHOWN = 5  # partitions
+
+
+@dataclass(slots=True)
+class SwitchoverSteps(FlowOperation):
+    """What each step of a switchover does. All raise ReplicationError where one cannot succeed."""
+
+    options: SwitchoverOptions = field(default_factory=SwitchoverOptions)
+
+    def works(self) -> Mapping[str, Work]:
+        """Return what carries out each step, by its name."""
+        return {
+            "check": self._check,
+            "deny writes": self._deny_writes,
+            "wait for producers": lambda _: self.source().wait_until_quiet(self.options),
+            "drain": self._drain,
+            "stop": self._stop,
+            "compare tail": self._compare_tail,
+            "prove positions": self.prove,
+            "set groups": self._set_groups,
+            "open target": self._open,
+            "allow writes": self.allow_writes,
+        }
+
+    def _check(self, _: Operation) -> str:
+        found = list(self.problems())
+        if found:
+            raise ClusterRejected("; ".join(found))
+        consuming = ", ".join(self.source().consuming(self.sync.plan().translated))
+        told = f"; groups that consume on {self.flow.source}: {consuming}" if consuming else ""
+        return f"both clusters answer, and {self.flow.name} runs{told}"
+
+    def _deny_writes(self, operation: Operation) -> str:
+        return self._denial().deny(operation, self.source().topics())
+
+    def _drain(self, _: Operation) -> str:
+        with self.source().comparison() as comparison:
+            late = comparison.wait(self.options.timeout_s, lambda _: None)
+            parts = counted(len(comparison.partitions), "partition")
+        if late:
+            told = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in late[:_SHOWN])
+            raise ClusterRejected(
+                f"{len(late)} of {parts} not copied in {self.options.timeout_s:g} s: "
+                f"{'; '.join(told)}"
+            )
+        return f"all of {parts} is on {self.flow.target}"
+
+    def _stop(self, operation: Operation) -> str:
+        """Stop the flow. Raises ClusterRejected unless all of its units ended cleanly."""
+        did = self.stop_flow(operation)
+        unclean = sorted(self.appenders().unclean)
+        if unclean:
+            raise ClusterRejected(
+                f"{did}, but {counted(len(unclean), 'partition')} did not end cleanly, such as "
+                f"{unclean[0]}"
+            )
+        return f"{did}; all of its units ended cleanly"
+
+    def _compare_tail(self, _: Operation) -> str:
+        with self.source().comparison(self.options.tail) as comparison:
+            return compare_tail(comparison)
+
+    def _set_groups(self, _: Operation) -> str:
+        """Set the groups' offsets. Raises ClusterUnavailable where some cannot be known now."""
+        found = self.sync.plan()
+        if found.unread:
+            raise ClusterUnavailable(f"some groups were not read: {found.unread}")
+        if found.waiting:
+            raise ClusterRejected(f"{counted(found.waiting, 'offset')} of groups have no copy")
+        self.commit(found.commits)
+        names = {each.group for each in found.translated}
+        left = SwitchoverReport(self.flow.name, actions=found.actions).left
+        told = "".join(f"; left: {each.group}, {each.reason}" for each in left)
+        return f"set the offsets of {len(found.commits)} of {counted(len(names), 'group')}{told}"
+
+    def _open(self, operation: Operation) -> str:
+        """Open the target. Raises ClusterRejected if somebody wrote."""
+        proven = self.proven(operation.id)
+        self.source().require_unwritten(
+            {TopicPartition(each.topic, each.partition): each.source for each in proven}
+        )
+        return self.open_target(operation)
+
+    def allow_writes(self, operation: Operation) -> str:
+        """Take an operation's denials back, and note that there are none any more."""
+        did = self._denial().take_back(operation)
+        self.operator.write(replace(operation, options={**operation.options, DENIED: ""}))
+        return did
+
+    def problems(self) -> Iterator[str]:
+        """Yield what stands against a switchover now; nothing: it can begin."""
+        found = list(problems(look_at(self.flow, self.clusters)))
+        yield from found
+        if found or not self.options.deny_writes:
+            return
+        try:
+            self._denial().require_possible()
+        except ClusterRejected as error:
+            yield f"writes on {self.flow.source} cannot be denied: {error}"
+            return
+        looks = [look_at(each, self.clusters) for each in self.config.flows_into(self.flow.source)]
+        yield from halted_by_denial(looks, self.source().topics())
+
+    def source(self) -> SourceClients:
+        """Return who writes to the source and reads there."""
+        return SourceClients(self.flow, self.config, self.clusters, self.reader, self.sync)
+
+    def _denial(self) -> WriteDenial:
+        from replication.adapters.clients import KafkaClients  # noqa: PLC0415 - on first use
+
+        return WriteDenial(KafkaClients().source(self.flow), self.flow.source, self.operator)
+
+    def report(self) -> SwitchoverReport:
+        """Return where the groups stand, and what is still to be set of them."""
+        found = self.sync.plan()
+        return SwitchoverReport(
+            self.flow.name,
+            groups=found.translated,
+            actions=found.actions,
+            consuming=self.source().consuming(found.translated),
+        )

@@ -1,0 +1,270 @@
+"""A switchover whose steps fail, or whose operator ends, at every step; with a store in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+from support.builders import a_config, a_flow
+from support.memory_admin import MemoryCluster
+from support.state_logs import LogStore
+
+from orchestration.flows.intents import signature, write_intent
+from orchestration.recovery import operator
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.operator import Operator
+from orchestration.recovery.switchover import Switchover
+from orchestration.recovery.switchover_report import SwitchoverReport
+from orchestration.recovery.write_denial import WriteDenial
+from replication.errors import (
+    ClusterRejected,
+    ClusterUnavailable,
+    ConfigError,
+    FlowTaken,
+    ReplicationError,
+)
+from replication.model import Desired
+from replication.recovery.procedure import DONE, RUNNING, UNDONE, stopped_by
+from replication.recovery.switchover import SwitchoverOptions, denials, switchover_steps
+from replication.state import Intent, Operation, status_topic
+
+FLOW = a_flow()
+STATUS = status_topic("A")
+DENYING = SwitchoverOptions(deny_writes=True)
+STEPS = [each.name for each in switchover_steps("A->B", "A", "B", DENYING)]
+BEFORE_OPEN = STEPS[: STEPS.index("open target") + 1]
+
+
+class Killed(BaseException):
+    """The operator's process ended: nothing of it runs any more."""
+
+
+class Rehearsal(Switchover):
+    """A switchover whose steps do in memory what they do on clusters.
+
+    ``others`` replace steps. ``cluster``: the source's rights.
+    """
+
+    others: dict
+    cluster: MemoryCluster
+
+    def works(self):
+        return {
+            **dict.fromkeys(STEPS, lambda _: "done"),
+            "deny writes": lambda now: self._denial().deny(now, {"t"}),
+            "stop": self._stopped,
+            "open target": self.open_target,
+            "allow writes": self.allow_writes,
+            **self.others,
+        }
+
+    def _stopped(self, now):
+        by = f"{signature()}, {stopped_by(now)}"
+        write_intent(FLOW, Desired.STOP, self.clusters, by=by)
+        return "stopped"
+
+    def _denial(self):
+        return WriteDenial(self.cluster, "A", self.operator)
+
+    def report(self):
+        return SwitchoverReport("A->B")
+
+
+def fail(problem, _now):
+    raise problem
+
+
+class Clusters:
+    def __init__(self, store: LogStore) -> None:
+        self._store = store
+
+    def store(self, _flow: object) -> LogStore:
+        return self._store
+
+
+class Silent(MemoryCluster):
+    """A source that stops to answer after its rights were changed once."""
+
+    def delete_acls(self, acls):
+        raise ClusterUnavailable("A is silent")
+
+
+@dataclass
+class Stage:
+    """What is left between two operators."""
+
+    store: LogStore = field(default_factory=LogStore)
+    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+
+    def operator(self, step: str = "", problem: BaseException | None = None) -> Rehearsal:
+        """Return the switchover of another operator, in which a step fails."""
+        someone = Operator(FLOW, self.store, lambda _: None)
+        work = Rehearsal(FLOW, a_config(FLOW), Clusters(self.store), someone, None, None, DENYING)
+        work.cluster = self.cluster
+        work.others = {step: partial(fail, problem or ClusterUnavailable("it failed"))}
+        return work
+
+    @property
+    def operation(self) -> Operation:
+        found = self.operator().operator.last()
+        assert found is not None
+        return found
+
+    def assert_as_it_was(self) -> None:
+        intents = [each for each in self.store.logs[STATUS] if isinstance(each, Intent)]
+        assert not intents or intents[-1].desired == Desired.RUN
+        assert not denials(["t"]) & self.cluster.rights
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    monkeypatch.setattr(operator, "WATCH_S", 0.0)
+    return Stage()
+
+
+@pytest.mark.parametrize("step", BEFORE_OPEN)
+@pytest.mark.parametrize("problem", [ClusterRejected("no"), KeyboardInterrupt()], ids=repr)
+def test_what_fails_before_the_target_is_open_is_undone(stage, step, problem):
+    with pytest.raises(
+        ClusterRejected, match=r"A->B was not switched over: (no|interrupted). Undo"
+    ):
+        stage.operator(step, problem).carry_out()
+    assert (stage.operation.state, stage.operation.writable) == (UNDONE, "")
+    stage.assert_as_it_was()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_another_operator_continues_one_that_was_killed(stage, step):
+    with pytest.raises(Killed):
+        stage.operator(step, Killed()).carry_out()
+    assert stage.operation.state == RUNNING
+    done = stage.operator().carry_out().operation
+    assert [name for name, _, _ in done.done] == STEPS
+    assert (done.state, done.writable) == (DONE, "B")
+    assert not denials(["t"]) & stage.cluster.rights
+
+
+@pytest.mark.parametrize("step", BEFORE_OPEN)
+def test_another_operator_undoes_one_that_was_killed(stage, step):
+    with pytest.raises(Killed):
+        stage.operator(step, Killed()).carry_out()
+    assert "an operator undoes it" in stage.operator().undo()
+    assert stage.operation.state == UNDONE
+    stage.assert_as_it_was()
+
+
+def test_after_the_target_is_open_a_failure_is_not_undone(stage):
+    with pytest.raises(ClusterUnavailable, match="it failed"):
+        stage.operator("allow writes").carry_out()
+    assert (stage.operation.state, stage.operation.writable) == (RUNNING, "B")
+    with pytest.raises(ClusterRejected, match="B is open already: run the switchover again"):
+        stage.operator().undo()
+    stage.operator().carry_out()
+    assert not denials(["t"]) & stage.cluster.rights
+
+
+def test_what_could_not_be_undone_is_undone_by_the_next_run_and_not_continued(stage):
+    work = stage.operator("drain")
+    stage.cluster.unloved = {"User:*"}
+    work.works()["deny writes"]
+    stage.cluster.unloved = set()
+
+    class Silent(MemoryCluster):
+        def delete_acls(self, acls):
+            raise ClusterUnavailable("A is silent")
+
+    work.cluster = Silent(rights=stage.cluster.rights)
+    with pytest.raises(ClusterUnavailable, match=r"Not all was undone: A is silent; repeat it"):
+        work.carry_out()
+    assert stage.operation.state == RUNNING
+    with pytest.raises(
+        ClusterRejected, match=r"it failed. Undone: writes to 1 topic on A are no l"
+    ):
+        stage.operator().carry_out()
+    assert stage.operation.state == UNDONE
+    stage.assert_as_it_was()
+
+
+def test_an_operator_that_another_one_replaced_undoes_nothing(stage):
+    def replaced(_now):
+        with pytest.raises(Killed):
+            stage.operator("stop", Killed()).carry_out()
+        raise ClusterRejected("too late")
+
+    work = stage.operator()
+    work.others = {"drain": replaced}
+    with pytest.raises(FlowTaken):
+        work.carry_out()
+    assert stage.operation.state == RUNNING
+    assert denials(["t"]) <= stage.cluster.rights
+
+
+@pytest.mark.parametrize("wanted", [Desired.PAUSE, Desired.STOP])
+def test_what_a_person_wants_of_the_flow_meanwhile_stays(stage, wanted):
+    def rejected(_now):
+        write_intent(FLOW, wanted, Clusters(stage.store))
+        raise ClusterRejected("no")
+
+    work = stage.operator()
+    work.others = {"compare tail": rejected}
+    with pytest.raises(ClusterRejected, match="Undone: writes to 1 topic"):
+        work.carry_out()
+    assert [e.desired for e in stage.store.logs[STATUS] if isinstance(e, Intent)] == [
+        "stop",
+        wanted,
+    ]
+
+
+def test_a_failover_gives_it_up_and_its_denials_are_taken_back_later(stage):
+    with pytest.raises(Killed):
+        stage.operator("drain", Killed()).carry_out()
+    failing_over, said = stage.operator().operator, []
+    failing_over.say = said.append
+    failing_over.take("failover", {})
+    assert said[-1].endswith("is given up; writes on A stay denied: t")
+    assert stage.operation.verb == "failover"
+    with pytest.raises(ConfigError, match=r"failover .* is not finished"):
+        stage.operator().carry_out()
+    assert denials(["t"]) <= stage.cluster.rights
+    assert "no longer denied" in stage.operator().undo()
+    assert not denials(["t"]) & stage.cluster.rights
+    with pytest.raises(ReplicationError, match="B is not open"):
+        stage.operator().undo()
+
+
+def test_an_open_target_is_refused_a_second_time(stage):
+    stage.operator().carry_out()
+    with pytest.raises(ConfigError, match="B is open for clients since switchover"):
+        stage.operator().refuse_if_open()
+
+
+def test_another_verb_is_refused_while_a_target_is_open_though_the_switchover_is_not_finished(
+    stage,
+):
+    with pytest.raises(Killed):
+        stage.operator("allow writes", Killed()).carry_out()
+    stage.operator().refuse_if_open()
+    someone = Operator(FLOW, stage.store, lambda _: None)
+    failing_over = Failover(FLOW, a_config(FLOW), Clusters(stage.store), someone, None, None)
+    with pytest.raises(ConfigError, match="B is open for clients since switchover"):
+        failing_over.refuse_if_open()
+
+
+def test_one_whose_flow_somebody_resumed_is_taken_back_and_not_continued(stage):
+    with pytest.raises(Killed):
+        stage.operator("compare tail", Killed()).carry_out()
+    write_intent(FLOW, Desired.RUN, Clusters(stage.store), by="bob@two")
+    with pytest.raises(ClusterRejected, match=r"bob@two set .* to run after switchover .* Undone"):
+        stage.operator().carry_out()
+    assert stage.operation.state == UNDONE
+    stage.assert_as_it_was()
+    assert stage.operator().carry_out().operation.writable == "B"
+
+
+def test_one_that_opened_the_target_is_finished_also_if_a_person_stops_the_flow_as_well(stage):
+    with pytest.raises(Killed):
+        stage.operator("allow writes", Killed()).carry_out()
+    write_intent(FLOW, Desired.STOP, Clusters(stage.store), by="bob@two")
+    assert stage.operator().carry_out().operation.state == DONE
+    assert not denials(["t"]) & stage.cluster.rights
