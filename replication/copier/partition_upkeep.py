@@ -81,8 +81,12 @@ class PartitionUpkeep:
         self._resume()
 
     def _resume(self) -> None:
-        now = time.monotonic()
+        """Send again what waited; where that might append it twice, a takeover counts first."""
+        now, now_ms = time.monotonic(), int(time.time() * 1000)
         for partition in [each for each in self.recoveries.partitions if _may_resume(each, now)]:
+            if partition.must_count(now_ms):
+                partition.record_error(PartitionError(Recovery.TAKE_OVER, partition.reason))
+                continue
             partition.retry_at = None
             self.recoveries.discard(partition)
             self.sender.offer(partition)
@@ -153,6 +157,7 @@ class PartitionUpkeep:
                 continue
             if target is not None and self.sender.lead.get(partition) != target.node:
                 self.sender.lead[partition] = target.node
+                partition.queue.writer.proven = False
                 self.sender.offer(partition)
             if source is not None:
                 self.fetchers.assign(partition)

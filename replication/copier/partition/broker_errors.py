@@ -72,6 +72,14 @@ _APPEND_LATER: dict[int, str] = {
         "the target partition's preferred leader is not available"
     ),
 }
+# With these codes a broker answers before it appends. The others of ``_APPEND_LATER`` may also come
+# after an append: when replicas do not confirm it in time, or the leader changes meanwhile.
+NOT_APPENDED = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+}
 _COUNT_AGAIN: dict[int, str] = {
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "the target rejected the sequence as out of order",
     ErrorCode.DUPLICATE_SEQUENCE_NUMBER: "the target already has the batch",

@@ -98,6 +98,10 @@ class PartitionCopy(FetchState):
         queue = self.queue
         return bool(queue.waiting) and self.fetches and queue.may_send
 
+    def must_count(self, now_ms: int) -> bool:
+        """Whether it has to be counted what the target appended before anything is sent again."""
+        return self.queue.may_be_repeated(now_ms)
+
     @property
     def state_and_reason(self) -> tuple[PartitionState, str]:
         """State and reason as reported: a halted partition that is retried is not RUNNING yet.

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from replication.provenance.origins import ReplicationPath
 
 MAX_IN_FLIGHT = 5  # batches; a broker keeps the sequences of as many batches of a producer
+_PAUSE_MS = 1000  # without an append: no broker can have been restarted within it
+# Brokers keep a producer's state for a day by default (producer.id.expiration.ms), and may be set
+# to less. They reckon it from the timestamps of its records, not from when they were appended.
+_REMEMBERED_MS = 3_600_000
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +34,7 @@ class ProduceQueue:
     in_flight: deque[ProducerBatch] = field(default_factory=deque)  # sent; oldest first
     responses_due: int = 0  # produce requests without a response
     has_unknown_appends: bool = False  # a dropped batch may have been appended
+    _last_ms: int = 0  # when the source sent the batch that was acknowledged last, by our clock
 
     @property
     def next_path(self) -> ReplicationPath:
@@ -40,8 +45,10 @@ class ProduceQueue:
     def may_send(self) -> bool:
         """Whether the first waiting batch may be sent now; there must be one.
 
-        The first batch of a producer is sent alone: a broker without state of the producer accepts
-        any sequence, so it could append the second of two batches although it rejected the first.
+        The first batch of a producer is sent alone, and so is the next one after an error or a
+        pause: a broker without state of the producer accepts any sequence, so it could append the
+        second of two batches although it rejected the first. A broker forgets a producer whose last
+        record has an old timestamp when it is restarted, and otherwise every few minutes.
         For the same reason a batch of another producer waits until all batches before it are
         acknowledged: else order would break, and the records counted after a crash would not be
         a prefix of the source (C).
@@ -65,7 +72,20 @@ class ProduceQueue:
     def all_known(self) -> bool:
         """Whether the outcome of every batch in this queue is known."""
         producer_batches = (*self.in_flight, *self.waiting)
-        return all(each.rejected or not each.stamped for each in producer_batches)
+        return all(each.is_known for each in producer_batches)
+
+    def may_be_repeated(self, now_ms: int) -> bool:
+        """Whether the target may append a batch a second time if the waiting ones are sent.
+
+        It has appended one, or may have, and may have forgotten that: brokers recognize a repeated
+        batch by the producer's state, which they drop once the timestamp of its last record has
+        expired (``ProducerStateManager.isProducerExpired``).
+        """
+        expired = now_ms - _REMEMBERED_MS
+        return any(
+            each.base is not None or (each.in_doubt and each.timestamp < expired)
+            for each in self.waiting
+        )
 
     def next_batch(self) -> ProducerBatch:
         """Stamp the next batch, move it to ``in_flight`` and return it."""
@@ -74,6 +94,8 @@ class ProduceQueue:
         producer_batch = self.waiting.popleft()
         if producer_batch.path != self.writer.path:
             self.writer.switch(producer_batch.path)
+        if not self.in_flight and producer_batch.fetched_ms - self._last_ms > _PAUSE_MS:
+            self.writer.proven = False
         if not producer_batch.stamped:
             if self.largest is not None:
                 producer_batch = first_part(producer_batch, self.largest, self.waiting, self.source)
@@ -89,6 +111,7 @@ class ProduceQueue:
         Removes and returns, in order, the batches before which none is unacknowledged.
         """
         producer_batch.base, self.writer.proven = base, True
+        self._last_ms = producer_batch.fetched_ms
         done = []
         while self.in_flight and self.in_flight[0].base is not None:
             done.append(self.in_flight.popleft())
@@ -106,6 +129,7 @@ class ProduceQueue:
             first.release_buffer()
         self.waiting.extendleft(reversed(self.in_flight))
         self.in_flight.clear()
+        self.writer.proven = False
         for producer_batch in self.waiting:
             producer_batch.keep_own_bytes()
         return first

@@ -41,6 +41,7 @@ class ProducerBatch:
     stamped: bool = False
     sequence: int = NO_SEQUENCE  # as stamped
     rejected: bool = False  # the target rejected it and did not append it
+    in_doubt: bool = False  # an attempt ended without saying whether the target appended it
     epoch_before: int = NO_LEADER_EPOCH  # source leader epoch of the batch before ``before``
     epoch_after: int = NO_LEADER_EPOCH  # and of the batch before ``after``
     path: ReplicationPath = LOCAL_ORIGIN  # the producer of this path appends it
@@ -50,6 +51,11 @@ class ProducerBatch:
     @property
     def count(self) -> int:
         return len(self.offsets)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known that the target has not appended it, of all attempts."""
+        return not self.stamped or (self.rejected and not self.in_doubt)
 
     @property
     def before(self) -> int:

@@ -67,6 +67,9 @@ class TransactionalCopy(PartitionCopy):
     def in_doubt(self) -> bool:
         return self.committed is not None or self.unconfirmed
 
+    def must_count(self, now_ms: int) -> bool:
+        return False  # a broker keeps the state of a producer with an open transaction
+
     @property
     def drained(self) -> bool:
         """Whether it is known of every sent batch if it is in the transaction.

@@ -72,6 +72,8 @@ class LeaseRenewal:
         asked, me = Moment.now(), self.producers.me
         current = await self._current(me)
         if current == me.producer:
+            if not self.sender.lease.holds():
+                self._on_lapsed()
             self.sender.lease.renew(asked)
             self.sender.pump()
         else:
@@ -79,6 +81,11 @@ class LeaseRenewal:
                 if self.producers.me is me:  # else the unit itself has got a new epoch meanwhile
                     await self._on_another(current, me)
         self._take_over(self._of_former_id())
+
+    def _on_lapsed(self) -> None:
+        """Let each partition begin with one batch: a broker may have forgotten our producer."""
+        for partition in self.producers.partitions:
+            partition.queue.writer.proven = False
 
     async def _current(self, me: ProducerIdentity) -> ProducerIdAndEpoch | None:
         if me.fences:

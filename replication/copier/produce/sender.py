@@ -2,7 +2,8 @@
 
 Invariant A: appends are idempotent, and outside of transactions unless the unit is
 transactional, by a producer id that was obtained with the unit's transactional id. A retry sends
-the same bytes with the same sequence, in order.
+the same bytes with the same sequence, in order, as long as the target is sure to know the producer;
+otherwise a takeover counts what was appended.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from replication.client.error_codes import ErrorCode
 from replication.copier.partition.broker_errors import (
+    NOT_APPENDED,
     PartitionError,
     Recovery,
     append_error,
@@ -125,6 +127,7 @@ class Sender:
             partition.queue.responses_due -= 1
             ack = by_partition.get((partition.target.topic, partition.target.partition))
             if ack is None:
+                producer_batch.in_doubt = True
                 partition.record_error(
                     PartitionError(
                         Recovery.RETRY, str(error or "the target's response lacks the partition")
@@ -162,6 +165,8 @@ class Sender:
         producer_batch.rejected = is_rejection or (
             follows_failed and ack.error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         )
+        if error.recovery is Recovery.RETRY and ack.error not in NOT_APPENDED:
+            producer_batch.in_doubt = True
         if follows_failed and producer_batch.rejected:
             return  # the batch before it is handled first; this one is sent again after it
         if ack.error == ErrorCode.MESSAGE_TOO_LARGE:

@@ -42,6 +42,9 @@ class AtLeastOnceCopy(PartitionCopy):
         alone = self.queue.writer.producer == NO_PRODUCER and self.queue.in_flight
         return not alone and super().sends
 
+    def must_count(self, now_ms: int) -> bool:
+        return False  # it cannot
+
 
 async def plain_identity(
     target: Network, last: ProducerIdAndEpoch, generation: int

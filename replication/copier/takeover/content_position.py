@@ -41,6 +41,7 @@ class TargetTail(NamedTuple):
     least: int
     most: int  # that may have been appended since then
     passed: str  # what the target no longer holds; empty: only the source lacks records
+    whole: int | None = None  # all that we appended since the anchor; None: some may be gone
 
 
 async def without_anchor_range(
@@ -71,7 +72,13 @@ async def set_position(source: Network, partition: PartitionCopy, tail: TargetTa
     if partition.sought:  # there is nothing to count from
         tail = tail._replace(least=0, most=sys.maxsize, passed=partition.sought)
     places = [] if tail.batch is None else await _places(source, partition, tail)
-    if len(places) == 1:
+    if len(places) == 1 and (lacking := _lacking(partition, tail, places[0])):
+        partition.halt(
+            PartitionState.TARGET_RESET,
+            f"the target lacks {lacking} of the {places[0].seen} records that the source has "
+            "from the anchor to our last record on the target",
+        )
+    elif len(places) == 1:
         _resume(partition, places[0])
     elif tail.passed:
         place = "at several offsets" if places else "nowhere"
@@ -91,6 +98,14 @@ class _Place(NamedTuple):
 
     source: int
     epoch: int
+    seen: int  # records of the source, from the anchor to it
+
+
+def _lacking(partition: PartitionCopy, tail: TargetTail, place: _Place) -> int:
+    """Return how many records before ``place`` were never appended, as far as that is known."""
+    if tail.whole is None or partition.sought:
+        return 0
+    return max(0, place.seen - tail.whole)
 
 
 def _resume(partition: PartitionCopy, place: _Place) -> None:
@@ -119,7 +134,7 @@ async def _places(source: Network, partition: PartitionCopy, tail: TargetTail) -
         return []
     hole = start - (partition.claimed.source or 0)  # it had this many records at most
     return [
-        _Place(each.end, scan.epoch_before(each.end))
+        _Place(each.end, scan.epoch_before(each.end), each.seen)
         for each in wanted.found
         if each.seen >= tail.least - hole
     ]

@@ -72,6 +72,7 @@ async def count_own(
             begin = counts[partition].next_offset
             passed[partition] = f"the target no longer has offsets [{begin}, {start})"
             counts[partition].next_offset = start
+    trimmed = {*passed}
     for partition, count in counts.items():
         if partition.state is not PartitionState.RUNNING:
             continue
@@ -96,6 +97,7 @@ async def count_own(
             0 if partition.uncountable else count.records,
             count.next_offset - (partition.acked.target if partition.acked else 0),
             passed.get(partition, ""),
+            count.records if count.hole is None and partition not in trimmed else None,
         )
         for partition, count in counts.items()
         if (partition in searched or partition in passed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 from support.memory_network import MemoryCluster
@@ -149,6 +150,38 @@ def test_a_new_leader_gets_what_is_waiting_and_its_connection_is_opened_before()
     stage.arrange()
     assert stage.sender.lead == dict.fromkeys(stage.partitions, 4)
     assert stage.target.events == [("ready", 0), ("ready", 4)]
+
+
+@pytest.mark.parametrize("age_s", [3590, 3610])
+def test_what_may_have_been_appended_is_counted_once_the_target_may_have_forgotten_it(age_s):
+    """BL-240: it reckons its memory of a producer from the timestamps of the records."""
+    stage = Stage()
+    stage.arrange()
+    one, other = stage.partitions
+    stage.sender.pump()
+    for each in stage.partitions:
+        each.queue.next_batch().in_doubt = each is one
+        each.queue.responses_due = 0
+        for batch in (*each.queue.in_flight, *each.queue.waiting):
+            batch.timestamp = int(time.time() - age_s) * 1000
+        each.record_error(PartitionError(Recovery.RETRY, "the connection broke"))
+        stage.sender.dispatch(each)
+        each.retry_at = 0.0
+    stage.upkeep._resume()
+    assert stage.recoveries.partitions == ({one} if age_s > 3600 else set())
+    assert other.fetches
+    if age_s > 3600:
+        assert one.error == PartitionError(Recovery.TAKE_OVER, "the connection broke")
+
+
+def test_under_a_new_leader_the_first_batch_is_sent_alone():
+    stage = Stage()
+    stage.arrange()
+    for each in stage.partitions:
+        each.queue.writer.proven = True
+    stage.target.led = Leader(4, 8)
+    stage.arrange()
+    assert [each.queue.writer.proven for each in stage.partitions] == [False, False]
 
 
 def test_what_leaves_the_unit_is_neither_fetched_nor_sent_nor_recovered():

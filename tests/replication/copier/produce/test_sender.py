@@ -16,6 +16,7 @@ from replication.copier.partition.produce_queue import MAX_IN_FLIGHT
 from replication.model import PartitionState
 
 OUT_OF_ORDER, TOO_LARGE, FENCED, TIMED_OUT = 45, 10, 47, 7
+NOT_LEADER, NOT_ENOUGH_REPLICAS, UNKNOWN_TOPIC = 6, 19, 3
 
 
 def sequence(batch: bytes) -> int:
@@ -59,10 +60,64 @@ def test_what_was_not_answered_is_sent_again_same_bytes_same_sequence_same_order
     assert wire.to_recover == [partition]
     assert not wire.open
     wire.resume(partition)
-    assert wire.batches() == before
-    for base in range(3):
+    assert wire.batches() == before[:1]  # alone: the broker may have forgotten our producer
+    wire.answer(0, base=0)
+    assert wire.batches() == before[1:]
+    for base in (1, 2):
         wire.answer(0, base=base)
     assert partition.acked == (3, 3)
+
+
+def test_a_batch_after_a_pause_is_sent_alone():
+    """Between two batches a broker may have been restarted, and have forgotten our producer."""
+    partition = fill(a_partition(a_start()), 4)
+    for number, each in enumerate(partition.queue.waiting):
+        each.fetched_ms = 1000 + number
+    wire = Wire(partition)
+    for base in range(4):
+        wire.answer(0, base=base)
+    fill(partition, 3)
+    for each in partition.queue.waiting:
+        each.fetched_ms = 2004
+    wire.resume(partition)
+    assert len(wire.open) == 1
+    wire.answer(0, base=4)
+    assert len(wire.open) == 2
+
+
+def test_what_was_appended_behind_a_batch_that_was_not_is_not_sent_again():
+    """Then the target had forgotten our producer, and would append it a second time."""
+    partition = fill(a_partition(a_start()), 2)
+    wire = Wire(partition)
+    wire.answer(NOT_ENOUGH_REPLICAS)
+    wire.answer(0, base=0)
+    assert partition.acked == (0, 0)
+    assert partition.must_count(now_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_in_doubt"),
+    [(TIMED_OUT, True), (NOT_LEADER, True), (NOT_ENOUGH_REPLICAS, False), (UNKNOWN_TOPIC, False)],
+)
+def test_what_may_have_been_appended_is_in_doubt(code, is_in_doubt):
+    """Only while the timestamps are young is the target sure to recognize it."""
+    partition = fill(a_partition(a_start()), 1)
+    wire = Wire(partition)
+    (batch,) = partition.queue.in_flight
+    wire.answer(code)
+    young, old = batch.timestamp + 3_600_000, batch.timestamp + 3_600_001
+    assert not partition.must_count(young)
+    assert partition.must_count(old) is is_in_doubt
+
+
+def test_a_batch_stays_in_doubt_when_it_is_rejected_later():
+    """Its first attempt may have been appended, so its halves must not be."""
+    partition = fill(a_partition(a_start()), 1)
+    wire = Wire(partition)
+    wire.fail()
+    wire.resume(partition)
+    wire.answer(TOO_LARGE)
+    assert not partition.queue.settled
 
 
 def test_out_of_order_behind_a_failed_one_is_its_consequence_and_is_sent_again_too():
@@ -75,7 +130,9 @@ def test_out_of_order_behind_a_failed_one_is_its_consequence_and_is_sent_again_t
     assert partition.error is None  # backing off
     assert partition.reason
     wire.resume(partition)
-    assert wire.batches() == before
+    assert wire.batches() == before[:1]
+    wire.answer(0)
+    assert wire.batches() == before[1:]
 
 
 def test_out_of_order_with_nothing_failed_before_it_asks_for_counting():

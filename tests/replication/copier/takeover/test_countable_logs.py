@@ -86,6 +86,21 @@ def test_records_of_a_tail_that_was_rewritten_after_the_crash_are_not_skipped(pa
     assert "offset 19 is not our last one on the target: the source was rewritten" in anchor.reason
 
 
+@pytest.mark.parametrize("lacks", [8, 3])
+def test_a_target_that_lacks_records_before_our_last_one_is_not_taken_for_whole(pair, lacks):
+    """BL-240: it had forgotten our producer, and appended a batch behind one that it rejected."""
+    _, target = crashed(pair)
+    gone = target.batches[lacks]
+    target.batches.remove(gone)
+    for number, each in enumerate(target.batches):
+        target.batches[number] = number.to_bytes(8, "big") + each[8:]
+    target.end -= 1
+    assert appended_after(pair, 19) == []
+    anchor = pair.anchors()[-1]
+    assert (anchor.state, anchor.source) == ("TARGET_RESET", 0)
+    assert "the target lacks 1 of the 20 records that the source has" in anchor.reason
+
+
 def happen(logs, what) -> None:
     for log, side in zip(logs, ("source", "target"), strict=True):
         start, removed = what.get(side, (0, ()))

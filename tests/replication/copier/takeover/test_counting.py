@@ -197,7 +197,7 @@ def test_the_last_batch_is_kept_where_the_source_lacks_the_anchors_offset():
         target.add(batch(3), batch(2), batch(1, FOREIGN), fence(), partition=number)
     tails = counted(target, partition, other, keep=[partition])
     assert tails == {
-        partition: TargetTail(target.logs[partition.target].batches[1], 5, 7, passed="")
+        partition: TargetTail(target.logs[partition.target].batches[1], 5, 7, "", whole=5)
     }
 
 
