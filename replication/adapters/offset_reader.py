@@ -247,7 +247,9 @@ class GroupSyncs:
                 sync.warn = partial(self._warn, flow.name)
                 sync.remember = reader.remember
                 self._made[flow.name] = reader, sync
-                self.of(flow).siblings = tuple(map(self.of, self._beside(flow)))
+                sync.siblings = tuple(map(self.of, self._beside(flow)))
+                if (back := self._opposite(flow)) is not None:
+                    sync.opposite = self.reader(back)
             return self._made[flow.name][1]
 
     def reader(self, flow: Flow) -> OffsetReader:
@@ -265,6 +267,19 @@ class GroupSyncs:
         for each in self.config.flows_into(flow.target):
             if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}:
                 yield each
+
+
+    def _opposite(self, flow: Flow) -> Flow | None:
+        """Return the flow back between the same topics, if there is one."""
+        return next(
+            (
+                each
+                for each in self.config.flows
+                if (each.source, each.target) == (flow.target, flow.source)
+                and "prefix" not in {each.naming.kind, flow.naming.kind}
+            ),
+            None,
+        )
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from replication.offsets.sync_round import (
 from replication.state import GroupPositions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from replication.naming.selection import Judgement, TopicSelector
     from replication.offsets.consumer_groups import GroupAction, LeaveOffset, Positions
@@ -50,6 +50,10 @@ class _Query(NamedTuple):
 class GroupSync:
     """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
 
+    A target topic of a pair of flows that keep names also has records of the target's own clients.
+    A group has read those before its offset at the source that the ``opposite`` flow has copied
+    there; the lower one of the two positions counts.
+
     ``warn`` gets a sentence about offsets that are not translated, once for each of them.
     ``remember`` stores offsets of groups at the source that differ from the last round's.
     """
@@ -60,6 +64,7 @@ class GroupSync:
     source: GroupsOf
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
+    opposite: OffsetsOf | None = None  # of the flow back, if it copies between the same topics
     wait: Callable[[float], None] = time.sleep
     warn: Callable[[str], None] = lambda _: None
     remember: Callable[[Sequence[GroupPositions]], None] = lambda _: None
@@ -245,9 +250,11 @@ class GroupSync:
 
     def desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
         """Return the groups' desired offsets on the target, over all sources of a partition."""
+        translated = list(translated)
         mine = by_group(translated)
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
+        theirs.append(by_group(self._of_target_clients(translated)))
         return {
             group: lowest(
                 [
@@ -260,6 +267,26 @@ class GroupSync:
             )
             for group, positions in mine.items()
         }
+
+    def _of_target_clients(
+        self, translated: Sequence[TranslatedPosition]
+    ) -> Iterator[TranslatedPosition]:
+        """Yield up to where the groups have read the records of the target's own clients."""
+        if self.opposite is None:
+            return
+        anchors = _anchors_of(self.opposite)
+        both = [
+            each
+            for each in translated
+            if each.target in anchors and _copy_of(anchors[each.target]) == each.source
+        ]
+        offsets: dict[TopicPartition, set[int]] = {each.target: set() for each in both}
+        for each in both:
+            offsets[each.target].add(each.position.offset)
+        answers = self.opposite.translate(offsets, back=True) if offsets else {}
+        for each in both:
+            answer = answers.get(each.target, {}).get(each.position.offset, NOT_YET)
+            yield each._replace(answer=answer)
 
     def _of_siblings(
         self, shared: set[TopicPartition]
