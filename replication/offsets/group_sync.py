@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from replication.naming.selection import Judgement, TopicSelector
     from replication.offsets.consumer_groups import GroupAction, LeaveOffset, Positions
+    from replication.offsets.flow_offsets import Answers
     from replication.offsets.sync_round import GroupsOf, OffsetsOf
     from replication.settings.sections import Flow
     from replication.state import Anchor
@@ -64,7 +65,8 @@ class GroupSync:
     source: GroupsOf
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
-    opposite: OffsetsOf | None = None  # of the flow back, if it copies between the same topics
+    # Of the flow back between the same topics; None: there is none.
+    opposite: Callable[[], OffsetsOf | None] = lambda: None
     wait: Callable[[float], None] = time.sleep
     warn: Callable[[str], None] = lambda _: None
     remember: Callable[[Sequence[GroupPositions]], None] = lambda _: None
@@ -272,21 +274,25 @@ class GroupSync:
         self, translated: Sequence[TranslatedPosition]
     ) -> Iterator[TranslatedPosition]:
         """Yield up to where the groups have read the records of the target's own clients."""
-        if self.opposite is None:
-            return
-        anchors = _anchors_of(self.opposite)
-        both = [
-            each
-            for each in translated
-            if each.target in anchors and _copy_of(anchors[each.target]) == each.source
-        ]
-        offsets: dict[TopicPartition, set[int]] = {each.target: set() for each in both}
-        for each in both:
-            offsets[each.target].add(each.position.offset)
-        answers = self.opposite.translate(offsets, back=True) if offsets else {}
-        for each in both:
-            answer = answers.get(each.target, {}).get(each.position.offset, NOT_YET)
-            yield each._replace(answer=answer)
+        try:
+            answers = self._answers_back(translated)
+        except ReplicationError:  # then they are unknown
+            answers = {each.target: {} for each in translated}
+        for each in translated:
+            if each.target in answers:
+                answer = answers[each.target].get(each.position.offset, NOT_YET)
+                yield each._replace(answer=answer)
+
+    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> Answers:
+        """Return where the offsets at the source stand on the target, by the opposite flow."""
+        if (opposite := self.opposite()) is None:
+            return {}
+        anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
+        for each in translated:
+            if each.target in anchors and _copy_of(anchors[each.target]) == each.source:
+                offsets.setdefault(each.target, set()).add(each.position.offset)
+        found = opposite.translate(offsets, back=True) if offsets else {}
+        return {each: found.get(each, {}) for each in offsets}
 
     def _of_siblings(
         self, shared: set[TopicPartition]

@@ -471,7 +471,8 @@ def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before
     back_to, committed
 ):
     """Their copies stand behind its offset at the source, or it is not known where they stand."""
-    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=(opposite := Opposite(0)))
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
     opposite.back_to = {10: back_to}
     sync.sync()
     assert sync.target.held.get("g", {}) == committed
@@ -479,7 +480,8 @@ def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before
 
 
 def test_a_flow_back_between_other_topics_says_nothing_of_a_group():
-    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=(opposite := Opposite(0)))
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
     opposite.known.anchors[COPY] = Anchor("B->A", *COPY, "B.A.orders", 0, 0)
     sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
