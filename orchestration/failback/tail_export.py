@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config, Flow
 
 _JOB = "spark_jobs.export.tail_export"
+
+
+def new_export_folder(state: Path, flow: str) -> Path:
+    """Return a directory for an export in the state directory; it is not made yet."""
+    return (state / "failback" / f"{flow}-{int(time.time())}").absolute()
 
 
 def export_tail(

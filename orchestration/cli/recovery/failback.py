@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from orchestration.cli.flows.status import Output
 from orchestration.cli.recovery.procedure_output import print_result, progress, show_plan
 from orchestration.cli.screen.errors import end
 from orchestration.failback.failback import Failback
+from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.answers import answering_flows
 from orchestration.flows.clusters import KafkaClusters, read_config
 from orchestration.recovery.flow_operation import opened
@@ -88,9 +88,9 @@ def failback(  # noqa: PLR0913 - one parameter per option
     json_only, clusters = output is Output.json, KafkaClusters()
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
     moves = SwitchoverOptions(timeout, quiet, deny_writes)
-    folder = export or home().root / "failback" / f"{found.name}-{int(time.time())}"
+    folder = export.absolute() if export else new_export_folder(home().root, found.name)
     with opened(Failback, found, config, clusters, progress(json_only=json_only)) as work:
-        work.options = FailbackOptions(tail, str(folder.absolute()), moves)
+        work.options = FailbackOptions(tail, str(folder), moves)
         work.refuse_if_open()
         before = work.preview()
         if not json_only:
