@@ -5,6 +5,7 @@
     --target B``
 ``watch``: Keep one driver process running on this machine: ``python -m spark_jobs.watch``
 ``driver``: The driver's loop: leases, streaming queries, background tasks, states of flows.
+``export``: Bounded jobs that write records of a cluster to files.
 ``metrics``: Metrics of a driver: collected when Prometheus asks, served over HTTP.
 ``planning``: What a flow copies now: topics found, names checked, delivery modes, the units'
     template.

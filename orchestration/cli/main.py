@@ -69,6 +69,9 @@ VERBS = {
     "failover": Verb(
         "recovery.failover", "failover", "Open a target for clients after the loss of a source."
     ),
+    "failback": Verb(
+        "recovery.failback", "failback", "Move clients back to a source that was lost."
+    ),
     "switchover": Verb(
         "recovery.switchover", "switchover", "Move clients to a target while the source works."
     ),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
-from orchestration.dagster.recovery_jobs import fail_over, switch_over
+from orchestration.dagster.recovery_jobs import fail_back, fail_over, switch_over
 from orchestration.dagster.resources import IsthmusResource
 from orchestration.flows.intents import find_flow, write_intent
 from replication.adapters.local.processes import Process
@@ -133,6 +133,10 @@ switchover = _job(
     "switchover", switch_over, "Move a flow's clients to its target while its source works."
 )
 
+failback = _job(
+    "failback", fail_back, "Move a flow's clients back to a source that was lost and is back."
+)
+
 ALL = [
     launch_flow,
     stop_application,
@@ -142,6 +146,7 @@ ALL = [
     prune_history,
     failover,
     switchover,
+    failback,
 ]
 
 

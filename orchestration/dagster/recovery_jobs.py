@@ -6,6 +6,9 @@ import dagster as dg
 from pydantic import Field
 
 from orchestration.dagster.resources import IsthmusResource
+from orchestration.failback.failback import Failback
+from orchestration.failback.report import FailbackReport
+from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import Failover
 from orchestration.recovery.flow_operation import opened
@@ -14,8 +17,10 @@ from orchestration.recovery.switchover import Switchover
 from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.target_cluster import require_target
 from replication.errors import ReplicationError
+from replication.recovery.failback import FailbackOptions, TailChoice
 from replication.recovery.switchover import SwitchoverOptions
 
+Report = FailoverReport | SwitchoverReport | FailbackReport
 _DEFAULT = SwitchoverOptions()
 
 
@@ -112,22 +117,101 @@ def switch_over(
         raise dg.Failure(str(error), allow_retries=False) from None
 
 
+class FailbackAction(Enum):
+    """What a run of a failback does."""
+
+    PLAN = "plan"
+    PREPARE = "prepare"
+    CARRY_OUT = "carry out"
+
+
+class WhichFailback(dg.Config):
+    flow: str = Field(description="Name of the flow that was failed over, such as A->B.")
+    action: FailbackAction = Field(
+        default=FailbackAction.PLAN,
+        description=(
+            "PLAN: show the steps and the records that never arrived, and change nothing. PREPARE: "
+            "write these to files, merge or keep them, and let both flows run until all is copied; "
+            "clients stay where they are. CARRY_OUT: the same, or what is left of it; then move "
+            "the clients back."
+        ),
+    )
+    tail: TailChoice = Field(
+        default=TailChoice.MERGE,
+        description=(
+            "Records that never arrived at the target. MERGE: copy them there, behind what clients "
+            "wrote. KEEP: leave them on the source alone."
+        ),
+    )
+    export: str = Field(
+        default="",
+        description="Directory for these records; empty: a new one in the state directory.",
+    )
+    timeout_s: float = Field(
+        default=_DEFAULT.timeout_s,
+        description="Seconds for which the copy is waited for, and producers to stop.",
+    )
+    quiet_s: float = Field(
+        default=_DEFAULT.quiet_s,
+        description="Seconds for which nobody may have written to the target.",
+    )
+    deny_writes: bool = Field(
+        default=_DEFAULT.deny_writes,
+        description="Deny everybody WRITE on the target while clients move.",
+    )
+
+
+@dg.op(
+    description="Move a flow's clients back to its source, or show what that would do.",
+    out=dg.Out(dg.Nothing),
+)
+def fail_back(
+    context: dg.OpExecutionContext, config: WhichFailback, isthmus: IsthmusResource
+) -> None:
+    """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
+    try:
+        moves = SwitchoverOptions(config.timeout_s, config.quiet_s, config.deny_writes)
+        whole = isthmus.config()
+        flow = find_flow(whole, config.flow)
+        clusters = isthmus.clusters()
+        require_target(flow, whole, clusters, isthmus.launcher())
+        folder = config.export or str(new_export_folder(isthmus.launcher().home.root, flow.name))
+        with opened(Failback, flow, whole, clusters, context.log.info) as work:
+            work.options = FailbackOptions(config.tail, folder, moves)
+            work.refuse_if_open()
+            if config.action is FailbackAction.PLAN:
+                _plan(context, work)
+                _report(context, work.preview())
+            else:
+                prepare = config.action is FailbackAction.PREPARE
+                _report(context, work.carry_out(prepare=prepare))
+    except ReplicationError as error:
+        raise dg.Failure(str(error), allow_retries=False) from None
+
+
 def _act(context: dg.OpExecutionContext, action: Action, work: Failover | Switchover) -> None:
-    """Do it; the report goes to the log and becomes metadata."""
     if action is Action.UNDO:
         context.log.info(work.undo())
         return
     work.refuse_if_open()
     if action is Action.PLAN:
-        for step in work.steps():
-            context.log.info("%s: %s; to go back: %s", step.name, step.does, step.back)
-    report = work.preview() if action is Action.PLAN else work.carry_out()
+        _plan(context, work)
+    _report(context, work.preview() if action is Action.PLAN else work.carry_out())
+
+
+def _plan(context: dg.OpExecutionContext, work: Failover | Switchover | Failback) -> None:
+    for step in work.steps():
+        context.log.info("%s: %s; to go back: %s", step.name, step.does, step.back)
+
+
+def _report(context: dg.OpExecutionContext, report: Report) -> None:
+    """Log the report, which becomes metadata too."""
     for line in report.lines():
         context.log.info(line)
     context.add_output_metadata(_metadata(report))
 
 
-def _metadata(report: FailoverReport | SwitchoverReport) -> dict[str, dg.MetadataValue]:
+def _metadata(report: Report) -> dict[str, dg.MetadataValue]:
     """Return the whole report, and the recovery point of a failover as numbers."""
     found: dict[str, dg.MetadataValue] = {}
     if isinstance(report, FailoverReport):
@@ -136,4 +220,6 @@ def _metadata(report: FailoverReport | SwitchoverReport) -> dict[str, dg.Metadat
             "missing bytes": dg.MetadataValue.int(report.point.bytes),
             "missing seconds": dg.MetadataValue.float(report.point.seconds),
         }
+    if isinstance(report, FailbackReport):
+        found = {"records that never arrived": dg.MetadataValue.int(report.records)}
     return {**found, "report": dg.MetadataValue.json(report.as_json())}

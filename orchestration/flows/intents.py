@@ -10,7 +10,7 @@ from orchestration.flows.observe import now_ms
 from replication.adapters.local.user import user_name
 from replication.errors import ClusterRejected
 from replication.model import Desired
-from replication.recovery.procedure import newest, open_since
+from replication.recovery.procedure import newest, open_since, stopped_by
 from replication.state import Intent, Operation, status_topic
 
 if TYPE_CHECKING:
@@ -23,21 +23,23 @@ if TYPE_CHECKING:
 def write_intent(flow: Flow, desired: Desired, clusters: Clusters, by: str = "") -> None:
     """Write the desired state to the flow's target; ``by``: who wants it, if not our user.
 
-    Raises ClusterUnavailable, and ClusterRejected if clients write to the target since a failover:
-    the flow's records would be behind theirs.
+    Raises ClusterUnavailable, and ClusterRejected if clients write to the target since a failover,
+    unless the operation that is carried out wants it: the flow's records would be behind theirs.
     """
     intent = Intent(flow.name, desired, by or signature(), now_ms())
     store = clusters.store(flow)
     store.ensure_topics(flow.source)
     if desired is not Desired.STOP:
-        _require_closed(flow, store)
+        _require_closed(flow, store, intent.by)
     store.write(status_topic(flow.source), intent)
 
 
-def _require_closed(flow: Flow, store: Store) -> None:
+def _require_closed(flow: Flow, store: Store, by: str) -> None:
     records = store.read(status_topic(flow.source)).values()
     last = newest((each for each in records if isinstance(each, Operation)), flow.name)
-    if last is not None and (since := open_since(last, flow.target)):
+    if last is None or by.endswith(stopped_by(last)):
+        return
+    if since := open_since(last, flow.target):
         raise ClusterRejected(
             f"{flow.name}: {since}; if none wrote to it: isthmus {last.verb} FILE --flow "
             f"'{flow.name}' --undo"

@@ -16,10 +16,17 @@ from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
-from replication.recovery.procedure import RUNNING, is_left_stopped, open_since, stopped_by
+from replication.recovery.procedure import (
+    FAILBACK,
+    RUNNING,
+    is_left_stopped,
+    open_since,
+    stopped_by,
+)
 from replication.recovery.proven_positions import prove_positions
 from replication.state import (
     PRODUCERS_TOPIC,
+    DivergedTail,
     FlowStatus,
     ProducerEntry,
     ProvenPosition,
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
 _STOP_S = 40.0  # an epoch's end, the last responses, the last anchors
 _SILENT_S = 8.0  # a driver writes its status every second
 _POLL_S = 0.3
-Kept = TypeVar("Kept", FlowStatus, ProvenPosition)
+Kept = TypeVar("Kept", FlowStatus, ProvenPosition, DivergedTail)
 
 
 @dataclass(slots=True)
@@ -61,8 +68,12 @@ class FlowOperation:
         """Raise ConfigError if the target is open already, unless ours is to be finished."""
         last = self.operator.last()
         since = open_since(last, self.flow.target)
-        if since and last is not None and (last.verb, last.state) != (self.VERB, RUNNING):
+        if since and last is not None and not self._continues(last):
             raise ConfigError(f"{self.flow.name}: {since}: nothing to do")
+
+    def _continues(self, last: Operation) -> bool:
+        """Say whether ours continues an operation, or takes its place: the source is lost again."""
+        return last.state == RUNNING and last.verb in {self.VERB, FAILBACK}
 
     def close_target(self) -> str:
         """Close the target again and let the flow run. Raises ClusterRejected if clients wrote."""

@@ -98,8 +98,10 @@ class Operator:
         mine = (each for each in self.records() if isinstance(each, Intent))
         return next(mine, Intent(self.flow.name))
 
-    def take(self, verb: str, options: Mapping[str, str]) -> Operation:
+    def take(self, verb: str, options: Mapping[str, str], writable: str = "") -> Operation:
         """Begin an operation, or continue the one that another operator left.
+
+        ``writable``: the cluster that clients write to when it begins, if that is decided.
 
         Raises FlowTaken when another operator works on one, ConfigError when one of another verb
         has to be finished first.
@@ -121,7 +123,7 @@ class Operator:
         else:
             mine = Operation(
                 self.flow.name, uuid.uuid4().hex[:8], verb, RUNNING,
-                started_ms=now_ms(), options=dict(options),
+                started_ms=now_ms(), options=dict(options), writable=writable,
             )  # fmt: skip
         mine = replace(
             mine,
@@ -134,8 +136,13 @@ class Operator:
         self.require_turn()
         return mine
 
-    def carry_out(self, steps: Sequence[StepPlan], works: Mapping[str, Work]) -> Operation:
-        """Carry out what is left of an operation; return its record. Raises ReplicationError."""
+    def carry_out(
+        self, steps: Sequence[StepPlan], works: Mapping[str, Work], until: str = ""
+    ) -> Operation:
+        """Carry out what is left of an operation; return its record. Raises ReplicationError.
+
+        ``until``: the last step to carry out now; the operation stays unfinished.
+        """
         operation = self.current()
         for number, step in enumerate(steps, 1):
             if step not in remaining(steps, operation):
@@ -151,6 +158,8 @@ class Operator:
             self.write(operation)
             self.say(f"  {did}")
             self.say(f"  to go back: {step.back}")
+            if step.name == until:
+                return operation
         operation = replace(self.current(), state=DONE)
         self.write(operation)
         return operation

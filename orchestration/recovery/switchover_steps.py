@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orchestration.flows.observe import look_at
 from orchestration.recovery.flow_operation import FlowOperation
 from orchestration.recovery.readiness import halted_by_denial, problems
-from orchestration.recovery.source_clients import SourceClients
+from orchestration.recovery.source_clients import SourceClients, wait_until_copied
 from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.tail_comparison import compare_tail
 from orchestration.recovery.write_denial import WriteDenial
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from orchestration.recovery.operator import Work
     from replication.state import Operation
-
-_SHOWN = 5  # partitions
 
 
 @dataclass(slots=True)
@@ -59,16 +57,7 @@ class SwitchoverSteps(FlowOperation):
         return self._denial().deny(operation, self.source().topics())
 
     def _drain(self, _: Operation) -> str:
-        with self.source().comparison() as comparison:
-            late = comparison.wait(self.options.timeout_s, lambda _: None)
-            parts = counted(len(comparison.partitions), "partition")
-        if late:
-            told = (f"{e.partition} up to {e.copied or 0} of {e.end}" for e in late[:_SHOWN])
-            raise ClusterRejected(
-                f"{len(late)} of {parts} not copied in {self.options.timeout_s:g} s: "
-                f"{'; '.join(told)}"
-            )
-        return f"all of {parts} is on {self.flow.target}"
+        return wait_until_copied(self.flow, self.config, self.options.timeout_s)
 
     def _stop(self, operation: Operation) -> str:
         """Stop the flow. Raises ClusterRejected unless all of its units ended cleanly."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from replication.adapters.wire.network import WireNetwork
     from replication.client.cluster_ids import FlowClusters
     from replication.offsets.consumer_groups import CommitGroup, Group, Positions
+    from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
     from replication.state import GroupPositions, Stored
@@ -98,15 +99,22 @@ class OffsetReader:
         The producers of all read records are in the registry by then (F). One that was not known
         before would have been passed over, so then it is read again.
         """
-        flow_offsets = FlowOffsets(
-            self.known, self.source, self.target, self._origins, self.errors, self._stored
-        )
+        flow_offsets = self._flow_offsets()
         while True:
             known = len(self.known.producers)
             answers = self.run(flow_offsets.translate(offsets, back=back, ahead=ahead))
             self.run(self._look_at_producers())
             if len(self.known.producers) == known:
                 return answers
+
+    def _flow_offsets(self) -> FlowOffsets:
+        return FlowOffsets(
+            self.known, self.source, self.target, self._origins, self.errors, self._stored
+        )
+
+    def source_log(self, source: TopicPartition) -> CountedLog:
+        """Return what reads a partition's records that are to be copied; as of the last look."""
+        return self._flow_offsets().source_log(source, self.known.anchors[source])
 
     async def _look_at_producers(self) -> None:
         self.known.learn(await _news(self.target, self._logs[:1]))
@@ -247,7 +255,8 @@ class GroupSyncs:
                 sync.warn = partial(self._warn, flow.name)
                 sync.remember = reader.remember
                 self._made[flow.name] = reader, sync
-                self.of(flow).siblings = tuple(map(self.of, self._beside(flow)))
+                sync.siblings = tuple(map(self.of, self._beside(flow)))
+                sync.opposite = partial(self._opposite, flow)
             return self._made[flow.name][1]
 
     def reader(self, flow: Flow) -> OffsetReader:
@@ -265,6 +274,14 @@ class GroupSyncs:
         for each in self.config.flows_into(flow.target):
             if each.name != flow.name and "prefix" not in {each.naming.kind, flow.naming.kind}:
                 yield each
+
+    def _opposite(self, flow: Flow) -> OffsetReader | None:
+        """Return what reads the offsets of the flow back between the same topics."""
+        for each in self.config.flows:
+            is_back = (each.source, each.target) == (flow.target, flow.source)
+            if is_back and "prefix" not in {each.naming.kind, flow.naming.kind}:
+                return self.reader(each)
+        return None
 
 
 @contextmanager

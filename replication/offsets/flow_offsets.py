@@ -25,7 +25,14 @@ from replication.offsets.offset_map import (
 from replication.offsets.stored_answers import StoredAnswers
 from replication.offsets.translate import Translation
 from replication.provenance.origins import Origins, rule_of
-from replication.state import Anchor, GroupPositions, Loss, OffsetPoint, ProducerEntry
+from replication.state import (
+    TAIL_KEPT,
+    Anchor,
+    GroupPositions,
+    Loss,
+    OffsetPoint,
+    ProducerEntry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -38,6 +45,8 @@ if TYPE_CHECKING:
     Answers = Mapping[TopicPartition, Mapping[int, Answer]]
 
 _CONCURRENT = 16  # partitions read at the same time
+# Losses whose offsets are at the source, and were passed over.
+_NEVER_COPIED = {PartitionState.REFUSED, PartitionState.SOURCE_CORRUPT, TAIL_KEPT}
 
 
 @dataclass(slots=True)
@@ -67,9 +76,7 @@ class KnownPoints:
                         self.producers.add(NO_PRODUCER_ID)
                 case OffsetPoint(flow=self.flow):
                     self.points[TopicPartition(each.topic, each.partition)][each.slot] = each
-                case Loss(
-                    flow=self.flow, state=PartitionState.REFUSED | PartitionState.SOURCE_CORRUPT
-                ):
+                case Loss(flow=self.flow) if each.state in _NEVER_COPIED:
                     self.losses[TopicPartition(each.topic, each.partition)].append(each)
                 case Loss(flow=self.flow, state=PartitionState.SOURCE_TRUNCATED):
                     where = TopicPartition(each.topic, each.partition)
@@ -208,21 +215,26 @@ class FlowOffsets:
             return None
         target = TopicPartition(anchor.target_topic, anchor.partition)
         own = self.known.producers | {number for _, number in anchor.appenders}
-        left_out = [
-            OffsetRange(each.first, each.next)
-            for each in self.known.losses[source]
-            if each.topic_id == anchor.source_topic_id
-        ]
 
         def read(sync_point: SyncPoint) -> CountedLog:
-            committed = sync_point.isolation != "read_uncommitted"
-            return CountedLog(self.source, source, self._passes(sync_point), committed, left_out)
+            return self.source_log(source, sync_point)
 
         own_log = CountedLog(self.target, target, lambda batch: batch.producer_id in own)
         stored = self.stored.of(source, anchor, len(self.known.truncations[source]))
         return Translation(read, own_log, sync_points, ahead, stored, turn)
 
-    def _passes(self, sync_point: SyncPoint) -> Callable[[Batch], bool]:
+    def source_log(self, source: TopicPartition, at: SyncPoint | Anchor) -> CountedLog:
+        """Return what reads the records of a source partition that are copied as ``at`` says."""
+        topic_id = self.known.anchors[source].source_topic_id
+        left_out = [
+            OffsetRange(each.first, each.next)
+            for each in self.known.losses[source]
+            if each.topic_id == topic_id
+        ]
+        committed = at.isolation != "read_uncommitted"
+        return CountedLog(self.source, source, self._passes(at), committed, left_out)
+
+    def _passes(self, sync_point: SyncPoint | Anchor) -> Callable[[Batch], bool]:
         rule = rule_of(sync_point.origins, self.target.cluster_id)
         if rule is None:
             return lambda _: True

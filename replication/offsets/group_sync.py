@@ -27,10 +27,11 @@ from replication.offsets.sync_round import (
 from replication.state import GroupPositions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from replication.naming.selection import Judgement, TopicSelector
     from replication.offsets.consumer_groups import GroupAction, LeaveOffset, Positions
+    from replication.offsets.flow_offsets import Answers
     from replication.offsets.sync_round import GroupsOf, OffsetsOf
     from replication.settings.sections import Flow
     from replication.state import Anchor
@@ -50,6 +51,10 @@ class _Query(NamedTuple):
 class GroupSync:
     """The groups of one flow. ``siblings`` are flows that may feed the same target topics.
 
+    A target topic of a pair of flows that keep names also has records of the target's own clients.
+    A group has read those before its offset at the source that the ``opposite`` flow has copied
+    there; the lower one of the two positions counts.
+
     ``warn`` gets a sentence about offsets that are not translated, once for each of them.
     ``remember`` stores offsets of groups at the source that differ from the last round's.
     """
@@ -60,6 +65,8 @@ class GroupSync:
     source: GroupsOf
     target: GroupsOf
     siblings: Sequence[GroupSync] = ()
+    # Of the flow back between the same topics; None: there is none.
+    opposite: Callable[[], OffsetsOf | None] = lambda: None
     wait: Callable[[float], None] = time.sleep
     warn: Callable[[str], None] = lambda _: None
     remember: Callable[[Sequence[GroupPositions]], None] = lambda _: None
@@ -245,9 +252,11 @@ class GroupSync:
 
     def desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
         """Return the groups' desired offsets on the target, over all sources of a partition."""
+        translated = list(translated)
         mine = by_group(translated)
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
+        theirs.append(by_group(self._of_target_clients(translated)))
         return {
             group: lowest(
                 [
@@ -260,6 +269,30 @@ class GroupSync:
             )
             for group, positions in mine.items()
         }
+
+    def _of_target_clients(
+        self, translated: Sequence[TranslatedPosition]
+    ) -> Iterator[TranslatedPosition]:
+        """Yield up to where the groups have read the records of the target's own clients."""
+        try:
+            answers = self._answers_back(translated)
+        except ReplicationError:  # then they are unknown
+            answers = {each.target: {} for each in translated}
+        for each in translated:
+            if each.target in answers:
+                answer = answers[each.target].get(each.position.offset, NOT_YET)
+                yield each._replace(answer=answer)
+
+    def _answers_back(self, translated: Sequence[TranslatedPosition]) -> Answers:
+        """Return where the offsets at the source stand on the target, by the opposite flow."""
+        if (opposite := self.opposite()) is None:
+            return {}
+        anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
+        for each in translated:
+            if each.target in anchors and _copy_of(anchors[each.target]) == each.source:
+                offsets.setdefault(each.target, set()).add(each.position.offset)
+        found = opposite.translate(offsets, back=True) if offsets else {}
+        return {each: found.get(each, {}) for each in offsets}
 
     def _of_siblings(
         self, shared: set[TopicPartition]

@@ -1,5 +1,7 @@
-"""Failover and switchover: their steps in order, where a flow stood, and what may be missing.
+"""Failover, switchover, failback: their steps, where a flow stood, and what may be missing.
 
+``diverged_tail``: Finds the records of a source that never arrived at the target: its diverged tail
+``failback``: A return to a source that was lost: its options, its steps, what becomes of its tail
 ``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
     is appended
 ``group_positions``: Where a group continues on the target, when its source cannot be read

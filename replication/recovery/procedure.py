@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BEAT_S = 1.0
 WATCH_S = 5.0  # a record whose beat does not move for so long has no operator
 RUNNING, DONE, UNDONE = "running", "done", "undone"
-FAILOVER = "failover"
+FAILOVER, FAILBACK = "failover", "failback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ def require_turn(mine: Operation, since: Iterable[Operation]) -> None:
 def require_verb(verb: str, found: Operation) -> bool:
     """Say whether ``verb`` continues a running operation; False: it gives it up.
 
-    A source may be lost while clients are moved away from it: a failover gives up a switchover.
-    Nothing gives up a failover. Raises ConfigError.
+    A source may be lost while clients are moved away from it, or back to it: a failover gives up a
+    switchover and a failback. Nothing else gives up anything but a switchover. Raises ConfigError.
     """
     if verb == found.verb:
         return True
-    if found.verb == FAILOVER:
+    if found.verb == FAILOVER or (found.verb == FAILBACK and verb != FAILOVER):
         raise ConfigError(
             f"{found.flow}: {found.verb} {found.id} of {found.by} is not finished: finish it with "
             f"isthmus {found.verb} FILE --flow '{found.flow}'"
@@ -150,6 +150,8 @@ def open_since(last: Operation | None, target: str) -> str:
 
 def standing(last: Operation | None, target: str) -> str:
     """Return how far a flow's last operation got, and what can be done; empty: nothing is left."""
+    if last is not None and (last.verb, last.state) == (FAILBACK, RUNNING):
+        return f"{last.verb} {last.id} of {last.by} is not finished; run it again to continue it"
     if since := open_since(last, target):
         return since
     if last is None or last.state != RUNNING:

@@ -50,15 +50,17 @@ async def prove_positions(
         if not needs_count(anchor) or where not in fence.unclean:
             return proven(operation, anchor)
         if _is_gone(anchor, target):
-            return replace(proven(operation, anchor), exact=False)
+            return replace(proven(operation, anchor), exact=False, whole=False)
         if has_plain_producer(anchor):
             copy = TopicPartition(anchor.target_topic, anchor.partition)
             end = await target.offset_at(copy, LATEST_TIMESTAMP)
-            return replace(proven(operation, anchor, 0, end), exact=False)
+            return replace(proven(operation, anchor, 0, end), exact=False, whole=False)
         async with turn:
             count = await _counted(anchor, fence, target, producers)
         position = proven(operation, anchor, count.records, count.next_offset)
-        return position if count.hole is None else replace(position, exact=False)
+        if count.hole is None:
+            return position
+        return replace(position, exact=False, whole=False)
 
     return tuple(await asyncio.gather(*(one(*each) for each in sorted(there.items()))))
 

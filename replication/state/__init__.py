@@ -21,7 +21,7 @@ Topics, one partition each, compacted:
   :class:`ClusterIds`, Intent, Control,
   :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
   :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic`, :class:`Fencing`,
-  :class:`Operation` and :class:`ProvenPosition`
+  :class:`Operation`, :class:`ProvenPosition` and :class:`DivergedTail`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
 
@@ -33,7 +33,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, get_args
 
-from replication.state.anchors import Anchor, Claim, Loss, OffsetPoint, ProducerEntry
+from replication.state.anchors import (
+    TAIL_KEPT,
+    Anchor,
+    Claim,
+    Loss,
+    OffsetPoint,
+    ProducerEntry,
+)
 from replication.state.flow_status import (
     AppliedAcls,
     AppliedConfigs,
@@ -48,7 +55,7 @@ from replication.state.flow_status import (
     TaskReport,
 )
 from replication.state.record import VERSION, UnknownVersion
-from replication.state.recovery import GroupPositions, Operation, ProvenPosition
+from replication.state.recovery import DivergedTail, GroupPositions, Operation, ProvenPosition
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
     ANCHORS_BEGIN,
@@ -73,6 +80,7 @@ __all__ = [
     "COMPACT",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
+    "TAIL_KEPT",
     "VERSION",
     "AbsentTopic",
     "Anchor",
@@ -82,6 +90,7 @@ __all__ = [
     "ClusterIds",
     "Control",
     "Decision",
+    "DivergedTail",
     "Fencing",
     "FlowStatus",
     "GroupPositions",
@@ -129,6 +138,7 @@ Stored = (
     | Fencing
     | Operation
     | ProvenPosition
+    | DivergedTail
     | GroupPositions
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}

@@ -81,6 +81,9 @@ class Claim(Record):
     epoch: int = 0
 
 
+TAIL_KEPT = "TAIL_KEPT"  # of a loss: a failback left these records on the source alone
+
+
 @dataclass(frozen=True, slots=True)
 class Loss(Record):
     """Source offsets [first, next) that were not copied, and why. Kept for ever."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Record):
-    """A failover or switchover of a flow, as far as it got.
+    """A failover, switchover or failback of a flow, as far as it got.
 
     Its operator writes it before and after each step. ``state`` is ``running``, ``done`` or
     ``undone``. Of a flow's operations the one with the highest ``turn`` counts.
@@ -24,7 +24,7 @@ class Operation(Record):
 
     flow: str
     id: str
-    verb: str = ""  # failover, switchover
+    verb: str = ""  # failover, switchover, failback
     state: str = ""
     step: str = ""  # the one under way; empty between steps
     done: tuple[tuple[str, int, str], ...] = ()  # name of a step, when it ended, what it did
@@ -59,7 +59,29 @@ class ProvenPosition(Record):
     source_end: int = 0  # the last end of the source that was seen
     seen_ms: int = 0  # when it was seen
     behind_ms: int = 0  # age of the oldest record that was not copied then
+    whole: bool = True  # False: not all copied records behind the anchor could be counted
     record_bytes: int = 0  # mean size of the partition's records
+
+
+@dataclass(frozen=True, slots=True)
+class DivergedTail(Record):
+    """The records of a source partition that never arrived at the target before a failover.
+
+    All of them have offsets in [``first``, ``end``); ``end`` is the readable end when the source
+    was back. Offsets there may belong to others: to markers, and to copies that came back.
+    """
+
+    KIND: ClassVar[str] = "diverged tail"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "operation", "topic", "partition")
+
+    flow: str
+    operation: str
+    topic: str  # on the source
+    partition: int
+    first: int = 0  # where there is no record: ``end``
+    end: int = 0
+    records: int = 0
+    whole: bool = True  # False: some of the records may be on the target
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ class UnitDriver:
             for each in self._tail.catch_up():
                 if isinstance(each, Intent):
                     self._desired = Desired(each.desired)
+                elif isinstance(each, FlowStatus):
+                    self._generation = max(self._generation, each.generation)
             if self._desired is Desired.RUN and self._unit is None:
                 self._start()
             elif self._desired is Desired.STOP and self._unit is not None:

@@ -12,6 +12,7 @@ from orchestration.cli.screen.errors import end
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from orchestration.failback.report import FailbackReport
     from orchestration.recovery.report import FailoverReport
     from orchestration.recovery.switchover_report import SwitchoverReport
     from replication.recovery.procedure import StepPlan
@@ -29,7 +30,9 @@ def show_plan(title: str, steps: Iterable[StepPlan]) -> None:
         typer.echo(f"  {number}. {step.name}: {step.does}")
 
 
-def print_result(report: FailoverReport | SwitchoverReport, *, json_only: bool) -> None:
+def print_result(
+    report: FailoverReport | SwitchoverReport | FailbackReport, *, json_only: bool
+) -> None:
     """Print a report; exit code 1 if positions of groups were left. That of a plan: no change."""
     if json_only:
         typer.echo(json.dumps(report.as_json(), indent=2))

@@ -19,7 +19,7 @@ from replication.offsets.consumer_groups import (
 )
 from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.group_sync import GroupSync
-from replication.offsets.offset_map import Answer, without_answer
+from replication.offsets.offset_map import NOT_YET, Answer, without_answer
 from replication.offsets.sync_round import ALL_EVERY_S
 from replication.settings.sections import Flow, FlowClients, Selection
 from replication.state import Anchor
@@ -443,3 +443,46 @@ def test_offsets_at_the_source_that_cannot_be_stored_keep_no_group_from_being_se
     with pytest.raises(ClusterRejected, match="too large"):
         sync.sync()
     assert sync.target.held == {"g": at(1010, where=COPY)}
+
+
+class Opposite(Offsets):
+    """The flow back: B's offset 1010 is the copy of A's client's 10, as far as it is copied."""
+
+    def __init__(self, *copied):
+        super().__init__(*copied, shift=-1000)
+        self.known.anchors[COPY] = Anchor("B->A", *COPY, ORDERS.topic, 0, 0)
+        self.asked = []
+
+    def look(self):
+        return self.known
+
+    look_at_target = look
+
+    def translate(self, wanted, *, back=False, ahead=True):
+        self.asked.append((back, dict(wanted)))
+        return {where: {o: self.back_to[o] for o in offsets} for where, offsets in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    ("back_to", "committed"),
+    [(Answer(1004), at(1004, where=COPY)), (Answer(1044), at(1010, where=COPY)), (NOT_YET, {})],
+)
+def test_a_group_has_not_read_records_of_the_targets_clients_that_are_not_before_it(
+    back_to, committed
+):
+    """Their copies stand behind its offset at the source, or it is not known where they stand."""
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
+    opposite.back_to = {10: back_to}
+    sync.sync()
+    assert sync.target.held.get("g", {}) == committed
+    assert opposite.asked == [(True, {COPY: {10}})]
+
+
+def test_a_flow_back_between_other_topics_says_nothing_of_a_group():
+    opposite = Opposite(0)
+    sync = a_sync(Offsets(50), Groups(g=at(10)), opposite=lambda: opposite)
+    opposite.known.anchors[COPY] = Anchor("B->A", *COPY, "B.A.orders", 0, 0)
+    sync.sync()
+    assert sync.target.held == {"g": at(1010, where=COPY)}
+    assert opposite.asked == []

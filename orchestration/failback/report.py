@@ -1,0 +1,65 @@
+"""What a failback tells: what stands against it, and the tail of each partition."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchestration.recovery.report import operation_json
+from replication.planning.explain import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orchestration.recovery.switchover_report import SwitchoverReport
+    from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
+    from replication.state import DivergedTail, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class FailbackReport:
+    """The tails of a flow's partitions; ``moved``: what the switchover back found."""
+
+    flow: str
+    problems: tuple[str, ...] = ()
+    tails: tuple[DivergedTail, ...] = ()
+    moved: SwitchoverReport | None = None
+    operation: Operation | None = None
+
+    @property
+    def records(self) -> int:
+        return sum(each.records for each in self.tails)
+
+    @property
+    def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
+        """Groups, and offsets of groups, that are not set."""
+        return () if self.moved is None else self.moved.left
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as values for JSON; times in ms."""
+        return {
+            "flow": self.flow,
+            "operation": None if self.operation is None else operation_json(self.operation),
+            "problems": list(self.problems),
+            "tail_records": self.records,
+            "partitions": [asdict(each) for each in self.tails],
+            "switchover": None if self.moved is None else self.moved.as_json(),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield it in sentences, the most important first."""
+        yield from (f"{self.flow}: {each}" for each in self.problems)
+        if not self.problems:
+            yield (
+                f"{self.flow}: {counted(self.records, 'record')} of "
+                f"{counted(len(self.tails), 'partition')} never arrived at the target"
+            )
+        for each in sorted(self.tails, key=lambda e: (e.topic, e.partition)):
+            if each.records:
+                doubt = "" if each.whole else "; some of them may be there"
+                yield (
+                    f"  {each.topic}-{each.partition}: {counted(each.records, 'record')} from "
+                    f"offset {each.first} on{doubt}"
+                )
+        if self.moved is not None:
+            yield from self.moved.lines()

@@ -1,0 +1,81 @@
+"""What stands against a failback, and what becomes of one that was interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from support.builders import a_config, a_flow
+from support.memory_network import MemoryCluster
+from support.state_logs import LogStore
+
+from orchestration.failback.failback import Failback
+from orchestration.recovery.failover import Failover
+from orchestration.recovery.operator import Operator
+from replication.errors import ConfigError
+from replication.model import TopicPartition
+from replication.offsets.flow_offsets import KnownPoints
+from replication.recovery.procedure import DONE, FAILBACK, RUNNING, require_verb, standing
+from replication.state import Anchor, Operation, ProvenPosition, status_topic
+
+OPEN = Operation("A->B", "op1", "failover", DONE, by="ada@one", turn=1, writable="B")
+BEGUN = Operation(
+    "A->B", "op2", FAILBACK, RUNNING, by="ada@one", turn=2, writable="B", options={"since": "op1"}
+)
+
+
+class Reader:
+    """What is read of the source; ``topic_id`` is that of the topic there now."""
+
+    def __init__(self, topic_id: str) -> None:
+        self.source, self.known = MemoryCluster("A"), KnownPoints("A->B")
+        self.source.topic_id = lambda _: bytes.fromhex(topic_id)
+        here = Anchor("A->B", "t", 0, "t", 5, 5, source_topic_id="aa")
+        self.known.anchors[TopicPartition("t", 0)] = here
+
+    def look(self):
+        return self.known
+
+    def run(self, work):
+        return asyncio.run(work)
+
+
+def a_failback(*records, flows=("A->B", "B->A"), topic_id="aa", kind=Failback):
+    store = LogStore()
+    proven = ProvenPosition("A->B", "op1", "t", 0, "t", source=5, target=5)
+    store.write(status_topic("A"), *records, proven)
+    listed = [a_flow(*each.split("->")) for each in flows]
+    operator = Operator(listed[0], store, print)
+    return kind(listed[0], a_config(*listed), None, operator, Reader(topic_id), None)
+
+
+def test_only_a_flow_whose_target_is_open_is_failed_back():
+    with pytest.raises(ConfigError, match="there is nothing to fail back"):
+        a_failback(replace(OPEN, writable="")).refuse_if_open()
+    a_failback(OPEN).refuse_if_open()
+
+
+def test_one_that_was_interrupted_goes_on():
+    a_failback(OPEN, BEGUN).refuse_if_open()
+
+
+def test_without_a_flow_back_it_says_what_to_add():
+    with pytest.raises(ConfigError, match=r"add B->A\.enabled = true and its topics"):
+        a_failback(OPEN, flows=("A->B",)).steps()
+
+
+def test_a_topic_that_was_recreated_on_the_source_is_named():
+    (problem,) = a_failback(OPEN, topic_id="bb").preview().problems
+    assert "t-0 on A is not in the topic that A->B copied" in problem
+
+
+def test_a_failover_gives_up_a_failback_and_nothing_else_does():
+    a_failback(OPEN, BEGUN, kind=Failover).refuse_if_open()
+    assert not require_verb("failover", BEGUN)
+    with pytest.raises(ConfigError, match="finish it with isthmus failback"):
+        require_verb("switchover", BEGUN)
+
+
+def test_a_flow_says_that_its_failback_is_not_finished():
+    assert "failback op2 of ada@one is not finished" in standing(BEGUN, "B")
