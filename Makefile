@@ -32,7 +32,7 @@ $(READY): requirements.lock pyproject.toml
 run: $(READY) ## embedded clusters, a stream of orders, a live table; DEMO=merge|active-active|mesh|ring
 	@$(BIN)/isthmus demo $(DEMO)
 
-smoke: $(READY) ## unattended: copy under kill -9, then compare every record; DEMO= as for run
+smoke: $(READY) ## unattended: copy under kill -9, then compare every record; DEMO= as for run, or failover
 	@$(BIN)/isthmus smoke $(DEMO)
 
 bench: $(READY) ## us and MirrorMaker 2 on the same brokers, in one run

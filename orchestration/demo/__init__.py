@@ -3,11 +3,14 @@
 ``demo_clusters``: Starts and stops the demo's Kafka clusters and event producers on this machine
 ``event_producer``: Produces a web shop's events for the demo: ``python -m
     orchestration.demo.event_producer``
+``failover_round``: The smoke test of a disaster: a cluster is lost, clients move, it returns, they
+    move back
 ``scenarios``: The replication topologies of demo and smoke: clusters, flows, writers
 ``shop_events``: Generates the events of a fictional web shop for the demo
 ``smoke``: The smoke test: kills a worker and a driver during copying, then compares every record
 ``smoke_verdict``: Compares all records of a scenario on every cluster, and counts losses and
     repeats
 
-May import: ``orchestration.flows``, ``orchestration.services``.
+May import: ``orchestration.failback``, ``orchestration.recovery``, ``orchestration.flows``,
+``orchestration.services``.
 """

@@ -40,14 +40,14 @@ class Demo:
         """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
         self.root.mkdir(parents=True, exist_ok=True)
         fetch_kafka()  # once, before several threads need it
-        clusters = {name: self._cluster(name) for name in self.scenario.clusters}
+        clusters = {name: self.cluster(name) for name in self.scenario.clusters}
         _at_once(*(each.start for each in clusters.values()))
         servers = {name: each.bootstrap_servers for name, each in clusters.items()}
         write_whole(self.config, self.scenario.config(servers))
 
     def servers(self, cluster: str) -> str:
         """Return the bootstrap servers of one of the clusters."""
-        return self._cluster(cluster).bootstrap_servers
+        return self.cluster(cluster).bootstrap_servers
 
     def start_traffic(self) -> None:
         """Start a producer process for each cluster with writers."""
@@ -68,7 +68,7 @@ class Demo:
         for name in self.scenario.writers:
             self._stop_traffic(name, 0.5)
         there = [each for each in self.scenario.clusters if (self.root / each).exists()]
-        clusters = [self._cluster(name) for name in there]
+        clusters = [self.cluster(name) for name in there]
         _at_once(*((lambda c=each: c.stop(CLUSTER_STOP_S)) for each in clusters))
 
     def _stop_traffic(self, cluster: str, patience_s: float) -> None:
@@ -79,7 +79,8 @@ class Demo:
     def _traffic(self, cluster: str) -> Path:
         return self.root / f"traffic-{cluster}.pid"
 
-    def _cluster(self, name: str) -> LocalCluster:
+    def cluster(self, name: str) -> LocalCluster:
+        """Return one of the clusters, started or not."""
         try:
             return LocalCluster.load(name, self.root)
         except FileNotFoundError:

@@ -93,7 +93,8 @@ class Failback(FailbackSteps):
         """Yield what stands against a failback now."""
         back, anchors = self.back, self.reader.look().anchors
         self.reader.run(self.reader.source.refresh({each.topic for each in positions}))
-        selected = set(self._selected_back({each.target_topic for each in positions}))
+        kept = {each.topic for each in positions if each.topic == each.target_topic}
+        unselected = kept - set(self._selected_back(kept))
         for each in positions:
             where = TopicPartition(each.topic, each.partition)
             anchor = anchors[where]
@@ -103,8 +104,8 @@ class Failback(FailbackSteps):
                     f"copied: it was deleted or recreated. What {self.flow.target} has is not "
                     f"brought back by a failback; copy it with {back.name}"
                 )
-            elif each.target_topic not in selected:
-                yield f"{back.name} does not copy {each.target_topic}: add it to its topics"
+            elif each.topic in unselected:
+                yield f"{back.name} does not copy {each.topic}: add it to its topics"
         if not positions:
             yield f"{self.flow.name} has copied nothing: there is nothing to fail back"
 

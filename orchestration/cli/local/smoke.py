@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestration.cli.local.demo import FETCHING, Played, starting_clusters
+from orchestration.cli.local.demo import FETCHING, starting_clusters
 from orchestration.cli.local.live import Show
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.errors import end
 from orchestration.cli.screen.stage import stage
 from orchestration.demo.demo_clusters import fetch_kafka
-from orchestration.demo.scenarios import scenario
+from orchestration.demo.failover_round import HERE, NAME, PLAYED, THERE, FailoverRound
+from orchestration.demo.scenarios import SCENARIOS, scenario
 from orchestration.demo.smoke import Smoke
 from orchestration.services.home import home, prepare
 from orchestration.services.local_session import Ending
 from replication.adapters.local.java import java
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from orchestration.demo.smoke_verdict import Verdict
 
 
 def smoke(
-    name: Played = "copy",
+    name: Annotated[
+        str, typer.Argument(help=f"The scenario: {', '.join([*SCENARIOS, NAME])}.")
+    ] = "copy",
     *,
     records: Annotated[
         int | None,
@@ -35,14 +40,17 @@ def smoke(
 ) -> None:
     """Copy records while a Spark worker and a driver are killed, then compare every record.
 
+    The scenario `failover` kills a cluster instead, fails over, and fails back.
+
     Exit code 1: a record is lost, repeated or different.
     """
-    played = scenario(name)
+    played = PLAYED if name == NAME else scenario(name)
     java()
     where = home()
     prepare(where)
     root = where.root / f"smoke-{int(time.time())}"
-    proof = Smoke(root, played, records or played.records)
+    kind = FailoverRound if name == NAME else Smoke
+    proof = kind(root, played, records or played.records)
     screen = console()
     with Ending(interrupts=True) as ending:
         show = Show(screen, ending)
@@ -51,9 +59,8 @@ def smoke(
             show.while_waiting(starting_clusters(played), proof.start_clusters)
             starting = "starting Dagster and Spark (the first start takes about a minute)"
             show.while_waiting(starting, proof.start_flows)
-            copying = f"copying {proof.records:,} records; kill -9 of a worker and a driver"
-            show.while_waiting(copying, proof.copy_during_kills)
-            show.while_waiting("copying the rest", proof.drain)
+            for doing, work in _stages(proof):
+                show.while_waiting(doing, work)
             with stage(screen, "comparing every record"):
                 found = proof.compare()
         finally:
@@ -61,10 +68,32 @@ def smoke(
             show.while_stopping("stopping Dagster, Spark and the Kafka clusters", proof.stop)
             if not keep:
                 shutil.rmtree(root, ignore_errors=True)
+    if isinstance(proof, FailoverRound):
+        for problem in proof.problems:
+            typer.echo(problem)
+        good = found.right and not proof.problems
+        end(0 if good else 1, _round_sentence(proof, found), is_output=True)
     end(0 if found.right else 1, _sentence(proof, found), is_output=True)
 
 
-def _sentence(proof: Smoke, found: Verdict) -> str:
+def _stages(proof: Smoke) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield what is done between start and comparison."""
+    if isinstance(proof, FailoverRound):
+        yield (
+            f"copying; kill -9 of the broker of {HERE} while records are written",
+            proof.lose_source,
+        )
+        yield f"failing over to {THERE}", proof.fail_over
+        yield f"writing on {THERE}", proof.work_on_target
+        yield f"{HERE} is back", proof.return_of_source
+        yield f"failing back to {HERE}; what never arrived is merged", proof.fail_back
+    else:
+        copying = f"copying {proof.records:,} records; kill -9 of a worker and a driver"
+        yield copying, proof.copy_during_kills
+    yield "copying the rest", proof.drain
+
+
+def _counts(proof: Smoke, found: Verdict) -> list[str]:
     parts = [
         f"{found.records} records",
         f"{found.lost + found.missing} lost",
@@ -73,4 +102,17 @@ def _sentence(proof: Smoke, found: Verdict) -> str:
     ]
     if proof.scenario.circles:
         parts.append(f"{found.copied_back} copied back to their origin")
-    return f"smoke: {', '.join(parts)}, driver back after {proof.back_s:.1f} s"
+    return parts
+
+
+def _sentence(proof: Smoke, found: Verdict) -> str:
+    return f"smoke: {', '.join(_counts(proof, found))}, driver back after {proof.back_s:.1f} s"
+
+
+def _round_sentence(proof: FailoverRound, found: Verdict) -> str:
+    missing = proof.returned.records if proof.returned else 0
+    said = "not " if proof.problems else ""
+    return (
+        f"smoke: failover {', '.join(_counts(proof, found))}, RTO {proof.rto_s:.1f} s, "
+        f"RPO {missing} records {said}as announced"
+    )
