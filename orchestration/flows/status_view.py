@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.answers import Answers
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config
     from replication.state import Anchor
     from replication.supervision.lag import FlowLag
+    from replication.supervision.recovery_point import MissingRecords
 
 LOOK_S = 15.0
 SPAN_MS = 5_000  # rates are means over the last few seconds: anchors come once a second
@@ -153,10 +154,7 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
         "pid": status.pid if status else None,
         "generation": status.generation if status else None,
         "records": view.records,
-        "recovery_point": {
-            **view.point.as_data(),
-            "groups": [asdict(each) for each in view.point.groups],
-        },
+        "recovery_point": view.point.as_data(),
         "duties": [
             {
                 "name": each.name,
@@ -182,7 +180,10 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
         "lag_records": view.lag.records if view.lag.seconds is not None else None,
         "lag_s": view.lag.seconds,
         "lag_unknown_since_ms": view.lag.unknown_since_ms,
-        "recovery_point": view.point.as_data(),
+        "rpo_records": view.point.records,
+        "rpo_bytes": view.point.bytes,
+        "rpo_s": view.point.seconds,
+        "rpo_unknown_since_ms": view.point.unknown_since_ms,
         "partitions": [
             {
                 "partition": anchor.partition,
@@ -190,14 +191,20 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
                 "target": anchor.target,
                 "lag_records": lag.records,
                 "lag_s": lag.seconds,
+                "rpo_records": missing.records if missing else None,
                 "lost": anchor.lost,
                 "mode": anchor.mode,
                 "state": anchor.state,
                 "reason": anchor.reason,
             }
-            for anchor, lag in zip(view.anchors, _lags(view), strict=True)
+            for anchor, lag, missing in zip(view.anchors, _lags(view), _missing(view), strict=True)
         ],
     }
+
+
+def _missing(view: TopicView) -> list[MissingRecords | None]:
+    by_number = {each.partition.partition: each for each in view.point.partitions}
+    return [by_number.get(each.partition) for each in view.anchors]
 
 
 def _lags(view: TopicView) -> list[PartitionLag]:

@@ -11,7 +11,8 @@ their numbers from here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from replication.model import PartitionState, TopicPartition
@@ -20,7 +21,7 @@ from replication.state import AbsentTopic, ProvenPosition
 from replication.supervision.lag import FlowLag, SlaVerdict, while_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import timedelta
 
     from replication.settings.sections import Selection
@@ -117,6 +118,7 @@ class RecoveryPoint:
             "seconds": self.seconds,
             "source_last_seen_ms": self.seen_ms,
             "unknown_since_ms": self.unknown_since_ms,
+            "groups": [asdict(each) for each in self.groups],
         }
 
 
@@ -160,19 +162,38 @@ def recovery_point(
     the stored offsets of the selected groups at the source.
     """
     now = {each.partition: each for each in (lag.partitions if lag else ())}
-    partitions = {}
-    sizes = {}
-    for each in positions:
-        where = TopicPartition(each.topic, each.partition)
-        partitions[where] = _missing(where, each, now.get(where), now_ms)
-        sizes[where] = each.record_bytes
+    found = {TopicPartition(each.topic, each.partition): each for each in positions}
+    sizes = _record_sizes(found)
+    partitions = {
+        where: _missing(each, sizes[where], now.get(where), now_ms) for where, each in found.items()
+    }
     ordered = tuple(partitions[where] for where in sorted(partitions))
     unread = (_of_group(each, partitions, sizes) for each in groups)
     return RecoveryPoint(ordered, tuple(sorted(unread, key=lambda each: each.group)))
 
 
+def _record_sizes(positions: Mapping[TopicPartition, ProvenPosition]) -> dict[TopicPartition, int]:
+    """Return the mean size of each partition's records.
+
+    Of one that nothing was copied of that of its topic, or of all.
+    """
+    known = {where: each.record_bytes for where, each in positions.items() if each.record_bytes}
+    topics: dict[str, list[int]] = defaultdict(list)
+    for where, size in known.items():
+        topics[where.topic].append(size)
+    every = _mean(known.values())
+    return {
+        where: known.get(where) or _mean(topics.get(where.topic, ())) or every
+        for where in positions
+    }
+
+
+def _mean(sizes: Collection[int]) -> int:
+    return sum(sizes) // len(sizes) if sizes else 0
+
+
 def _missing(
-    where: TopicPartition, at: ProvenPosition, now: PartitionLag | None, now_ms: int
+    at: ProvenPosition, size: int, now: PartitionLag | None, now_ms: int
 ) -> MissingRecords:
     end, behind_s, seen_ms = at.source_end, at.behind_ms / 1000, at.seen_ms
     is_now = now is not None and now.records is not None
@@ -180,11 +201,11 @@ def _missing(
         end, behind_s, seen_ms = at.source + now.records, now.seconds or 0.0, now_ms
     records = max(0, end - at.source)
     return MissingRecords(
-        where,
+        TopicPartition(at.topic, at.partition),
         at.source,
         end,
         records,
-        records * at.record_bytes,
+        records * size,
         behind_s if records else 0.0,
         seen_ms,
         at.exact,

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
-from support.copier_flows import Flow, report_of, start_unit
+from support.copier_flows import Flow, kill, report_of, start_unit
 from support.spark_driver import REPOSITORY, wait_for
 
 from orchestration.dagster import jobs
@@ -53,10 +54,10 @@ class Disaster:
     def partitions(self) -> list[TopicPartition]:
         return self.flow.partitions
 
-    def produce(self, count: int = 300) -> None:
-        """Produce records, no two of them alike, and wait for their acks."""
+    def produce(self, count: int = 300, size: int = 0) -> None:
+        """Produce records, no two of them alike, of ``size`` or more, and wait for their acks."""
         numbers = list(itertools.islice(self.sent, count))
-        records = [(n % 3, b"key-%d" % (n % 7), b"record %d" % n) for n in numbers]
+        records = [(n % 3, b"key-%d" % (n % 7), b"%-*d" % (size, n)) for n in numbers]
         kafka_records.produce(self.flow.here, self.topic, records)
         self.flow.fed.update(TopicPartition(self.topic, each[0]) for each in records)
 
@@ -161,6 +162,88 @@ def test_whatever_kills_its_operator_each_group_goes_on_and_no_frozen_unit_appen
         expected = {n: ours[n, at] for n, at in disaster.commits[group].items()}
         assert disaster.next_of(group) == expected
     assert [each["again"] for each in report["groups"] if each["group"] != GROUPS[2]] == [0] * 6
+
+
+def test_what_status_says_would_be_lost_is_what_a_failover_announces_and_what_is_missing(
+    disaster, tmp_path
+):
+    flow = disaster.flow
+    for _ in range(30):  # each of them a batch in each partition
+        disaster.produce(60, size=1000)
+    disaster.commit("behind", dict.fromkeys(range(3), 7))
+    disaster.commit("ahead", dict.fromkeys(range(3), 590))
+    unit = start_unit(flow.spec(bytes_per_second=100_000), tmp_path)
+    flow.wait_moved(150)
+    assert run_command("offsets", "sync", disaster.file).code == 0
+    unit.send_signal(signal.SIGSTOP)
+
+    ends = {each: flow.fed[each] for each in disaster.partitions}
+    anchors = flow.anchors()
+    behind = {str(each): end - (anchors[each].source or 0) for each, end in ends.items()}
+    live, planned = _status(disaster), _plan(disaster)
+    assert live == planned
+    assert live.missing == behind
+    assert live.point["unknown_since_ms"] is None
+    assert live.groups == {
+        name: sum(end - max(anchors[each].source or 0, read) for each, end in ends.items())
+        for name, read in (("behind", 7), ("ahead", 590))
+    }
+
+    flow.source.kill()
+    silent, planned = _status(disaster), _plan(disaster)
+    assert silent == planned
+    assert (silent.missing, silent.groups) == (live.missing, live.groups)
+    assert silent.point["unknown_since_ms"] == min(each.at_ms for each in anchors.values())
+    announced = json.loads(disaster.run("--yes", "-o", "json").out)
+    kill(unit)
+
+    flow.source.start()
+    copied = {each.content for each in disaster.copied()}
+    ours = _records(flow.here, disaster.topic)
+    missing = [each for each in ours if each.content not in copied]
+    assert announced["recovery_point"]["records"] == len(missing) > 0
+    assert len(missing) <= sum(behind.values()), "what was copied behind the anchors is proven now"
+    assert announced["missing_of_group"] == {
+        name: sum(each.offset >= read for each in missing)
+        for name, read in (("behind", 7), ("ahead", 590))
+    }
+    assert abs(announced["recovery_point"]["bytes"] / len(missing) - 1000) < 100
+
+
+class Numbers(NamedTuple):
+    """What would be lost, of the flow, by partition and by group."""
+
+    point: dict[str, float]
+    missing: dict[str, int]
+    groups: dict[str, int]
+
+
+def _status(disaster) -> Numbers:
+    """Return what ``isthmus status`` says."""
+    (flow,) = json.loads(run_command("status", disaster.file, "-o", "json").out)["flows"]
+    parts = [
+        {**each, "partition": f"{topic['topic']}-{each['partition']}"}
+        for topic in flow["topics"]
+        for each in topic["partitions"]
+    ]
+    missing = {each["partition"]: each["rpo_records"] for each in parts}
+    return _numbers(flow["recovery_point"], missing)
+
+
+def _plan(disaster) -> Numbers:
+    """Return what ``isthmus failover --dry-run`` says."""
+    report = json.loads(disaster.run("--dry-run", "-o", "json").out)
+    missing = {each["partition"]: each["records"] for each in report["partitions"]}
+    return _numbers(report["recovery_point"], missing)
+
+
+def _numbers(point, missing) -> Numbers:
+    groups = {each["group"]: each["records"] for each in point["groups"]}
+    known = point["unknown_since_ms"] is None
+    # The age of a record grows, and so does the moment of the look while the source answers.
+    fixed = {k: v for k, v in point.items() if k in {"records", "bytes", "unknown_since_ms"}}
+    rest = {} if known else {k: point[k] for k in ("seconds", "source_last_seen_ms")}
+    return Numbers({**fixed, **rest}, missing, groups)
 
 
 def _records(bootstrap: str, topic: str) -> list[kafka_records.Rec]:

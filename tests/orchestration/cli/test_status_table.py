@@ -192,7 +192,13 @@ def test_what_a_failover_would_lose_is_a_number_for_flow_topic_and_group():
     assert (point["records"], point["bytes"], point["unknown_since_ms"]) == (7, 140, None)
     (group,) = point["groups"]
     assert (group["group"], group["records"], group["bytes"]) == ("shop", 4, 80)
-    assert found["topics"][0]["recovery_point"]["records"] == 7
+    (topic,) = found["topics"]
+    assert (topic["rpo_records"], topic["rpo_bytes"], topic["rpo_unknown_since_ms"]) == (
+        7,
+        140,
+        None,
+    )
+    assert [each["rpo_records"] for each in topic["partitions"]] == [7]
     lines = shown(views)
     assert any(each.startswith("RPO: A->B 7 records, about 140 bytes, ") for each in lines)
     assert "A->B: RPO of groups, in records: shop 4" in [each.rstrip() for each in lines]

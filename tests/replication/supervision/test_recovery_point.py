@@ -57,6 +57,17 @@ def test_records_counted_behind_the_anchor_are_not_missing_but_their_offsets_are
     assert (missing.first, missing.records, missing.exact) == (102, 18, False)
 
 
+def test_bytes_of_a_partition_that_nothing_was_copied_of_are_those_of_its_topic_or_of_all():
+    fresh = replace(ANCHOR, partition=2, source=0, records=0, bytes=0, source_end=10)
+    users = replace(ANCHOR, topic="users", bytes=27_000)
+    orders = replace(fresh, topic="orders")
+    found = point_of(ANCHOR, fresh, users, orders)
+    by_topic = {(e.partition.topic, e.partition.partition): e.bytes for e in found.partitions}
+    assert by_topic["t", 2] == 10 * 100
+    assert by_topic["orders", 2] == 10 * 200
+    assert point_of(fresh).bytes == 0, "no size of a record is known"
+
+
 def test_a_partition_without_lag_misses_nothing_that_was_seen():
     idle = point_of(Anchor("A->B", "t", 0, "t", 5, 5, source_end=5, behind_ms=9))
     assert (idle.records, idle.seconds) == (0, 0.0)
