@@ -165,11 +165,16 @@ class FlowOperation:
         if refused:
             raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
 
-    def open_target(self, _: Operation) -> str:
+    def open_target(self, operation: Operation) -> str:
         """Mark the target as the cluster that clients write to: the point of no return."""
+        proven = self.proven(operation.id)
+        renamed = next((each for each in proven if each.target_topic != each.topic), None)
         self.operator.require_turn()
         self.operator.amend(writable=self.flow.target)
-        return f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        told = f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        if renamed is None:
+            return told
+        return f"{told}; consumers of {renamed.topic} read {renamed.target_topic} there as well"
 
     # -- what is there -----------------------------------------------------------------------
 

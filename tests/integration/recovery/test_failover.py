@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from support.spark_driver import REPOSITORY, wait_for
 from orchestration.dagster import jobs
 from orchestration.dagster.resources import IsthmusResource
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.model import TopicPartition
+from replication.model import PartitionPlan, TopicPartition
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -30,25 +31,39 @@ STEPS = ("stop", "fence", "prove positions", "set groups", "open target")
 GROUPS = ("behind", "half way", "at the end")
 
 
+_KEPT_NAMES = (
+    "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+)
+
+
 class Disaster:
     """A flow under kept names whose source can be killed."""
 
-    def __init__(self, source, target, folder) -> None:
-        self.flow = Flow(source, target, {f"orders-{source.name}": 3})
+    def __init__(self, source, target, folder, *, prefix: bool = False) -> None:
+        name = f"orders-{uuid.uuid4().hex[:8]}" if prefix else f"orders-{source.name}"
+        self.flow = Flow(source, target, {name: 3})
         (self.topic,) = self.flow.topics
+        self.copy = f"{self.flow.alias}.{self.topic}" if prefix else self.topic
         self.sent = itertools.count()
         for bootstrap in (self.flow.here, self.flow.to):
             kafka_records.create_topic(bootstrap, self.topic, 3)
+        if prefix:
+            kafka_records.create_topic(self.flow.to, self.copy, 3)
         self.file = folder / "mm2.properties"
         self.file.write_text(
             f"clusters = {self.flow.alias}, B\n"
             f"{self.flow.alias}.bootstrap.servers = {self.flow.here}\n"
             f"B.bootstrap.servers = {self.flow.to}\n"
-            f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = orders-.*\n"
-            "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+            f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = {self.topic}\n"
+            f"{'' if prefix else _KEPT_NAMES}"
             "sync.group.offsets.enabled = true\nreplication.factor = 1\n"
         )
         self.commits: dict[str, dict[int, int]] = {}
+
+    @property
+    def plans(self) -> tuple[PartitionPlan, ...]:
+        copies = (TopicPartition(self.copy, each.partition) for each in self.partitions)
+        return tuple(map(PartitionPlan, self.partitions, copies))
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -244,6 +259,60 @@ def _numbers(point, missing) -> Numbers:
     fixed = {k: v for k, v in point.items() if k in {"records", "bytes", "unknown_since_ms"}}
     rest = {} if known else {k: point[k] for k in ("seconds", "source_last_seen_ms")}
     return Numbers({**fixed, **rest}, missing, groups)
+
+
+def test_under_mirrormaker_names_groups_go_on_in_the_copy_and_read_what_is_new_beside_it(
+    source_cluster, target_cluster, tmp_path
+):
+    moved = Disaster(source_cluster, target_cluster, tmp_path, prefix=True)
+    flow, kept = moved.flow, moved.topic.replace(".", r"\.")
+    moved.produce()
+    commits = {"behind": {0: 10, 1: 20, 2: 99}, "at the end": dict.fromkeys(range(3), 100)}
+    for group, offsets in commits.items():
+        moved.commit(f"{group} of {moved.topic}", offsets)
+    flow.copy_all(partitions=moved.plans)
+    assert run_command("offsets", "sync", moved.file).code == 0
+
+    ended = moved.run("--yes", "-o", "json")
+    assert ended.code == 0, ended
+    report = json.loads(ended.out)
+    (opened,) = [e["did"] for e in report["operation"]["done"] if e["step"] == "open target"]
+    assert opened.endswith(f"consumers of {moved.topic} read {moved.copy} there as well")
+    targets = {each["target"].rpartition("-")[0] for each in report["groups"]}
+    assert targets == {moved.copy} == {f"{flow.alias}.{moved.topic}"}
+
+    kafka_records.produce(flow.to, moved.topic, [(n, b"k", b"new %d" % n) for n in range(3)])
+    ours = _records(flow.here, moved.topic)
+    for group, offsets in commits.items():
+        expected = {
+            *((moved.copy, each.value) for each in ours if each.offset >= offsets[each.partition]),
+            *((moved.topic, b"new %d" % n) for n in range(3)),
+        }
+        pattern = rf"^({flow.alias}\.)?{kept}$"
+        read = _read(flow.to, f"{group} of {moved.topic}", pattern, len(expected))
+        assert len(read) == len(expected)
+        assert {*read} == expected
+    assert moved.run("--undo").code == 0, "nobody wrote to the copy"
+
+
+def _read(bootstrap: str, group: str, pattern: str, count: int) -> list[tuple[str, bytes]]:
+    """Return topic and value of what a group reads that subscribes to a pattern of topics."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([pattern])
+    found: list[tuple[str, bytes]] = []
+    try:
+        wait_for(lambda: found.extend(_polled(consumer)) or len(found) >= count)
+        found.extend(_polled(consumer))
+    finally:
+        consumer.close()
+    return found
+
+
+def _polled(consumer: Consumer) -> list[tuple[str, bytes]]:
+    got = consumer.consume(500, timeout=1.0)
+    return [(each.topic(), each.value()) for each in got if each.error() is None]
 
 
 def _records(bootstrap: str, topic: str) -> list[kafka_records.Rec]:
