@@ -94,9 +94,16 @@ def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     counters = sample(look.seen.anchors, look.seen.now_ms)
     verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
     point = look.recovery_point(lag)
-    loss = evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
+    loss = _evaluate_loss(look, lag, point)
     speed = rate(before if before.at_ms else None, counters)
     return Report(look, lag, verdict, point, loss, speed, counters)
+
+
+def _evaluate_loss(look: FlowLook, lag: FlowLag, point: RecoveryPoint) -> SlaVerdict:
+    """Say whether a failover would lose too much; nothing once clients have moved to the target."""
+    if look.seen.open_since:
+        return SlaVerdict(passed=True, reason=look.seen.open_since)
+    return evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
 
 
 def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:

@@ -16,7 +16,7 @@ from replication.adapters.local.processes import began
 from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
 from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
-from replication.recovery.procedure import newest
+from replication.recovery.procedure import newest, open_since
 from replication.recovery.procedure import standing as standing_of
 from replication.state import (
     AbsentTopic,
@@ -229,6 +229,7 @@ def look_at(
         source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     status = next((each for each in stored if isinstance(each, FlowStatus)), None)
+    last = newest(_operations(stored), flow.name)
     seen = Seen(
         flow=flow.name,
         host=socket.gethostname(),
@@ -245,7 +246,8 @@ def look_at(
         source_silence=source_silence,
         target_silence=target_silence,
         wrong_cluster=wrong_cluster,
-        recovery=standing_of(newest(_operations(stored), flow.name), flow.target),
+        recovery=standing_of(last, flow.target),
+        open_since=open_since(last, flow.target),
     )
     return FlowLook(flow, seen, ends, _tasks(stored), _groups(flow, stored))
 

@@ -16,7 +16,13 @@ from replication.model import NO_PRODUCER_ID, Desired, FlowState, TopicPartition
 from replication.offsets.counted_log import CountedLog
 from replication.planning.explain import counted
 from replication.recovery.flow_fence import Appenders, FenceResult, fence_flow
-from replication.recovery.procedure import RUNNING, is_left_stopped, open_since, stopped_by
+from replication.recovery.procedure import (
+    RUNNING,
+    is_left_stopped,
+    open_since,
+    standing,
+    stopped_by,
+)
 from replication.recovery.proven_positions import prove_positions
 from replication.state import (
     PRODUCERS_TOPIC,
@@ -70,8 +76,10 @@ class FlowOperation:
         if last is not None and is_left_stopped(last, self.operator.intent()):
             return self._resume()
         if last is None or last.writable != self.flow.target:
+            rest = standing(last, self.flow.target)
             raise ConfigError(
                 f"{self.flow.name}: {self.flow.target} is not open by a failover or a switchover"
+                + (f"; {rest}" if rest else "")
             )
         own = self._isthmus_producers()
         for each in self.proven(last.id):

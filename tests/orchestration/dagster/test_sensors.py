@@ -29,6 +29,7 @@ from replication.state import (
     GroupPositions,
     Intent,
     Loss,
+    Operation,
     TaskReport,
     anchors_topic,
     offsets_topic,
@@ -288,6 +289,18 @@ def test_a_flow_that_could_lose_older_records_than_its_objective_fails_its_check
     assert (told["RPO in records"], told["RPO in bytes"]) == (70, 0)
     assert told["RPO in seconds"] >= 9
     assert "RPO" not in told
+
+
+def test_a_flow_whose_target_is_open_after_a_failover_can_lose_nothing_more(world, instance):
+    world.config = a_config(a_flow().model_copy(update={"rpo_slo": timedelta(seconds=5)}))
+    world.copy(records=100, end=170, age_s=9)
+    world.origin.silent = True
+    failed_over = Operation("A->B", "op1", "failover", "done", by="ada@one", turn=1, writable="B")
+    world.target.write(status_topic("A"), failed_over, Intent("A->B", "stop"))
+    events = tick(world, instance).asset_events
+    (check,) = [each for each in events if getattr(each, "check_name", "") == "rpo_slo"]
+    assert check.passed
+    assert check.description == "B is open for clients since failover op1 of ada@one"
 
 
 def test_the_history_of_a_flow_holds_what_a_failover_would_lose_by_topic_and_group(world, instance):
