@@ -98,6 +98,7 @@ def _facts(flow: Flow) -> dict[str, str | int | float]:
         "units": flow.copying.units,
         "isolation": flow.copying.isolation,
         "lag limit in seconds": flow.lag_sla.total_seconds(),
+        "RPO limit in seconds": flow.rpo_slo.total_seconds(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Asset checks on a flow's stream: lag, health, losses and heartbeats, also run manually."""
+"""Asset checks on a flow's stream: lag, RPO, health, losses and heartbeats, also run manually."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,7 @@ from orchestration.dagster.reports import (
     HEALTH_CHECK,
     LAG_CHECK,
     LOSS_CHECK,
+    RPO_CHECK,
     build_report,
     check_result,
 )
@@ -22,11 +23,17 @@ from replication.supervision.flow_figures import CounterSample
 
 
 def build_flow_checks(flow: Flow) -> dg.AssetChecksDefinition:
-    """Return the checks of one flow: within its lag limit, healthy, complete, alive."""
+    """Return the checks of one flow: within its lag limit and its RPO, healthy, complete, alive."""
     key, limit = stream_key(flow.name), flow.lag_sla.total_seconds()
     specs = [
         dg.AssetCheckSpec(
             LAG_CHECK, asset=key, description=f"No partition lags by more than {limit:g} s."
+        ),
+        dg.AssetCheckSpec(
+            RPO_CHECK,
+            asset=key,
+            description="A failover would lose no record that is older than "
+            f"{flow.rpo_slo.total_seconds():g} s.",
         ),
         dg.AssetCheckSpec(
             HEALTH_CHECK,

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import dagster as dg
 
 from orchestration.dagster.assets import stream_key
+from replication.durations import format_moment
 from replication.model import FlowState, PartitionState
 from replication.supervision import losses
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
 from replication.supervision.lag import FlowLag, SlaVerdict, evaluate_sla
+from replication.supervision.recovery_point import RecoveryPoint, evaluate_slo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,10 +31,11 @@ TABLE_ROWS = 50
 ABSENT_SHOWN = 10
 _COPYING = {FlowState.RUNNING, FlowState.DEGRADED}  # else the records are an earlier driver's
 LAG_CHECK = "lag_sla"
+RPO_CHECK = "rpo_slo"
 HEALTH_CHECK = "healthy"
 LOSS_CHECK = "nothing_lost"
 BEAT_CHECK = "heartbeat_age"
-CHECKS = (LAG_CHECK, HEALTH_CHECK, LOSS_CHECK, BEAT_CHECK)
+CHECKS = (LAG_CHECK, RPO_CHECK, HEALTH_CHECK, LOSS_CHECK, BEAT_CHECK)
 
 Event = dg.AssetObservation | dg.AssetMaterialization | dg.AssetCheckEvaluation
 
@@ -43,6 +46,7 @@ class LastReported:
 
     state: str = ""
     in_time: bool | None = None  # last verdict on the lag
+    recoverable: bool | None = None  # last verdict on what a failover would lose
     healthy: bool | None = None
     complete: bool | None = None  # no recent losses
     beating: bool | None = None  # heartbeats are young
@@ -67,6 +71,8 @@ class Report:
     look: FlowLook
     lag: FlowLag
     verdict: SlaVerdict
+    point: RecoveryPoint
+    loss: SlaVerdict
     rate: Rate | None
     counters: CounterSample
 
@@ -87,7 +93,17 @@ def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     """Return the report of a look; ``before`` are the counters of the previous one."""
     counters = sample(look.seen.anchors, look.seen.now_ms)
     verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
-    return Report(look, lag, verdict, rate(before if before.at_ms else None, counters), counters)
+    point = look.recovery_point(lag)
+    loss = _evaluate_loss(look, lag, point)
+    speed = rate(before if before.at_ms else None, counters)
+    return Report(look, lag, verdict, point, loss, speed, counters)
+
+
+def _evaluate_loss(look: FlowLook, lag: FlowLag, point: RecoveryPoint) -> SlaVerdict:
+    """Say whether a failover would lose too much; nothing once clients have moved to the target."""
+    if look.seen.open_since:
+        return SlaVerdict(passed=True, reason=look.seen.open_since)
+    return evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
 
 
 def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:
@@ -104,6 +120,7 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         state=health.state,
         healthy=health.healthy,
         in_time=report.verdict.passed,
+        recoverable=report.loss.passed,
         complete=_check(report, LOSS_CHECK)[0],
         beating=_check(report, BEAT_CHECK)[0],
         absent=len(report.look.seen.absent),
@@ -118,6 +135,10 @@ def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastRepo
         (due or changed, lambda: dg.AssetObservation(key, metadata=_meta(report))),
         (moved, lambda: dg.AssetMaterialization(key, metadata=_meta(report))),
         (due or moved or now.in_time != last.in_time, lambda: _evaluation(report, LAG_CHECK)),
+        (
+            due or moved or now.recoverable != last.recoverable,
+            lambda: _evaluation(report, RPO_CHECK),
+        ),
         (due or moved or now.healthy != last.healthy, lambda: _evaluation(report, HEALTH_CHECK)),
         (due or moved or now.complete != last.complete, lambda: _evaluation(report, LOSS_CHECK)),
         (due or moved or now.beating != last.beating, lambda: _evaluation(report, BEAT_CHECK)),
@@ -151,6 +172,8 @@ def _evaluation(report: Report, check: str) -> dg.AssetCheckEvaluation:
 def _check(report: Report, check: str) -> tuple[bool, str]:
     if check == LAG_CHECK:
         return report.verdict.passed, report.verdict.reason
+    if check == RPO_CHECK:
+        return report.loss.passed, report.loss.reason
     if check == LOSS_CHECK:
         return losses.summary(report.look.seen.losses, report.look.seen.now_ms)
     if check == BEAT_CHECK:
@@ -168,10 +191,24 @@ def _figures(report: Report) -> dict[str, str | int | float]:
         figures |= {"lag in records": report.lag.records, "lag in seconds": report.lag.seconds}
     if since := report.lag.unknown_since:
         figures["lag"] = since
+    if report.point.partitions:
+        figures |= _missing(report.point)
     if report.rate is not None:
         figures["records per second"] = round(report.rate.records_s, 1)
         figures["MB per second"] = round(report.rate.bytes_s / 1e6, 3)
     return figures
+
+
+def _missing(point: RecoveryPoint) -> dict[str, str | int | float]:
+    """Return what a failover would lose, as numbers that Dagster plots over time."""
+    found: dict[str, str | int | float] = {
+        "RPO in records": point.records,
+        "RPO in bytes": point.bytes,
+        "RPO in seconds": point.seconds,
+    }
+    if (since_ms := point.unknown_since_ms) is not None:
+        found["RPO"] = f"not known since {format_moment(since_ms)} UTC: the numbers are older"
+    return found
 
 
 def _meta(report: Report) -> dict[str, Any]:
@@ -185,6 +222,8 @@ def _meta(report: Report) -> dict[str, Any]:
         **_figures(report),
         "topics": _table(report),
     }
+    if report.point.groups:
+        facts["groups"] = _groups(report.point)
     if gone := report.look.seen.absent:
         facts["topics not copied any more"] = _listed_absent(gone)
     if status is not None:
@@ -214,6 +253,8 @@ def _table(report: Report) -> dg.TableMetadataValue:
             "records": sum(each.records for each in own),
             "lag": lag.records if lag.seconds is not None else None,
             "seconds": lag.seconds,
+            "RPO in records": report.point.topic(topic).records,
+            "RPO in seconds": report.point.topic(topic).seconds,
             "state": next((str(e.state) for e in own if e.state != PartitionState.RUNNING), ""),
         }
         records.append(dg.TableRecord(row))
@@ -228,6 +269,37 @@ _SCHEMA = dg.TableSchema(
         dg.TableColumn("records", "int"),
         dg.TableColumn("lag", "int"),
         dg.TableColumn("seconds", "float"),
+        dg.TableColumn("RPO in records", "int"),
+        dg.TableColumn("RPO in seconds", "float"),
         dg.TableColumn("state", "string"),
+    ]
+)
+
+
+def _groups(point: RecoveryPoint) -> dg.TableMetadataValue:
+    """Return what a failover would lose of the records that groups had not read, the most first."""
+    groups = sorted(point.groups, key=lambda each: (-each.records, each.group))[:TABLE_ROWS]
+    records = [
+        dg.TableRecord(
+            {
+                "group": each.group,
+                "RPO in records": each.records,
+                "RPO in bytes": each.bytes,
+                "RPO in seconds": each.seconds,
+                "offsets changed": format_moment(each.at_ms),
+            }
+        )
+        for each in groups
+    ]
+    return dg.MetadataValue.table(records, _GROUP_SCHEMA)
+
+
+_GROUP_SCHEMA = dg.TableSchema(
+    columns=[
+        dg.TableColumn("group", "string"),
+        dg.TableColumn("RPO in records", "int"),
+        dg.TableColumn("RPO in bytes", "int"),
+        dg.TableColumn("RPO in seconds", "float"),
+        dg.TableColumn("offsets changed", "string"),
     ]
 )

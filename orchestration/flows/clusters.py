@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from replication.state import Stored
 
     Properties = tuple[tuple[str, str], ...]
+    Wanted = tuple[str, type[Stored] | None]  # a topic, and the kind of its records
 
 REREAD_S = 60.0  # interval of complete reads: a topic that was recreated starts at 0
 BUSY_S = 12.0  # a little longer than one call can take
@@ -87,25 +88,29 @@ class FollowingStore:
     def __init__(self, store: StateStore, admin: KafkaAdmin) -> None:
         self._store = store
         self._admin = admin
-        self._tails: dict[str, tuple[StateTail, float]] = {}  # with the time when it began
-        self._known: dict[str, dict[bytes, Stored]] = {}
+        self._tails: dict[Wanted, tuple[StateTail, float]] = {}  # with the time when it began
+        self._known: dict[Wanted, dict[bytes, Stored]] = {}
         self._lock = threading.Lock()
 
-    def read(self, topic: str) -> Mapping[bytes, Stored]:
-        """Return the newest record of every key; empty when there is no such topic."""
+    def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key, of one ``kind`` if that is given.
+
+        Empty when there is no such topic.
+        """
+        wanted = topic, kind
         if not self._lock.acquire(timeout=BUSY_S):
             raise ClusterUnavailable(
                 f"reading {topic}: an earlier read of this topic has not finished"
             )
         try:
-            tail = self._tail(topic)
+            tail = self._tail(wanted)
             if tail is None:
                 return {}
-            known = self._known[topic]
+            known = self._known[wanted]
             known.update((each.key(), each) for each in tail.catch_up())
             return dict(known)
         except ReplicationError:
-            self._forget(topic)
+            self._forget(wanted)
             raise
         finally:
             self._lock.release()
@@ -125,20 +130,20 @@ class FollowingStore:
         """Return the id of the cluster that answers."""
         return self._store.cluster_id()
 
-    def _tail(self, topic: str) -> StateTail | None:
-        tail, began = self._tails.get(topic, (None, 0.0))
+    def _tail(self, wanted: Wanted) -> StateTail | None:
+        tail, began = self._tails.get(wanted, (None, 0.0))
         if tail is not None and time.monotonic() - began < REREAD_S:
             return tail
-        self._forget(topic)
-        first = TopicPartition(topic, 0)
+        self._forget(wanted)
+        first = TopicPartition(wanted[0], 0)
         if first not in self._admin.end_offsets([first]):
             return None
-        self._tails[topic] = (self._store.tail(topic), time.monotonic())
-        self._known[topic] = {}
-        return self._tails[topic][0]
+        self._tails[wanted] = (self._store.tail(*wanted), time.monotonic())
+        self._known[wanted] = {}
+        return self._tails[wanted][0]
 
-    def _forget(self, topic: str) -> None:
-        tail, _ = self._tails.pop(topic, (None, 0.0))
+    def _forget(self, wanted: Wanted) -> None:
+        tail, _ = self._tails.pop(wanted, (None, 0.0))
         if tail is not None:
             tail.close()
 

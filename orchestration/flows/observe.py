@@ -16,19 +16,21 @@ from replication.adapters.local.processes import began
 from replication.client.cluster_ids import FlowClusters, known_ids, stored_ids
 from replication.errors import ReplicationError, WrongCluster
 from replication.model import ABSENT, Desired, TopicPartition
-from replication.recovery.procedure import newest
+from replication.recovery.procedure import newest, open_since
 from replication.recovery.procedure import standing as standing_of
 from replication.state import (
     AbsentTopic,
     Anchor,
     ClusterIds,
     FlowStatus,
+    GroupPositions,
     Intent,
     Loss,
     Operation,
     Stored,
     TaskReport,
     anchors_topic,
+    offsets_topic,
     status_topic,
 )
 from replication.supervision.health import Health, Seen, flow_health, has_driver
@@ -40,6 +42,12 @@ from replication.supervision.lag import (
     standing,
     unknown_lag,
     with_absent,
+)
+from replication.supervision.recovery_point import (
+    RecoveryPoint,
+    anchored,
+    recovery_point,
+    selected_groups,
 )
 
 if TYPE_CHECKING:
@@ -55,8 +63,11 @@ Found = TypeVar("Found")
 class Store(Protocol):
     """Isthmus' own topics on a target; see ``adapters.topics.state_store``."""
 
-    def read(self, topic: str) -> Mapping[bytes, Stored]:
-        """Return the newest record of every key. Raises ClusterUnavailable."""
+    def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
+        """Return the newest record of every key, of one ``kind`` if that is given.
+
+        Raises ClusterUnavailable.
+        """
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write the records and wait until they are acked. Raises ClusterUnavailable."""
@@ -100,12 +111,16 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FlowLook:
-    """What one look at a flow found."""
+    """What one look at a flow found.
+
+    ``groups`` are the stored offsets of the selected groups at the source.
+    """
 
     flow: Flow
     seen: Seen
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     tasks: tuple[TaskReport, ...] = ()
+    groups: tuple[GroupPositions, ...] = ()
 
     @property
     def health(self) -> Health:
@@ -144,6 +159,10 @@ class FlowLook:
         if self.seen.target_silence is not None:
             return unknown_lag(caught_up_ms or {}, known_ms or {}, self.seen.now_ms)
         return flow_lag(self.seen.anchors, self.ends, self.seen.now_ms, caught_up_ms, known_ms)
+
+    def recovery_point(self, lag: FlowLag) -> RecoveryPoint:
+        """Return what a failover would lose; ``lag`` is this look's."""
+        return recovery_point(anchored(self.seen.anchors), self.groups, lag, self.seen.now_ms)
 
 
 class LagWatch:
@@ -210,6 +229,7 @@ def look_at(
         source_silence = f"source cluster {flow.source} did not answer ({error})"
     intent = next((each for each in stored if isinstance(each, Intent)), Intent(flow.name))
     status = next((each for each in stored if isinstance(each, FlowStatus)), None)
+    last = newest(_operations(stored), flow.name)
     seen = Seen(
         flow=flow.name,
         host=socket.gethostname(),
@@ -226,9 +246,10 @@ def look_at(
         source_silence=source_silence,
         target_silence=target_silence,
         wrong_cluster=wrong_cluster,
-        recovery=standing_of(newest(_operations(stored), flow.name), flow.target),
+        recovery=standing_of(last, flow.target),
+        open_since=open_since(last, flow.target),
     )
-    return FlowLook(flow, seen, ends, _tasks(stored))
+    return FlowLook(flow, seen, ends, _tasks(stored), _groups(flow, stored))
 
 
 def look_here(flow: Flow, app: Application, clusters: Clusters, processes: Processes) -> FlowLook:
@@ -252,6 +273,8 @@ def _read_target(flow: Flow, store: Store) -> list[Stored]:
     """Return the flow's own records; several flows may share a topic."""
     topics = (status_topic(flow.source), anchors_topic(flow.source))
     records = [each for topic in topics for each in store.read(topic).values()]
+    if flow.groups.sync:
+        records += store.read(offsets_topic(flow.source), GroupPositions).values()
     return [each for each in records if getattr(each, "flow", None) == flow.name]
 
 
@@ -268,6 +291,11 @@ def _absent(stored: Iterable[Stored]) -> tuple[AbsentTopic, ...]:
 def _tasks(stored: Iterable[Stored]) -> tuple[TaskReport, ...]:
     tasks = (each for each in stored if isinstance(each, TaskReport))
     return tuple(sorted(tasks, key=lambda each: each.name))
+
+
+def _groups(flow: Flow, stored: Iterable[Stored]) -> tuple[GroupPositions, ...]:
+    groups = (each for each in stored if isinstance(each, GroupPositions))
+    return selected_groups(groups, flow.selection)
 
 
 def _operations(stored: Iterable[Stored]) -> Iterable[Operation]:

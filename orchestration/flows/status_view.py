@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orchestration.flows.answers import Answers
@@ -13,6 +13,7 @@ from replication.supervision.driver_supervision import applications
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.health import Health
 from replication.supervision.lag import PartitionLag
+from replication.supervision.recovery_point import RecoveryPoint
 
 if TYPE_CHECKING:
     from orchestration.flows.observe import Clusters
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from replication.settings.sections import Config
     from replication.state import Anchor
     from replication.supervision.lag import FlowLag
+    from replication.supervision.recovery_point import MissingRecords
 
 LOOK_S = 15.0
 SPAN_MS = 5_000  # rates are means over the last few seconds: anchors come once a second
@@ -35,6 +37,7 @@ class TopicView:
     counters: CounterSample
     rate: Rate | None
     lag: FlowLag
+    point: RecoveryPoint = field(default_factory=RecoveryPoint)
 
     @property
     def worst(self) -> Anchor:
@@ -51,6 +54,7 @@ class FlowView:
     look: FlowLook | None
     health: Health
     topics: tuple[TopicView, ...] = ()
+    point: RecoveryPoint = field(default_factory=RecoveryPoint)
 
     @property
     def records(self) -> int:
@@ -93,6 +97,7 @@ class StatusView:
             reason = f"its clusters did not answer within {LOOK_S:g} s"
             return FlowView(name, None, Health("UNKNOWN", healthy=False, reason=reason))
         lag = self._lag.lag(look)
+        point = look.recovery_point(lag)
         anchors = look.seen.anchors
         topics = dict.fromkeys(each.topic for each in anchors)
         return FlowView(
@@ -100,12 +105,16 @@ class StatusView:
             look,
             look.health,
             tuple(
-                self._topic(name, tuple(a for a in anchors if a.topic == topic), lag.topic(topic))
+                self._topic(name, tuple(a for a in anchors if a.topic == topic), lag, point)
                 for topic in topics
             ),
+            point,
         )
 
-    def _topic(self, flow: str, anchors: tuple[Anchor, ...], lag: FlowLag) -> TopicView:
+    def _topic(
+        self, flow: str, anchors: tuple[Anchor, ...], lag: FlowLag, point: RecoveryPoint
+    ) -> TopicView:
+        """Return the view of the topic of these anchors; lag and point are the flow's."""
         topic = anchors[0].topic
         counters = sample(anchors, now_ms())
         history = self._history.setdefault((flow, topic), [])
@@ -114,7 +123,13 @@ class StatusView:
             history.pop(0)
         before = history[0] if len(history) > 1 else None
         return TopicView(
-            topic, anchors[0].target_topic, anchors, counters, rate(before, counters), lag
+            topic,
+            anchors[0].target_topic,
+            anchors,
+            counters,
+            rate(before, counters),
+            lag.topic(topic),
+            point.topic(topic),
         )
 
 
@@ -139,6 +154,7 @@ def _flow_data(view: FlowView) -> dict[str, Any]:
         "pid": status.pid if status else None,
         "generation": status.generation if status else None,
         "records": view.records,
+        "recovery_point": view.point.as_data(),
         "duties": [
             {
                 "name": each.name,
@@ -164,6 +180,10 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
         "lag_records": view.lag.records if view.lag.seconds is not None else None,
         "lag_s": view.lag.seconds,
         "lag_unknown_since_ms": view.lag.unknown_since_ms,
+        "rpo_records": view.point.records,
+        "rpo_bytes": view.point.bytes,
+        "rpo_s": view.point.seconds,
+        "rpo_unknown_since_ms": view.point.unknown_since_ms,
         "partitions": [
             {
                 "partition": anchor.partition,
@@ -171,14 +191,20 @@ def _topic_data(view: TopicView) -> dict[str, Any]:
                 "target": anchor.target,
                 "lag_records": lag.records,
                 "lag_s": lag.seconds,
+                "rpo_records": missing.records if missing else None,
                 "lost": anchor.lost,
                 "mode": anchor.mode,
                 "state": anchor.state,
                 "reason": anchor.reason,
             }
-            for anchor, lag in zip(view.anchors, _lags(view), strict=True)
+            for anchor, lag, missing in zip(view.anchors, _lags(view), _missing(view), strict=True)
         ],
     }
+
+
+def _missing(view: TopicView) -> list[MissingRecords | None]:
+    by_number = {each.partition.partition: each for each in view.point.partitions}
+    return [by_number.get(each.partition) for each in view.anchors]
 
 
 def _lags(view: TopicView) -> list[PartitionLag]:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from orchestration.flows.observe import look_at
 from orchestration.recovery.flow_operation import FlowOperation
-from orchestration.recovery.group_actions import group_actions, on_target, selected
+from orchestration.recovery.group_actions import group_actions, on_target
 from orchestration.recovery.report import FailoverReport
 from replication.model import TopicPartition
 from replication.offsets.consumer_groups import CommitGroup
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions
 from replication.recovery.procedure import FAILOVER, failover_steps
-from replication.recovery.proven_positions import proven
+from replication.supervision.recovery_point import (
+    anchored,
+    recovery_point,
+    selected_groups,
+    without_gone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from orchestration.flows.observe import FlowLook
     from replication.recovery.procedure import StepPlan
     from replication.state import Operation, ProvenPosition
 
@@ -38,15 +45,12 @@ class Failover(FlowOperation):
     def preview(self) -> FailoverReport:
         """Return what a failover would find now; change nothing.
 
-        The positions are those of the anchors: what was copied after them is not counted.
+        The positions are those of the anchors: what was copied after them is not counted. The
+        source is asked for its ends, if it answers.
         """
+        look = look_at(self.flow, self.clusters)
         known = self.reader.look_at_target()
-        positions = tuple(
-            proven("", anchor)
-            for _, anchor in sorted(known.anchors.items())
-            if anchor.source is not None
-        )
-        return self._report(positions)
+        return self._report(anchored(known.anchors.values()), look)
 
     def carry_out(self) -> FailoverReport:
         """Carry out the steps that are left; return what was found. Raises ReplicationError."""
@@ -74,12 +78,21 @@ class Failover(FlowOperation):
         left = f"; {counted(len(report.left), 'position')} left" if report.left else ""
         return f"set the offsets of {len(commits)} of {counted(len(names), 'group')}{left}"
 
-    def _report(self, positions: Sequence[ProvenPosition]) -> FailoverReport:
-        """Return the report for these positions, with what is still to be set of groups."""
+    def _report(
+        self, positions: Sequence[ProvenPosition], look: FlowLook | None = None
+    ) -> FailoverReport:
+        """Return the report for these positions, with what is still to be set of groups.
+
+        ``look``: what may be missing is that of a look at both clusters, not of the positions.
+        """
         known = self.reader.look_at_target()
         by_partition = {TopicPartition(each.topic, each.partition): each for each in positions}
-        stored = selected(known.groups.values(), self.flow)
+        stored = selected_groups(known.groups.values(), self.flow.selection)
         found = tuple(group_positions(stored, known, by_partition))
         groups = on_target(found, self.reader.target_logs({each.target for each in found}))
         actions = group_actions(groups, self.sync)
-        return FailoverReport(self.flow.name, tuple(positions), groups, actions)
+        if look is not None:
+            point = replace(look, groups=stored).recovery_point(look.lag())
+        else:
+            point = recovery_point(without_gone(positions, self.operator.records()), stored)
+        return FailoverReport(self.flow.name, point, groups, actions)

@@ -21,6 +21,7 @@ from replication.recovery.procedure import (
     RUNNING,
     is_left_stopped,
     open_since,
+    standing,
     stopped_by,
 )
 from replication.recovery.proven_positions import prove_positions
@@ -81,8 +82,10 @@ class FlowOperation:
         if last is not None and is_left_stopped(last, self.operator.intent()):
             return self._resume()
         if last is None or last.writable != self.flow.target:
+            rest = standing(last, self.flow.target)
             raise ConfigError(
                 f"{self.flow.name}: {self.flow.target} is not open by a failover or a switchover"
+                + (f"; {rest}" if rest else "")
             )
         own = self._isthmus_producers()
         for each in self.proven(last.id):
@@ -176,11 +179,16 @@ class FlowOperation:
         if refused:
             raise ClusterRejected("; ".join(f"group {g}: {why}" for g, why in refused.items()))
 
-    def open_target(self, _: Operation) -> str:
+    def open_target(self, operation: Operation) -> str:
         """Mark the target as the cluster that clients write to: the point of no return."""
+        proven = self.proven(operation.id)
+        renamed = next((each for each in proven if each.target_topic != each.topic), None)
         self.operator.require_turn()
         self.operator.amend(writable=self.flow.target)
-        return f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        told = f"{self.flow.target} is open for clients; next: point producers and consumers to it"
+        if renamed is None:
+            return told
+        return f"{told}; consumers of {renamed.topic} read {renamed.target_topic} there as well"
 
     # -- what is there -----------------------------------------------------------------------
 

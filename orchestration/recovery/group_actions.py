@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestration.flows.target_offsets import left_of, unsettable
-from replication.naming.selection import group_filter
 from replication.offsets.consumer_groups import Committed
 from replication.offsets.offset_map import Answer
 from replication.offsets.sync_round import TranslatedPosition
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
     from replication.offsets.consumer_groups import GroupAction
     from replication.offsets.group_sync import GroupSync
     from replication.recovery.group_positions import GroupPosition
-    from replication.settings.sections import Flow
-    from replication.state import GroupPositions
-
-
-def selected(groups: Iterable[GroupPositions], flow: Flow) -> list[GroupPositions]:
-    """Return the groups that the file selects now: others were stored under an earlier one."""
-    chosen = group_filter(flow.selection)
-    return [each for each in groups if chosen.judge(each.group).selected]
 
 
 def on_target(

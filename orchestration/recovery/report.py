@@ -8,30 +8,28 @@ from typing import TYPE_CHECKING, Any
 from replication.durations import format_moment
 from replication.offsets.consumer_groups import CommitGroup, LeaveGroup, LeaveOffset
 from replication.planning.explain import counted
-from replication.recovery.missing_records import missing_of_group, recovery_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from replication.offsets.consumer_groups import GroupAction
     from replication.recovery.group_positions import GroupPosition
-    from replication.recovery.missing_records import MissingRecords, RecoveryPoint
-    from replication.state import Operation, ProvenPosition
+    from replication.state import Operation
+    from replication.supervision.recovery_point import MissingRecords, RecoveryPoint
 
 
 @dataclass(frozen=True, slots=True)
 class FailoverReport:
-    """The positions of a flow and of its groups; ``actions`` were or will be carried out."""
+    """What may be missing of a flow, and where its groups continue.
+
+    ``actions`` were or will be carried out.
+    """
 
     flow: str
-    positions: tuple[ProvenPosition, ...]
+    point: RecoveryPoint
     groups: tuple[GroupPosition, ...]
     actions: tuple[GroupAction, ...]
     operation: Operation | None = None
-
-    @property
-    def point(self) -> RecoveryPoint:
-        return recovery_point(self.positions)
 
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
@@ -40,22 +38,16 @@ class FailoverReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""
-        unread = missing_of_group(self.groups, self.point)
         return {
             "flow": self.flow,
             "operation": None if self.operation is None else operation_json(self.operation),
-            "recovery_point": {
-                "records": self.point.records,
-                "bytes": self.point.bytes,
-                "seconds": self.point.seconds,
-                "source_last_seen_ms": self.point.seen_ms,
-            },
+            "recovery_point": self.point.as_data(),
             "partitions": [_partition(each) for each in self.point.partitions],
             "groups": [
                 {**asdict(each), "source": str(each.source), "target": str(each.target)}
                 for each in self.groups
             ],
-            "missing_of_group": unread,
+            "missing_of_group": {each.group: each.records for each in self.point.groups},
             "left": [asdict(each) | {"why": each.reason} for each in self.left],
         }
 
@@ -65,22 +57,34 @@ class FailoverReport:
         if not point.partitions:
             yield f"{self.flow}: nothing was copied yet"
             return
-        seen = f"at the latest {format_moment(point.seen_ms)} UTC" if point.seen_ms else "never"
         yield (
             f"{self.flow}: {counted(point.records, 'record')} (about {point.bytes} bytes, the "
             f"oldest {point.seconds:.1f} s old) of {counted(len(point.partitions), 'partition')} "
-            f"may be missing, and what the source took after its ends were last read, {seen}"
+            f"may be missing{_as_of(point)}"
         )
         for each in point.partitions:
             if each.records or not each.exact:
                 yield _missing_line(each)
-        unread = missing_of_group(self.groups, point)
-        if not unread:
+        unread = {each.group: each.records for each in point.groups}
+        names = sorted({each.group for each in self.groups})
+        if not names:
             yield "no offset of a group is known: sync.group.offsets.enabled has stored none"
-        for name in sorted(unread):
-            yield from _group_lines(name, self.groups, unread[name])
+        for name in names:
+            yield from _group_lines(name, self.groups, unread.get(name, 0))
         for action in self.left:
             yield f"group {action.group}: {action.reason}"
+
+
+def _as_of(point: RecoveryPoint) -> str:
+    """Return when the ends of the source were read, as the end of a sentence."""
+    if point.unknown_since_ms is None:
+        return " now"
+    if not point.seen_ms:
+        return ", and what the source took after its ends were last read, never"
+    last = f"at the latest {format_moment(point.seen_ms)} UTC"
+    if point.unknown_since_ms // 1000 < point.seen_ms // 1000:
+        last = f"of each partition since {format_moment(point.unknown_since_ms)} UTC, {last}"
+    return f", and what the source took after its ends were last read, {last}"
 
 
 def _missing_line(each: MissingRecords) -> str:

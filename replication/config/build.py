@@ -122,6 +122,7 @@ def _flow(
         cycle_prevention=read.field(Flow, "cycle_prevention"),
         provenance_headers=read.field(Flow, "provenance_headers"),
         lag_sla=read.field(Flow, "lag_sla"),
+        rpo_slo=read.field(Flow, "rpo_slo"),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)

@@ -5,7 +5,6 @@
 ``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
     is appended
 ``group_positions``: Where a group continues on the target, when its source cannot be read
-``missing_records``: Which records may be missing on the target: per partition and per group
 ``procedure``: The steps of an operation in order, and who may carry it out
 ``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
     of an unclean end

@@ -48,16 +48,18 @@ async def prove_positions(
 
     async def one(where: TopicPartition, anchor: Anchor) -> ProvenPosition:
         if not needs_count(anchor) or where not in fence.unclean:
-            return proven(operation, anchor)
+            return ProvenPosition.behind(anchor, operation)
         if _is_gone(anchor, target):
-            return replace(proven(operation, anchor), exact=False, whole=False)
+            return replace(ProvenPosition.behind(anchor, operation), exact=False, whole=False)
         if has_plain_producer(anchor):
             copy = TopicPartition(anchor.target_topic, anchor.partition)
             end = await target.offset_at(copy, LATEST_TIMESTAMP)
-            return replace(proven(operation, anchor, 0, end), exact=False, whole=False)
+            return replace(
+                ProvenPosition.behind(anchor, operation, 0, end), exact=False, whole=False
+            )
         async with turn:
             count = await _counted(anchor, fence, target, producers)
-        position = proven(operation, anchor, count.records, count.next_offset)
+        position = ProvenPosition.behind(anchor, operation, count.records, count.next_offset)
         if count.hole is None:
             return position
         return replace(position, exact=False, whole=False)
@@ -68,31 +70,6 @@ async def prove_positions(
 def needs_count(anchor: Anchor) -> bool:
     """Say whether records of the flow may be on the target behind its anchor."""
     return not anchor.clean and anchor.mode != Mode.TRANSACTIONAL
-
-
-def proven(
-    operation: str, anchor: Anchor, counted: int = 0, target: int | None = None
-) -> ProvenPosition:
-    """Return the position ``counted`` records behind an anchor; ``target``: where they end.
-
-    With records behind the anchor the source offset is the lowest that is possible.
-    """
-    source = (anchor.source or 0) + counted
-    mean = anchor.bytes // anchor.records if anchor.records else 0
-    return ProvenPosition(
-        flow=anchor.flow,
-        operation=operation,
-        topic=anchor.topic,
-        partition=anchor.partition,
-        target_topic=anchor.target_topic,
-        source=source,
-        target=(anchor.target or 0) if target is None else target,
-        exact=counted == 0,
-        source_end=max(source, anchor.source_end),
-        seen_ms=anchor.at_ms,
-        behind_ms=anchor.behind_ms,
-        record_bytes=mean,
-    )
 
 
 def _is_gone(anchor: Anchor, target: Network) -> bool:

@@ -390,6 +390,12 @@ class Flow(Section):
         Key("lag.sla.seconds", "duration",
             "maximum age of a record that is not copied; beyond it the lag check fails"),
     ] = timedelta(seconds=60)  # fmt: skip
+    rpo_slo: Annotated[
+        timedelta,
+        Key("rpo.slo.seconds", "duration",
+            "maximum age of a record that a failover would lose; beyond it the check `rpo_slo` "
+            "fails"),
+    ] = timedelta(seconds=60)  # fmt: skip
     state_replication_factor: Annotated[
         int,
         Key("isthmus.topics.replication.factor", "int",

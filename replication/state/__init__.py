@@ -184,3 +184,13 @@ def parse(key: bytes | None, value: bytes | None) -> Stored | None:
         if decoded.get(name) is not None:
             decoded[name] = shape(decoded[name])
     return kind.parse(decoded_key, decoded)
+
+
+def is_of(kind: type[Stored], key: bytes) -> bool:
+    """Say whether a record is of a kind, without decoding it: most of a topic may be of others."""
+    return f'"kind":"{kind.KIND}"'.encode() in key
+
+
+def parse_only(kind: type[Stored]) -> Callable[[bytes | None, bytes | None], Stored | None]:
+    """Return what decodes the records of one kind, and passes over others."""
+    return lambda key, value: parse(key, value) if key is not None and is_of(kind, key) else None

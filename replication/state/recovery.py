@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from replication.state.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from replication.state.anchors import Anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,30 @@ class ProvenPosition(Record):
     behind_ms: int = 0  # age of the oldest record that was not copied then
     whole: bool = True  # False: not all copied records behind the anchor could be counted
     record_bytes: int = 0  # mean size of the partition's records
+
+    @classmethod
+    def behind(
+        cls, anchor: Anchor, operation: str = "", counted: int = 0, target: int | None = None
+    ) -> Self:
+        """Return the position ``counted`` records behind an anchor; ``target``: where they end.
+
+        With records behind the anchor the source offset is the lowest that is possible.
+        """
+        source = (anchor.source or 0) + counted
+        return cls(
+            flow=anchor.flow,
+            operation=operation,
+            topic=anchor.topic,
+            partition=anchor.partition,
+            target_topic=anchor.target_topic,
+            source=source,
+            target=(anchor.target or 0) if target is None else target,
+            exact=counted == 0,
+            source_end=max(source, anchor.source_end),
+            seen_ms=anchor.at_ms,
+            behind_ms=anchor.behind_ms,
+            record_bytes=anchor.bytes // anchor.records if anchor.records else 0,
+        )
 
 
 @dataclass(frozen=True, slots=True)

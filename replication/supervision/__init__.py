@@ -13,6 +13,8 @@
 ``metric_samples``: Converts figures of flows to samples of the catalogue's metrics
 ``operator_decisions``: Partitions that wait for an operator's decision, and the decisions that
     each allows
+``recovery_point``: What the loss of a flow's source would cost (RPO): per partition, topic and
+    group
 ``task_schedule``: How often a background task runs, and whether Dagster or the driver runs it
 ``unit_assignment``: Assigns a flow's partitions to its units
 

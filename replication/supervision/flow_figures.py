@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.supervision.lag import FlowLag
+from replication.supervision.recovery_point import RecoveryPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,7 +95,8 @@ class Copied:
 
     ``is_known``: the target has answered, now or before. Until then it is unknown what was copied.
     ``lag`` is as of the last reading of the source, which is older if the source is slow, and empty
-    while a cluster does not answer; ``lag_ms`` is when it was last known, 0: never.
+    while a cluster does not answer; ``lag_ms`` is when it was last known, 0: never. ``point`` is
+    what a failover would lose, as of then or as of the anchors.
     """
 
     now_ms: int
@@ -105,6 +107,7 @@ class Copied:
     source_answers: bool = True
     target_answers: bool = True
     lag_ms: int = 0
+    point: RecoveryPoint = field(default_factory=RecoveryPoint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ class Seen:
     source_silence: str | None = None
     target_silence: str | None = None
     wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
-    recovery: str = ""  # how far a failover got, if it is open or not finished
+    recovery: str = ""  # how far a failover or switchover got, if it is open or not finished
+    open_since: str = ""  # since which of them the target is open for clients; empty: it is not
 
 
 def flow_health(seen: Seen) -> Health:

@@ -216,7 +216,7 @@ def evaluate_sla(
             f"behind; worst: {worst.partition}, {worst.seconds:.0f} s, {worst.records} records",
         )
     if lag.unknown_since or silence is not None:
-        return _while_unknown(lag, limit, silence)
+        return while_unknown(lag, limit, silence, "lag")
     if lag.unknown and up_s > limit:
         return SlaVerdict(
             passed=False,
@@ -234,10 +234,14 @@ def evaluate_sla(
     return SlaVerdict(passed=True, reason=f"{behind}, limit {limit:g} s")
 
 
-def _while_unknown(lag: FlowLag, limit: float, silence: str | None) -> SlaVerdict:
+def while_unknown(lag: FlowLag, limit: float, silence: str | None, what: str) -> SlaVerdict:
+    """Say whether no partition can be more than ``limit`` s behind, while ``what`` is not known.
+
+    Each can be behind by as much as has passed since it was last seen with nothing to copy.
+    """
     unknown = [each for each in lag.partitions if each.unknown_since_ms is not None]
     why = silence or f"the source tells no end of {unknown[0].partition}: it has no leader"
-    reason = f"lag is {lag.unknown_since or 'not known'}: {why}"
+    reason = f"{what} is {lag.unknown_since or 'not known'}: {why}"
     bounds = [each.at_most_s for each in unknown if each.at_most_s is not None]
     if not unknown or len(bounds) < len(unknown) or max(bounds) > limit:
         return SlaVerdict(passed=False, reason=reason)

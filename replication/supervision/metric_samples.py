@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from replication.state import Anchor, Loss
     from replication.supervision.flow_figures import FlowFigures
     from replication.supervision.lag import PartitionLag
+    from replication.supervision.recovery_point import MissingRecords, RecoveryPoint
 
     Value = float | tuple[float, float]
     Named = tuple[str, tuple[str, ...], Value]
@@ -53,6 +54,7 @@ class _Partition:
     names: tuple[str, str, str]
     anchor: Anchor | None
     lag: PartitionLag | None
+    missing: MissingRecords | None
     planned: bool
     absent: str = ""
 
@@ -76,12 +78,21 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
         return
     partitions = _partitions(seen)
     shown = [each for each in partitions if each.planned or each.absent]
-    for name, more, value in (*_losses(seen.copied.losses), *_states(shown)):
+    for name, more, value in (
+        *_losses(seen.copied.losses),
+        *_states(shown),
+        *_recovery_point(seen.copied.point),
+    ):
         yield Sample(f"isthmus_{name}", (*flow, *more), value)
     since_ms = seen.copied.now_ms - OF_LATE_MS
     for names, those in _groups(partitions, _DETAIL[detail]):
         anchors = [each.anchor for each in those if each.anchor]
-        for metric, figure in (*_copied(anchors), *_lag(those), *_delays(anchors, since_ms)):
+        for metric, figure in (
+            *_copied(anchors),
+            *_lag(those),
+            *_missing(those),
+            *_delays(anchors, since_ms),
+        ):
             yield Sample(f"isthmus_{metric}", (*flow, *names), figure)
 
 
@@ -104,6 +115,7 @@ def _partitions(seen: FlowFigures) -> list[_Partition]:
     """Return what is to be copied and what was copied before; without a plan that is the same."""
     anchors = seen.copied.anchors
     lags = {each.partition: each for each in seen.copied.lag.partitions}
+    missing = {each.partition: each for each in seen.copied.point.partitions}
     before = {where: each.target_topic for where, each in anchors.items()}
     plan = before if seen.plan is None else {e.source: e.target.topic for e in seen.plan}
     return [
@@ -111,6 +123,7 @@ def _partitions(seen: FlowFigures) -> list[_Partition]:
             (where.topic, target, str(where.partition)),
             anchors.get(where),
             lags.get(where),
+            missing.get(where),
             where in plan and where.topic not in seen.absent,
             seen.absent.get(where.topic, ""),
         )
@@ -183,6 +196,25 @@ def _lag(partitions: Iterable[_Partition]) -> Iterator[tuple[str, Value]]:
     if known:
         yield "lag_records", sum(each.records or 0 for each in known)
         yield "lag_seconds", max(each.seconds or 0 for each in known)
+
+
+def _missing(partitions: Iterable[_Partition]) -> Iterator[tuple[str, Value]]:
+    """Yield what a failover would lose: while the source is silent, as it was last seen."""
+    found = [each.missing for each in partitions if each.missing]
+    if found:
+        yield "rpo_records", sum(each.records for each in found)
+        yield "rpo_bytes", sum(each.bytes for each in found)
+        yield "rpo_seconds", max(each.seconds for each in found)
+
+
+def _recovery_point(point: RecoveryPoint) -> Iterator[Named]:
+    if point.partitions:
+        seen_ms = point.unknown_since_ms
+        yield "rpo_timestamp_seconds", (), (point.seen_ms if seen_ms is None else seen_ms) / 1000
+    for each in point.groups:
+        yield "group_rpo_records", (each.group,), each.records
+        yield "group_rpo_bytes", (each.group,), each.bytes
+        yield "group_rpo_seconds", (each.group,), each.seconds
 
 
 def _delays(anchors: Iterable[Anchor], since_ms: int) -> Iterator[tuple[str, Value]]:

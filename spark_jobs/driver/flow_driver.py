@@ -135,7 +135,10 @@ class FlowDriver:
             tasks=self._tasks.figures(),
             plan=plan,
             absent={each.topic: each.state for each in self._topic_watcher.absent},
-            copied=flow_metrics.look(None if plan is None else [each.source for each in plan]),
+            copied=flow_metrics.look(
+                None if plan is None else [each.source for each in plan],
+                self._topic_watcher.absent,
+            ),
         )
 
     def _notice(self) -> str:

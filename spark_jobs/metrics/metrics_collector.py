@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import structlog
 
-from replication.adapters.topics.anchor_reader import AnchorReader
+from replication.adapters.topics.anchor_reader import AnchorReader, CopyState
 from replication.errors import ReplicationError
 from replication.supervision.flow_figures import Copied
-from replication.supervision.lag import FlowLag, caught_up, flow_lag
+from replication.supervision.lag import FlowLag, caught_up, flow_lag, with_absent
+from replication.supervision.recovery_point import anchored, recovery_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,12 +35,11 @@ if TYPE_CHECKING:
 
     from replication.model import TopicPartition
     from replication.settings.sections import Flow
-    from replication.state import Anchor, Loss
+    from replication.state import AbsentTopic, Anchor
     from replication.supervision.flow_figures import FlowFigures
 
     Offsets = Mapping[TopicPartition, int]
     Anchored = Mapping[TopicPartition, Anchor]
-    TargetState = tuple[Anchored, tuple[Loss, ...]]
 
 PATIENCE_S = 3.0  # for each cluster; Prometheus waits ten seconds
 FRESH_S = 1.0  # anchors come about once a second: an earlier scrape gets the same figures
@@ -52,7 +52,7 @@ log = structlog.get_logger()
 class Anchors(Protocol):
     """Reads the target; see ``adapters.topics.anchor_reader``."""
 
-    def look(self) -> TargetState: ...
+    def look(self) -> CopyState: ...
 
 
 class Source(Protocol):
@@ -128,7 +128,7 @@ class FlowMetrics:
     ) -> None:
         self._target = target
         self._source = source
-        self._state: _ScrapeRequest[TargetState] = _ScrapeRequest(
+        self._state: _ScrapeRequest[CopyState] = _ScrapeRequest(
             pool, f"{flow}: state on the target"
         )
         self._ends: _ScrapeRequest[tuple[Anchored, Offsets]] = _ScrapeRequest(
@@ -137,30 +137,44 @@ class FlowMetrics:
         self._caught_up: dict[TopicPartition, int] = {}
         self._turn = threading.Lock()
         self._last = Copied(0, is_known=False)
+        self._copied = CopyState({})
 
-    def look(self, plan: Collection[TopicPartition] | None) -> Copied:
-        """Read the partitions of ``plan``; None: all that were copied before."""
+    def look(
+        self, plan: Collection[TopicPartition] | None, absent: Iterable[AbsentTopic] = ()
+    ) -> Copied:
+        """Read the partitions of ``plan``; None: all that were copied before.
+
+        ``absent`` are the topics that are not copied any more.
+        """
         with self._turn:
             if not _is_since(self._last.now_ms, FRESH_S):
-                self._last = self._look(plan)
+                self._last = self._look(plan, absent)
             return self._last
 
-    def _look(self, plan: Collection[TopicPartition] | None) -> Copied:
+    def _look(
+        self, plan: Collection[TopicPartition] | None, absent: Iterable[AbsentTopic]
+    ) -> Copied:
         state = self._state.ask(self._target.look)
-        anchors, losses = state.answer if state else (self._last.anchors, self._last.losses)
+        if state:
+            self._copied = state.answer
+        anchors, losses, groups = self._copied
         partitions = anchors.keys() if plan is None else plan
         # After the anchors, and with them, so that lag is not negative.
         ends = self._ends.ask(lambda: (anchors, self._ask_ends(partitions)))
         is_known = ends is not None and state is not None
+        lag = self._lag(ends) if ends and is_known else FlowLag()
+        # A lag belongs to the anchors that it was computed with, which may be older.
+        base = with_absent((ends.answer[0] if ends and is_known else anchors).values(), absent)
         return Copied(
             _now_ms(),
             state is not None or self._last.is_known,
             anchors,
             losses,
-            self._lag(ends) if ends and is_known else FlowLag(),
+            lag,
             source_answers=ends is not None,
             target_answers=state is not None,
             lag_ms=ends.asked_ms if ends and is_known else self._last.lag_ms,
+            point=recovery_point(anchored(base), groups, lag, ends.asked_ms if ends else 0),
         )
 
     def _lag(self, ends_answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:

@@ -59,5 +59,13 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_are_served(expression):
 
 def test_every_kind_of_figure_is_on_the_dashboard():
     shown = " ".join(EXPRESSIONS)
-    for each in ("flow_state", "lag_seconds", "lag_records", "losses", "duty_ok", "latency"):
+    for each in (
+        "flow_state",
+        "lag_seconds",
+        "lag_records",
+        "rpo_seconds",
+        "losses",
+        "duty_ok",
+        "latency",
+    ):
         assert each in shown

@@ -30,10 +30,11 @@ class MemoryStore:
         self.silent = False
         self.id = "id-b"
 
-    def read(self, topic: str) -> Mapping[bytes, Stored]:
+    def read(self, topic: str, kind: type[Stored] | None = None) -> Mapping[bytes, Stored]:
         if self.silent:
             raise ClusterUnavailable("reading state at B:9092: connection refused")
-        return self.topics.get(topic, {})
+        found = self.topics.get(topic, {})
+        return {k: each for k, each in found.items() if kind is None or isinstance(each, kind)}
 
     def read_all(self, topics: Iterable[str]) -> tuple[Stored, ...]:
         return tuple(each for topic in topics for each in self.read(topic).values())

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from orchestration.cli.screen.text_table import Column, TextTable
+from replication.durations import format_moment
 from replication.model import FlowState, PartitionState
 from replication.supervision.lag import FlowLag
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
     from orchestration.flows.status_view import FlowView, TopicView
     from replication.state import TaskReport
+    from replication.supervision.recovery_point import RecoveryPoint
 
-_OTHER_LINES = 6  # of the screen, besides flows and topics: header, problems, note
+_OTHER_LINES = 7  # of the screen, besides flows and topics: header, problems, RPO, note
+_MOST_GROUPS = 5
 _LEAST_TOPICS = 3  # a flow shows so many, however low the screen is
 _STYLES = {"RUNNING": "green", "PAUSED": "yellow", "STOPPED": "yellow", "STARTING": "yellow"}
 
@@ -39,8 +42,9 @@ def render(views: tuple[FlowView, ...], note: str = "", lines: int | None = None
     below = [_complaint(each) for each in views if not each.health.healthy]
     below += [_remark(each, reason) for each in views if (reason := _reason(each))]
     below += [line for each in views if (line := _unknown_lag(each)) is not None]
+    below += [_unread(each) for each in views if any(g.records for g in each.point.groups)]
     below += [_failed(view, task) for view in views for task in _duties(view) if not task.ok]
-    last = [Text(each, style="dim") for each in (_uptimes(views), note) if each]
+    last = [Text(each, style="dim") for each in (_losses(views), _uptimes(views), note) if each]
     return Group(table, *map(_wrapped, [*below, *last]))
 
 
@@ -48,6 +52,27 @@ def _wrapped(sentence: Text) -> Text:
     """Return a sentence that is wrapped at words, whatever its console does with lines."""
     sentence.no_wrap, sentence.overflow = False, "fold"
     return sentence
+
+
+def _losses(views: tuple[FlowView, ...]) -> str:
+    """Return what a failover of each flow would lose."""
+    found = {each.name: _loss(each.point) for each in views if each.point.partitions}
+    return "RPO: " + "; ".join(f"{name} {loss}" for name, loss in found.items()) if found else ""
+
+
+def _loss(point: RecoveryPoint) -> str:
+    since_ms = point.unknown_since_ms
+    if since_ms is None:
+        return point.loss
+    return f"{point.loss} when last seen, not known since {format_moment(since_ms)} UTC"
+
+
+def _unread(view: FlowView) -> Text:
+    """Return what a failover would lose of the records that groups had not read, the most first."""
+    some = sorted((g for g in view.point.groups if g.records), key=lambda each: -each.records)
+    told = [f"{each.group} {each.records:,}" for each in some[:_MOST_GROUPS]]
+    more = [f"and {len(some) - _MOST_GROUPS} more groups"] if some[_MOST_GROUPS:] else []
+    return _remark(view, f"RPO of groups, in records: {', '.join([*told, *more])}")
 
 
 def _uptimes(views: tuple[FlowView, ...]) -> str:

@@ -47,7 +47,7 @@ def failover(  # noqa: PLR0913 - one parameter per option
     found = find_flow(config, flow)
     reachable = Answers([found]).ask()
     reachable.require(found.target)
-    json_only, clusters = output is Output.json, KafkaClusters()
+    json_only, clusters = output is Output.json, KafkaClusters(reachable.require)
     require_target(found, config, clusters, Launcher(home(), file.absolute()))
     with opened(Failover, found, config, clusters, progress(json_only=json_only)) as work:
         if undo:

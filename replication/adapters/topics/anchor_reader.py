@@ -1,4 +1,4 @@
-"""Reads a flow's anchors and losses, each time from where the last read ended."""
+"""Reads a flow's anchors, losses and groups, each time from where the last read ended."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
 from replication.model import TopicPartition
-from replication.state import Anchor, Loss, anchors_topic, parse
+from replication.state import (
+    Anchor,
+    GroupPositions,
+    Loss,
+    anchors_topic,
+    is_of,
+    offsets_topic,
+    parse,
+)
+from replication.supervision.recovery_point import selected_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from replication.settings.sections import Flow
 
@@ -26,6 +35,14 @@ class _Unread(NamedTuple):
         return self.name
 
 
+class CopyState(NamedTuple):
+    """What the target holds of a flow; ``groups``: stored offsets of those that are selected."""
+
+    anchors: Mapping[TopicPartition, Anchor]
+    losses: tuple[Loss, ...] = ()
+    groups: tuple[GroupPositions, ...] = ()
+
+
 class AnchorReader:
     """Connects at its first read, and does nothing between reads. One thread at a time."""
 
@@ -33,24 +50,38 @@ class AnchorReader:
         self._flow = flow
         self._anchors: dict[TopicPartition, Anchor] = {}
         self._losses: dict[bytes, Loss] = {}
+        self._groups: dict[bytes, GroupPositions] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._log: StateLog | None = None
+        self._logs: tuple[StateLog, ...] = ()
 
-    def look(self) -> tuple[dict[TopicPartition, Anchor], tuple[Loss, ...]]:
+    def look(self) -> CopyState:
         """Return what is known by now. Raises ClusterUnavailable or ClusterRejected."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
         self._learn(self._loop.run_until_complete(self._news()))
-        return dict(self._anchors), tuple(self._losses.values())
+        groups = selected_groups(self._groups.values(), self._flow.selection)
+        return CopyState(dict(self._anchors), tuple(self._losses.values()), groups)
 
     async def _news(self) -> Iterable[_Unread]:
-        if self._log is None:
-            name = f"isthmus-metrics-{self._flow.name}"
-            network = connect(self._flow.clients.target_producer, name)
-            self._log = StateLog(network, anchors_topic(self._flow.source), read=_unread)
-        await self._log.network.refresh([self._log.topic])
-        found = cast("list[_Unread]", await self._log.read_on())
+        if not self._logs:
+            self._logs = self._opened()
+        anchors, *offsets = self._logs
+        network = anchors.network
+        await network.refresh([each.topic for each in self._logs])
+        there = [each for each in offsets if network.topic_id(each.topic) is not None]
+        found: list[_Unread] = []
+        for each in (anchors, *there):
+            found += cast("list[_Unread]", await each.read_on())
         return {each.name: each for each in found}.values()
+
+    def _opened(self) -> tuple[StateLog, ...]:
+        """Return the log of the anchors, and where groups are synced that of their offsets."""
+        name = f"isthmus-metrics-{self._flow.name}"
+        network = connect(self._flow.clients.target_producer, name)
+        anchors = StateLog(network, anchors_topic(self._flow.source), read=_unread)
+        if not self._flow.groups.sync:
+            return (anchors,)
+        return anchors, StateLog(network, offsets_topic(self._flow.source), read=_unread_group)
 
     def _learn(self, news: Iterable[_Unread]) -> None:
         for each in news:
@@ -59,6 +90,13 @@ class AnchorReader:
                 self._anchors[TopicPartition(record.topic, record.partition)] = record
             elif isinstance(record, Loss) and record.flow == self._flow.name:
                 self._losses[each.name] = record
+            elif isinstance(record, GroupPositions) and record.flow == self._flow.name:
+                self._groups[each.name] = record
+
+
+def _unread_group(key: bytes | None, value: bytes | None) -> _Unread | None:
+    """Leave out offset points, of which the topic has more."""
+    return None if key is None or not is_of(GroupPositions, key) else _Unread(key, value)
 
 
 def _unread(key: bytes | None, value: bytes | None) -> _Unread | None:

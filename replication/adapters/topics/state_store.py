@@ -21,6 +21,8 @@ from replication.state import (
     dead_letters_topic,
     flow_topics,
     losing_policy,
+    parse,
+    parse_only,
 )
 
 if TYPE_CHECKING:
@@ -137,9 +139,9 @@ class StateStore:
         finally:
             tail.close()
 
-    def tail(self, topic: str) -> StateTail:
-        """Follow ``topic`` from its beginning."""
-        return StateTail(self._client, topic)
+    def tail(self, topic: str, kind: type[Stored] | None = None) -> StateTail:
+        """Follow ``topic`` from its beginning; records of another ``kind`` are left out."""
+        return StateTail(self._client, topic, read=parse_only(kind) if kind else parse)
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until all replicas in sync have it."""

@@ -16,8 +16,10 @@ from replication.model import TopicPartition
 from replication.state import Stored, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+
+    Read = Callable[[bytes | None, bytes | None], Stored | None]
 
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
@@ -25,14 +27,15 @@ _AT_ONCE = 1000  # records a poll
 
 
 class StateTail:
-    """Follows state topics: all of each first, then what is new."""
+    """Follows state topics: all of each first, then what is new. ``read`` decodes key and value."""
 
-    def __init__(self, client: Mapping[str, Any], *topics: str) -> None:
+    def __init__(self, client: Mapping[str, Any], *topics: str, read: Read = parse) -> None:
         more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
         self._where = f"{topics[0]}{more} at {client['bootstrap.servers']}"
         self._complaints = ReportedErrors()
         self._admin = KafkaAdmin(client)
         self._next = dict.fromkeys(topics, 0)
+        self._read = read
         self._consumers = RenewedClient(client, self._connected, Consumer.close)
         self._open = True
 
@@ -82,7 +85,7 @@ class StateTail:
         error, offset, topic = message.error(), message.offset() or 0, message.topic() or ""
         if error is None:
             self._next[topic] = offset + 1
-            return parse(_bytes(message.key()), _bytes(message.value()))
+            return self._read(_bytes(message.key()), _bytes(message.value()))
         if error.code() == KafkaError._PARTITION_EOF:
             # Markers and compaction leave no record.
             self._next[topic] = max(self._next[topic], offset)

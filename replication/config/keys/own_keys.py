@@ -32,6 +32,7 @@ INTERVALS = (
     "emit.checkpoints.interval",
     "emit.heartbeats.interval",
     "lag.sla",
+    "rpo.slo",
     "copy.epoch",
 )
 SPELLINGS |= {name: f"{name}.seconds" for name in INTERVALS}

@@ -166,6 +166,15 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
     topic = running.topic()
     running.produce(topic, 10)
     wait_for(lambda: running.is_copied(topic), 20)
+    group, where = f"reads-{topic}", [TopicPartition(topic, 0, 0), TopicPartition(topic, 1, 0)]
+    consumer = Consumer({"bootstrap.servers": running.source.bootstrap_servers, "group.id": group})
+    consumer.commit(offsets=where, asynchronous=False)
+    consumer.close()
+
+    def the_group_is_told(found):
+        assert found.of("isthmus_group_rpo_records", source=running.alias, group=group) == 0
+
+    running.await_scrape(the_group_is_told)
     running.ask(Desired.PAUSE)
     running.await_state(FlowState.PAUSED, limit_s=20)
     running.produce(topic, 10, seed=2)
@@ -174,6 +183,9 @@ def test_a_paused_flow_copies_nothing_until_it_is_resumed(running):
 
     def it_is_told(found):
         assert found.of("isthmus_lag_records", source=running.alias, topic=topic) == 10
+        assert found.of("isthmus_rpo_records", source=running.alias, topic=topic) == 10
+        assert found.of("isthmus_rpo_bytes", source=running.alias, topic=topic) > 10
+        assert found.of("isthmus_group_rpo_records", source=running.alias, group=group) == 10
         assert found.of("isthmus_flow_wanted", source=running.alias) == 0
 
     running.await_scrape(it_is_told)

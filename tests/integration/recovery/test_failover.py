@@ -8,20 +8,22 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
-from support.copier_flows import Flow, report_of, start_unit
+from support.copier_flows import Flow, kill, report_of, start_unit
 from support.spark_driver import REPOSITORY, wait_for
 
 from orchestration.dagster import jobs
 from orchestration.dagster.resources import IsthmusResource
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.model import TopicPartition
+from replication.model import PartitionPlan, TopicPartition
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -29,34 +31,48 @@ STEPS = ("stop", "fence", "prove positions", "set groups", "open target")
 GROUPS = ("behind", "half way", "at the end")
 
 
+_KEPT_NAMES = (
+    "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+)
+
+
 class Disaster:
     """A flow under kept names whose source can be killed."""
 
-    def __init__(self, source, target, folder) -> None:
-        self.flow = Flow(source, target, {f"orders-{source.name}": 3})
+    def __init__(self, source, target, folder, *, prefix: bool = False) -> None:
+        name = f"orders-{uuid.uuid4().hex[:8]}" if prefix else f"orders-{source.name}"
+        self.flow = Flow(source, target, {name: 3})
         (self.topic,) = self.flow.topics
+        self.copy = f"{self.flow.alias}.{self.topic}" if prefix else self.topic
         self.sent = itertools.count()
         for bootstrap in (self.flow.here, self.flow.to):
             kafka_records.create_topic(bootstrap, self.topic, 3)
+        if prefix:
+            kafka_records.create_topic(self.flow.to, self.copy, 3)
         self.file = folder / "mm2.properties"
         self.file.write_text(
             f"clusters = {self.flow.alias}, B\n"
             f"{self.flow.alias}.bootstrap.servers = {self.flow.here}\n"
             f"B.bootstrap.servers = {self.flow.to}\n"
-            f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = orders-.*\n"
-            "replication.policy.class = org.apache.kafka.connect.mirror.IdentityReplicationPolicy\n"
+            f"{self.flow.name}.enabled = true\n{self.flow.name}.topics = {self.topic}\n"
+            f"{'' if prefix else _KEPT_NAMES}"
             "sync.group.offsets.enabled = true\nreplication.factor = 1\n"
         )
         self.commits: dict[str, dict[int, int]] = {}
 
     @property
+    def plans(self) -> tuple[PartitionPlan, ...]:
+        copies = (TopicPartition(self.copy, each.partition) for each in self.partitions)
+        return tuple(map(PartitionPlan, self.partitions, copies))
+
+    @property
     def partitions(self) -> list[TopicPartition]:
         return self.flow.partitions
 
-    def produce(self, count: int = 300) -> None:
-        """Produce records, no two of them alike, and wait for their acks."""
+    def produce(self, count: int = 300, size: int = 0) -> None:
+        """Produce records, no two of them alike, of ``size`` or more, and wait for their acks."""
         numbers = list(itertools.islice(self.sent, count))
-        records = [(n % 3, b"key-%d" % (n % 7), b"record %d" % n) for n in numbers]
+        records = [(n % 3, b"key-%d" % (n % 7), b"%-*d" % (size, n)) for n in numbers]
         kafka_records.produce(self.flow.here, self.topic, records)
         self.flow.fed.update(TopicPartition(self.topic, each[0]) for each in records)
 
@@ -161,6 +177,142 @@ def test_whatever_kills_its_operator_each_group_goes_on_and_no_frozen_unit_appen
         expected = {n: ours[n, at] for n, at in disaster.commits[group].items()}
         assert disaster.next_of(group) == expected
     assert [each["again"] for each in report["groups"] if each["group"] != GROUPS[2]] == [0] * 6
+
+
+def test_what_status_says_would_be_lost_is_what_a_failover_announces_and_what_is_missing(
+    disaster, tmp_path
+):
+    flow = disaster.flow
+    for _ in range(30):  # each of them a batch in each partition
+        disaster.produce(60, size=1000)
+    disaster.commit("behind", dict.fromkeys(range(3), 7))
+    disaster.commit("ahead", dict.fromkeys(range(3), 590))
+    unit = start_unit(flow.spec(bytes_per_second=100_000), tmp_path)
+    flow.wait_moved(150)
+    assert run_command("offsets", "sync", disaster.file).code == 0
+    unit.send_signal(signal.SIGSTOP)
+
+    ends = {each: flow.fed[each] for each in disaster.partitions}
+    anchors = flow.anchors()
+    behind = {str(each): end - (anchors[each].source or 0) for each, end in ends.items()}
+    live, planned = _status(disaster), _plan(disaster)
+    assert live == planned
+    assert live.missing == behind
+    assert live.point["unknown_since_ms"] is None
+    assert live.groups == {
+        name: sum(end - max(anchors[each].source or 0, read) for each, end in ends.items())
+        for name, read in (("behind", 7), ("ahead", 590))
+    }
+
+    flow.source.kill()
+    silent, planned = _status(disaster), _plan(disaster)
+    assert silent == planned
+    assert (silent.missing, silent.groups) == (live.missing, live.groups)
+    assert silent.point["unknown_since_ms"] == min(each.at_ms for each in anchors.values())
+    announced = json.loads(disaster.run("--yes", "-o", "json").out)
+    kill(unit)
+
+    flow.source.start()
+    copied = {each.content for each in disaster.copied()}
+    ours = _records(flow.here, disaster.topic)
+    missing = [each for each in ours if each.content not in copied]
+    assert announced["recovery_point"]["records"] == len(missing) > 0
+    assert len(missing) <= sum(behind.values()), "what was copied behind the anchors is proven now"
+    assert announced["missing_of_group"] == {
+        name: sum(each.offset >= read for each in missing)
+        for name, read in (("behind", 7), ("ahead", 590))
+    }
+    assert abs(announced["recovery_point"]["bytes"] / len(missing) - 1000) < 100
+
+
+class Numbers(NamedTuple):
+    """What would be lost, of the flow, by partition and by group."""
+
+    point: dict[str, float]
+    missing: dict[str, int]
+    groups: dict[str, int]
+
+
+def _status(disaster) -> Numbers:
+    """Return what ``isthmus status`` says."""
+    (flow,) = json.loads(run_command("status", disaster.file, "-o", "json").out)["flows"]
+    parts = [
+        {**each, "partition": f"{topic['topic']}-{each['partition']}"}
+        for topic in flow["topics"]
+        for each in topic["partitions"]
+    ]
+    missing = {each["partition"]: each["rpo_records"] for each in parts}
+    return _numbers(flow["recovery_point"], missing)
+
+
+def _plan(disaster) -> Numbers:
+    """Return what ``isthmus failover --dry-run`` says."""
+    report = json.loads(disaster.run("--dry-run", "-o", "json").out)
+    missing = {each["partition"]: each["records"] for each in report["partitions"]}
+    return _numbers(report["recovery_point"], missing)
+
+
+def _numbers(point, missing) -> Numbers:
+    groups = {each["group"]: each["records"] for each in point["groups"]}
+    known = point["unknown_since_ms"] is None
+    # The age of a record grows, and so does the moment of the look while the source answers.
+    fixed = {k: v for k, v in point.items() if k in {"records", "bytes", "unknown_since_ms"}}
+    rest = {} if known else {k: point[k] for k in ("seconds", "source_last_seen_ms")}
+    return Numbers({**fixed, **rest}, missing, groups)
+
+
+def test_under_mirrormaker_names_groups_go_on_in_the_copy_and_read_what_is_new_beside_it(
+    source_cluster, target_cluster, tmp_path
+):
+    moved = Disaster(source_cluster, target_cluster, tmp_path, prefix=True)
+    flow, kept = moved.flow, moved.topic.replace(".", r"\.")
+    moved.produce()
+    commits = {"behind": {0: 10, 1: 20, 2: 99}, "at the end": dict.fromkeys(range(3), 100)}
+    for group, offsets in commits.items():
+        moved.commit(f"{group} of {moved.topic}", offsets)
+    flow.copy_all(partitions=moved.plans)
+    assert run_command("offsets", "sync", moved.file).code == 0
+
+    ended = moved.run("--yes", "-o", "json")
+    assert ended.code == 0, ended
+    report = json.loads(ended.out)
+    (opened,) = [e["did"] for e in report["operation"]["done"] if e["step"] == "open target"]
+    assert opened.endswith(f"consumers of {moved.topic} read {moved.copy} there as well")
+    targets = {each["target"].rpartition("-")[0] for each in report["groups"]}
+    assert targets == {moved.copy} == {f"{flow.alias}.{moved.topic}"}
+
+    kafka_records.produce(flow.to, moved.topic, [(n, b"k", b"new %d" % n) for n in range(3)])
+    ours = _records(flow.here, moved.topic)
+    for group, offsets in commits.items():
+        expected = {
+            *((moved.copy, each.value) for each in ours if each.offset >= offsets[each.partition]),
+            *((moved.topic, b"new %d" % n) for n in range(3)),
+        }
+        pattern = rf"^({flow.alias}\.)?{kept}$"
+        read = _read(flow.to, f"{group} of {moved.topic}", pattern, len(expected))
+        assert len(read) == len(expected)
+        assert {*read} == expected
+    assert moved.run("--undo").code == 0, "nobody wrote to the copy"
+
+
+def _read(bootstrap: str, group: str, pattern: str, count: int) -> list[tuple[str, bytes]]:
+    """Return topic and value of what a group reads that subscribes to a pattern of topics."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([pattern])
+    found: list[tuple[str, bytes]] = []
+    try:
+        wait_for(lambda: found.extend(_polled(consumer)) or len(found) >= count)
+        found.extend(_polled(consumer))
+    finally:
+        consumer.close()
+    return found
+
+
+def _polled(consumer: Consumer) -> list[tuple[str, bytes]]:
+    got = consumer.consume(500, timeout=1.0)
+    return [(each.topic(), each.value()) for each in got if each.error() is None]
 
 
 def _records(bootstrap: str, topic: str) -> list[kafka_records.Rec]:

@@ -14,6 +14,7 @@ from replication.model import TopicPartition
 from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset
 from replication.recovery.procedure import DONE
 from replication.state import Operation
+from replication.supervision.recovery_point import RecoveryPoint
 
 DID = Operation("A->B", "op1", "failover", DONE, writable="B")
 LEFT = (
@@ -23,7 +24,7 @@ LEFT = (
 
 
 def failover_report(actions, operation):
-    return FailoverReport("A->B", (), (), actions, operation)
+    return FailoverReport("A->B", RecoveryPoint(), (), actions, operation)
 
 
 def switchover_report(actions, operation):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from support.builders import a_config
+from support.builders import a_config, a_flow
 from support.fake_flows import World
 
 from orchestration.cli.flows.table import render
@@ -15,8 +15,17 @@ from orchestration.cli.local.live import _line
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
 from replication.model import Desired
-from replication.settings.sections import Flow, FlowClients
-from replication.state import AbsentTopic, Anchor, FlowStatus, TaskReport, status_topic
+from replication.settings.sections import Flow, FlowClients, GroupSettings
+from replication.state import (
+    AbsentTopic,
+    Anchor,
+    FlowStatus,
+    GroupPositions,
+    TaskReport,
+    anchors_topic,
+    offsets_topic,
+    status_topic,
+)
 from replication.supervision.flow_figures import CounterSample
 from replication.supervision.health import Health, Seen
 from replication.supervision.lag import FlowLag
@@ -89,8 +98,8 @@ def test_a_screen_that_is_renewed_shows_as_many_topics_as_fit_and_halted_ones_fi
     output = printed(a_flow_of(200, halted=150), terminal=True, lines=24)
     assert len(output) <= 24
     names = [line.split()[0] for line in output if line.startswith("  orders-")]
-    assert names == [*(f"orders-{number}" for number in range(15)), "orders-150"]
-    assert "  and 184 more topics" in [line.rstrip() for line in output]
+    assert names == [*(f"orders-{number}" for number in range(14)), "orders-150"]
+    assert "  and 185 more topics" in [line.rstrip() for line in output]
 
 
 def test_a_flow_that_is_stopped_has_no_time_that_it_is_up_and_says_who_stopped_it():
@@ -152,3 +161,65 @@ def test_bl_229_lag_that_is_not_known_is_no_number_and_says_since_when():
     assert topic["lag_unknown_since_ms"] > 0
     (part,) = topic["partitions"]
     assert (part["lag_records"], part["lag_s"]) == (None, None)
+
+
+def a_world_with_a_group() -> World:
+    """Return a flow that has copied 100 of 107 records; group shop has read 103 of them."""
+    flow = a_flow().model_copy(update={"groups": GroupSettings(sync=True)})
+    world = World(a_config(flow))
+    world.copy(records=100, end=107)
+    (anchor,) = world.target.topics[anchors_topic("A")].values()
+    world.target.write(anchors_topic("A"), replace(anchor, source_end=105, bytes=2000))
+    stored = [GroupPositions("A->B", name, (("orders", 0, 103),), 7) for name in ("shop", "gone-x")]
+    world.target.write(offsets_topic("A"), *stored)
+    return world
+
+
+def shown(views) -> list[str]:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(render(views))
+    return console.export_text().splitlines()
+
+
+def test_what_a_failover_would_lose_is_a_number_for_flow_topic_and_group():
+    world = a_world_with_a_group()
+    flow = world.config.flows[0]
+    selection = flow.selection.model_copy(update={"groups_exclude": ("gone.*",)})
+    world.config = a_config(flow.model_copy(update={"selection": selection}))
+    views = StatusView(world.config, world, world).look()
+    (found,) = as_data(views)["flows"]
+    point = found["recovery_point"]
+    assert (point["records"], point["bytes"], point["unknown_since_ms"]) == (7, 140, None)
+    (group,) = point["groups"]
+    assert (group["group"], group["records"], group["bytes"]) == ("shop", 4, 80)
+    (topic,) = found["topics"]
+    assert (topic["rpo_records"], topic["rpo_bytes"], topic["rpo_unknown_since_ms"]) == (
+        7,
+        140,
+        None,
+    )
+    assert [each["rpo_records"] for each in topic["partitions"]] == [7]
+    lines = shown(views)
+    assert any(each.startswith("RPO: A->B 7 records, about 140 bytes, ") for each in lines)
+    assert "A->B: RPO of groups, in records: shop 4" in [each.rstrip() for each in lines]
+
+
+def test_while_the_source_is_silent_it_is_as_last_seen_and_says_since_when():
+    world = a_world_with_a_group()
+    world.origin.silent = True
+    views = StatusView(world.config, world, world).look()
+    (found,) = as_data(views)["flows"]
+    assert found["recovery_point"]["records"] == 5
+    assert found["recovery_point"]["unknown_since_ms"] > 0
+    assert [each["records"] for each in found["recovery_point"]["groups"]] == [2, 2]
+    (line,) = [each for each in shown(views) if each.startswith("RPO: ")]
+    assert "RPO: A->B 5 records, about 100 bytes, 0.0 s when last seen, not known since " in line
+
+
+def test_of_many_groups_those_that_lose_most_are_shown():
+    world = a_world_with_a_group()
+    more = [GroupPositions("A->B", f"g{n}", (("orders", 0, 90 + n),), 7) for n in range(12)]
+    world.target.write(offsets_topic("A"), *more)
+    lines = shown(StatusView(world.config, world, world).look())
+    (line,) = [each for each in lines if "RPO of groups" in each]
+    assert line.rstrip().endswith("g0 7, g1 7, g10 7, g2 7, g3 7, and 9 more groups")

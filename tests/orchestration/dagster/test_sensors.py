@@ -7,6 +7,7 @@ import socket
 import time
 import warnings
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -21,7 +22,19 @@ from orchestration.dagster.assets import build_assets, stream_key
 from orchestration.dagster.reports import CHECKS
 from orchestration.dagster.sensors import APPLICATION_TAG, supervisor
 from orchestration.flows.observe import now_ms
-from replication.state import AbsentTopic, Intent, Loss, TaskReport, anchors_topic, status_topic
+from replication.settings.sections import GroupSettings
+from replication.state import (
+    AbsentTopic,
+    Anchor,
+    GroupPositions,
+    Intent,
+    Loss,
+    Operation,
+    TaskReport,
+    anchors_topic,
+    offsets_topic,
+    status_topic,
+)
 from replication.supervision.heartbeat_check import HEARTBEATS_TASK
 
 if TYPE_CHECKING:
@@ -254,6 +267,61 @@ def test_a_flow_that_falls_behind_fails_its_check_at_once(world, instance):
     assert event.description == (
         "1 of 1 partitions are more than 5 s behind; worst: orders-0, 9 s, 70 records"
     )
+
+
+def test_a_flow_that_could_lose_older_records_than_its_objective_fails_its_check_at_once(
+    world, instance
+):
+    flow = a_flow().model_copy(update={"rpo_slo": timedelta(seconds=5)})
+    world.config = a_config(flow)
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=100)
+    before = tick(world, instance)
+    world.watch = type(world.watch)()
+    world.copy(records=100, end=170, age_s=9)
+    (event,) = tick(world, instance, before.cursor).asset_events
+    assert (event.check_name, event.passed) == ("rpo_slo", False)
+    assert event.description == (
+        "a failover would lose records that are older than 5 s in 1 of 1 partitions; worst: "
+        "orders-0, 9 s, 70 records"
+    )
+    told = {key: each.value for key, each in event.metadata.items()}
+    assert (told["RPO in records"], told["RPO in bytes"]) == (70, 0)
+    assert told["RPO in seconds"] >= 9
+    assert "RPO" not in told
+
+
+def test_a_flow_whose_target_is_open_after_a_failover_can_lose_nothing_more(world, instance):
+    world.config = a_config(a_flow().model_copy(update={"rpo_slo": timedelta(seconds=5)}))
+    world.copy(records=100, end=170, age_s=9)
+    world.origin.silent = True
+    failed_over = Operation("A->B", "op1", "failover", "done", by="ada@one", turn=1, writable="B")
+    world.target.write(status_topic("A"), failed_over, Intent("A->B", "stop"))
+    events = tick(world, instance).asset_events
+    (check,) = [each for each in events if getattr(each, "check_name", "") == "rpo_slo"]
+    assert check.passed
+    assert check.description == "B is open for clients since failover op1 of ada@one"
+
+
+def test_the_history_of_a_flow_holds_what_a_failover_would_lose_by_topic_and_group(world, instance):
+    flow = a_flow().model_copy(update={"groups": GroupSettings(sync=True)})
+    world.config = a_config(flow)
+    world.watched = world.driven = {"B"}
+    world.copy(records=100, end=107)
+    world.target.write(offsets_topic("A"), GroupPositions("A->B", "shop", (("orders", 0, 103),), 7))
+    world.origin.silent = True
+    world.target.write(
+        anchors_topic("A"),
+        Anchor("A->B", "orders", 0, "A.orders", 100, 100, source_end=105, behind_ms=1500, at_ms=9),
+    )
+    events = tick(world, instance).asset_events
+    told = next(e for e in events if isinstance(e, dg.AssetObservation)).metadata
+    assert (told["RPO in records"].value, told["RPO in seconds"].value) == (5, 1.5)
+    assert told["RPO"].value.startswith("not known since 1970-01-01 00:00:00 UTC")
+    (topic,) = told["topics"].records
+    assert (topic.data["RPO in records"], topic.data["RPO in seconds"]) == (5, 1.5)
+    (group,) = told["groups"].records
+    assert (group.data["group"], group.data["RPO in records"]) == ("shop", 2)
 
 
 @pytest.mark.parametrize("side", ["origin", "target"])

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from support.builders import a_flow
-
-from orchestration.recovery.group_actions import group_actions, on_target, selected
+from orchestration.recovery.group_actions import group_actions, on_target
 from replication.model import OffsetRange, TopicPartition
 from replication.offsets.consumer_groups import CommitGroup, Committed, LeaveOffset
 from replication.offsets.group_sync import GroupSync
 from replication.recovery.group_positions import GroupPosition
-from replication.settings.sections import Selection
-from replication.state import GroupPositions
 
 HERE = TopicPartition("t", 0)
 LOGS = {HERE: OffsetRange(10, 50)}
@@ -81,9 +77,3 @@ def test_a_position_in_a_merged_partition_is_named_while_another_source_is_silen
     assert left == LeaveOffset(
         "g", HERE, "another flow copies to it too, and where the group is there is not known"
     )
-
-
-def test_a_group_that_the_file_does_not_select_any_more_is_left_out():
-    stored = [GroupPositions("A->B", name, (("t", 0, 5),)) for name in ("g", "other")]
-    flow = a_flow().model_copy(update={"selection": Selection(groups=("g",))})
-    assert selected(stored, flow) == stored[:1]

@@ -7,7 +7,9 @@ from dataclasses import replace
 from orchestration.recovery.report import FailoverReport
 from replication.model import TopicPartition
 from replication.recovery.group_positions import GroupPosition
-from replication.state import ProvenPosition
+from replication.state import GroupPositions, ProvenPosition
+from replication.supervision.lag import FlowLag, PartitionLag
+from replication.supervision.recovery_point import recovery_point
 
 HERE = TopicPartition("t", 0)
 PROVEN = ProvenPosition("A->B", "op1", "t", 0, "t", 5, 5, source_end=7, seen_ms=1_000)
@@ -16,11 +18,32 @@ LEFT = replace(SET, offset=None, problem="does not exist")
 
 
 def lines(*groups: GroupPosition) -> list[str]:
-    return list(FailoverReport("A->B", (PROVEN,), groups, ()).lines())
+    stored = [
+        GroupPositions("A->B", each.group, ((*each.source, each.committed),)) for each in groups
+    ]
+    point = recovery_point([PROVEN], stored)
+    return list(FailoverReport("A->B", point, groups, ()).lines())
 
 
 def test_the_time_of_the_last_look_is_that_of_an_anchor_which_may_be_later():
     assert lines()[0].endswith("were last read, at the latest 1970-01-01 00:00:01 UTC")
+
+
+def test_times_of_partitions_that_differ_are_told():
+    later = replace(PROVEN, partition=1, seen_ms=9_000)
+    told = next(FailoverReport("A->B", recovery_point([PROVEN, later]), (), ()).lines())
+    assert told.endswith(
+        "were last read, of each partition since 1970-01-01 00:00:01 UTC, at the latest "
+        "1970-01-01 00:00:09 UTC"
+    )
+
+
+def test_what_a_source_that_answers_told_is_as_of_now():
+    lag = FlowLag((PartitionLag(HERE, 4, 1.5),))
+    told = next(FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), ()).lines())
+    assert told == (
+        "A->B: 4 records (about 0 bytes, the oldest 1.5 s old) of 1 partition may be missing now"
+    )
 
 
 def test_a_failover_that_knows_no_group_says_which_setting_stores_them():

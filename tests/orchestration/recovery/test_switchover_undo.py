@@ -251,6 +251,15 @@ def test_another_verb_is_refused_while_a_target_is_open_though_the_switchover_is
         failing_over.refuse_if_open()
 
 
+def test_an_undo_by_the_other_verb_says_how_to_go_back(stage):
+    with pytest.raises(Killed):
+        stage.operator("drain", Killed()).carry_out()
+    someone = Operator(FLOW, stage.store, lambda _: None)
+    failing_over = Failover(FLOW, a_config(FLOW), Clusters(stage.store), someone, None, None)
+    with pytest.raises(ConfigError, match=r"B is not open .* with `isthmus switchover --undo`"):
+        failing_over.undo()
+
+
 def test_one_whose_flow_somebody_resumed_is_taken_back_and_not_continued(stage):
     with pytest.raises(Killed):
         stage.operator("compare tail", Killed()).carry_out()

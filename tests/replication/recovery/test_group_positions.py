@@ -13,8 +13,7 @@ from replication.offsets.flow_offsets import KnownPoints
 from replication.offsets.offset_map import POINTS_LOST
 from replication.offsets.offset_points import OffsetPoints
 from replication.recovery.group_positions import group_positions, target_offset
-from replication.recovery.proven_positions import proven
-from replication.state import Anchor, GroupPositions, OffsetPoint
+from replication.state import Anchor, GroupPositions, OffsetPoint, ProvenPosition
 
 FIRST = Anchor("A->B", "t", 0, "t", 0, 0, mode=Mode.APPEND, isolation="read_committed", clean=True)
 
@@ -70,7 +69,7 @@ def test_no_record_is_skipped_and_no_more_are_read_again_than_it_says(steps, cle
         logs.note()
     anchor = replace(logs.anchor, clean=clean)
     behind = [each for each in logs.records if each[0] >= (anchor.source or 0)]
-    end = proven("", anchor, len(behind), behind[-1][1] + 1 if behind else None)
+    end = ProvenPosition.behind(anchor, "", len(behind), behind[-1][1] + 1 if behind else None)
     offset = data.draw(st.integers(0, logs.source_end + 3))
     found, again, problem = target_offset(offset, logs.points.values(), anchor, end)
     assert found is not None
@@ -93,7 +92,7 @@ def straight(records: int, *, clean: bool = True) -> tuple[Copied, Anchor]:
 @pytest.mark.parametrize("offset", [0, 1, 50, 99, 100])
 def test_on_a_log_without_gaps_every_offset_is_exact(offset):
     logs, anchor = straight(100)
-    assert target_offset(offset, logs.points.values(), anchor, proven("", anchor)) == (
+    assert target_offset(offset, logs.points.values(), anchor, ProvenPosition.behind(anchor)) == (
         offset,
         0,
         "",
@@ -102,14 +101,16 @@ def test_on_a_log_without_gaps_every_offset_is_exact(offset):
 
 def test_a_group_that_read_more_than_was_copied_continues_at_the_end_of_the_copy():
     logs, anchor = straight(100)
-    found = target_offset(140, logs.points.values(), anchor, proven("", anchor))
+    found = target_offset(140, logs.points.values(), anchor, ProvenPosition.behind(anchor))
     assert found == (100, 0, "")
 
 
 def test_offsets_from_before_a_takeover_have_no_answer():
     logs, anchor = straight(100)
     anchor = replace(anchor, since=(40, 40))
-    found, _, problem = target_offset(39, logs.points.values(), anchor, proven("", anchor))
+    found, _, problem = target_offset(
+        39, logs.points.values(), anchor, ProvenPosition.behind(anchor)
+    )
     assert found is None
     assert "before the takeover" in problem
 
@@ -126,7 +127,7 @@ def test_offsets_before_the_oldest_point_have_no_answer_where_older_points_are_g
     points = [each for each in logs.points.values() if each.number > 0]
     assert len(points) < len(logs.points)
     first = min(each.source for each in points)
-    end = proven("", anchor)
+    end = ProvenPosition.behind(anchor)
     found, _, problem = target_offset(first - 1, points, anchor, end)
     assert found is None
     assert problem == POINTS_LOST.problem
@@ -139,5 +140,5 @@ def test_positions_of_topics_that_are_not_copied_are_left_out():
     known.learn([anchor, *logs.points.values()])
     group = GroupPositions("A->B", "g", (("other", 0, 5), ("t", 0, 7), ("t", 1, 7)))
     here = TopicPartition("t", 0)
-    (found,) = group_positions([group], known, {here: proven("", anchor)})
+    (found,) = group_positions([group], known, {here: ProvenPosition.behind(anchor)})
     assert (found.source, found.offset, found.again) == (here, 7, 0)

@@ -14,12 +14,14 @@ from replication.state import (
     Anchor,
     Control,
     FlowStatus,
+    GroupPositions,
     Intent,
     OffsetPoint,
     ProducerEntry,
     TaskReport,
     UnknownVersion,
     parse,
+    parse_only,
 )
 
 KINDS = [Anchor, Control, TaskReport, FlowStatus, Intent, OffsetPoint, ProducerEntry]
@@ -104,3 +106,12 @@ def test_what_is_not_ours_is_nothing(key, value):
 @pytest.mark.parametrize("key", [b"[1]", b"1", b'"anchor"', b'{"kind":"offsets"}', b"{}", b"\xff"])
 def test_a_key_of_another_shape_is_nothing(key):
     assert parse(key, Control("f").value()) is None
+
+
+def test_records_of_other_kinds_can_be_passed_over():
+    read = parse_only(GroupPositions)
+    shop = GroupPositions("A->B", 'a "kind":"point" shop', (("t", 0, 5),), 7)
+    assert read(shop.key(), shop.value()) == shop
+    point = OffsetPoint("A->B", "t", 0, 1)
+    assert read(point.key(), b"not decoded") is None
+    assert read(None, shop.value()) is None

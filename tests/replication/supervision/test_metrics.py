@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from replication.model import FlowState, PartitionPlan, PartitionState, TopicPartition
-from replication.state import Anchor, FlowStatus, Loss
+from replication.state import Anchor, FlowStatus, GroupPositions, Loss
 from replication.supervision.flow_figures import Copied, FlowCounters, FlowFigures, TaskFigures
-from replication.supervision.lag import FlowLag, PartitionLag
+from replication.supervision.lag import FlowLag, PartitionLag, flow_lag
 from replication.supervision.metric_catalogue import ALL, Kind
 from replication.supervision.metric_samples import OF_LATE_MS, flow_samples
+from replication.supervision.recovery_point import RecoveryPoint, anchored, recovery_point
 
 NOW = 1_700_000_000_000
 ORDERS = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
@@ -92,6 +93,33 @@ def test_lag_that_nobody_knows_is_not_0():
     assert found["cluster_answers"] == {("A",): False, ("B",): True}
     assert found["partitions_without_position"] == {(): 3}
     assert found["records_total"]["orders", "A.orders"] == 20, "known figures are still reported"
+
+
+def point(ends=None) -> RecoveryPoint:
+    """Return what a failover would lose of orders; ``ends``: what the source tells now."""
+    anchors = [
+        anchor(ORDERS[0], source_end=5, behind_ms=2500),
+        anchor(ORDERS[1], source_end=2, behind_ms=500, at_ms=NOW - 9000),
+    ]
+    groups = [GroupPositions("A->B", "shop", (("orders", 0, 4), ("orders", 1, 0)), NOW)]
+    return recovery_point(anchored(anchors), groups, flow_lag(anchors, ends or {}, NOW), NOW)
+
+
+def test_what_a_failover_would_lose_is_a_sum_and_the_worst_of_seconds():
+    found = reported(seen(copied=replace(seen().copied, point=point(dict.fromkeys(ORDERS, 6)))))
+    names = "rpo_records", "rpo_bytes", "rpo_seconds"
+    assert [found[each] for each in names] == [{("orders", "A.orders"): n} for n in (12, 120, 9.5)]
+    assert found["rpo_timestamp_seconds"] == {(): NOW / 1000}
+    assert found["group_rpo_records"] == {("shop",): 8}
+    assert found["group_rpo_bytes"] == {("shop",): 80}
+    assert found["group_rpo_seconds"] == {("shop",): 9.5}
+
+
+def test_while_the_source_is_silent_it_is_as_last_seen_and_a_metric_says_when():
+    found = reported(seen(copied=replace(seen().copied, lag=FlowLag(), point=point())), "flow")
+    assert (found["rpo_records"], found["rpo_seconds"]) == ({(): 7}, {(): 2.5})
+    assert found["rpo_timestamp_seconds"] == {(): NOW / 1000 - 9}
+    assert found["group_rpo_records"] == {("shop",): 3}
 
 
 def test_delays_are_summed_and_the_worst_partition_counts():
@@ -184,7 +212,8 @@ def test_tasks_and_epochs_are_counted():
 def test_every_metric_is_in_the_catalogue_and_comes_about():
     loss = Loss("A->B", *USERS, "id", 3, PartitionState.LOST_RANGE, 5, "gone", NOW)
     figures = seen(
-        tasks=(TaskFigures("heartbeats"),), copied=replace(seen().copied, losses=(loss,))
+        tasks=(TaskFigures("heartbeats"),),
+        copied=replace(seen().copied, losses=(loss,), point=point()),
     )
     known = {each.name: each for each in ALL}
     found = set()

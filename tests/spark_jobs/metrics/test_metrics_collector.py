@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from replication.adapters.topics.anchor_reader import CopyState
 from replication.errors import ClusterUnavailable
 from replication.model import TopicPartition
-from replication.state import Anchor
+from replication.state import AbsentTopic, Anchor, GroupPositions
 from replication.supervision.lag import FlowLag, PartitionLag
 from spark_jobs.metrics import metrics_collector
 from spark_jobs.metrics.metrics_collector import FlowMetrics
@@ -95,7 +96,7 @@ def clock(monkeypatch):
 def sides(monkeypatch):
     monkeypatch.setattr(metrics_collector, "PATIENCE_S", 0)  # enough for Pool
     monkeypatch.setattr(metrics_collector, "FRESH_S", -1.0)
-    return Side(({HERE: ANCHOR}, ())), Side({HERE: 9, THERE: 4})
+    return Side(CopyState({HERE: ANCHOR})), Side({HERE: 9, THERE: 4})
 
 
 @pytest.fixture
@@ -138,6 +139,20 @@ def test_a_target_that_is_silent_costs_neither_time_nor_what_was_known(
     assert flow_metrics.look([HERE]).target_answers
 
 
+def test_what_a_failover_would_lose_is_as_of_the_ends_or_as_last_seen(flow_metrics, sides, clock):
+    target, source = sides
+    shop = GroupPositions("A->B", "shop", (("t", 0, 8),))
+    target.answer = CopyState({HERE: replace(ANCHOR, source_end=8, at_ms=1)}, (), (shop,))
+    live = flow_metrics.look([HERE]).point
+    assert (live.records, live.groups[0].records, live.unknown_since_ms) == (2, 1, None)
+    assert live.seen_ms == clock.ms
+    source.answer = ClusterUnavailable("A is silent")
+    silent = flow_metrics.look([HERE]).point
+    assert (silent.records, silent.groups[0].records, silent.unknown_since_ms) == (1, 0, 1)
+    gone = AbsentTopic("A->B", "t", "SOURCE_DELETED", "gone", 1)
+    assert flow_metrics.look([], [gone]).point.partitions == ()
+
+
 def test_a_target_that_has_never_answered_says_nothing_of_what_was_copied(
     flow_metrics, sides, pool
 ):
@@ -178,7 +193,7 @@ def test_ends_that_came_while_nobody_waited_do_not_meet_newer_anchors(
     flow_metrics.look([HERE])
     source.silent, source.answer = False, {HERE: 1000}
     pool.retry()
-    target.answer = {HERE: replace(ANCHOR, source=1000)}, ()
+    target.answer = CopyState({HERE: replace(ANCHOR, source=1000)})
     source.silent = True
     clock.pass_s(15)
     late = flow_metrics.look([HERE])
@@ -228,7 +243,7 @@ def test_an_answer_of_long_ago_is_not_told_as_if_it_were_of_now(flow_metrics, si
 def test_a_late_lag_is_as_old_as_it_was_when_the_source_was_asked(flow_metrics, sides, clock):
     target, source = sides
     anchor = replace(ANCHOR, at_ms=clock.ms - 4000)
-    target.answer = {HERE: anchor}, ()
+    target.answer = CopyState({HERE: anchor})
     flow_metrics.look([HERE])
     source.silent = True
     clock.pass_s(30)

@@ -12,7 +12,16 @@ from replication.adapters.topics import anchor_reader
 from replication.adapters.topics.anchor_reader import AnchorReader
 from replication.model import TopicPartition
 from replication.records.codec import encode, plain_record
-from replication.state import Anchor, Loss, Stored, anchors_topic
+from replication.settings.sections import GroupSettings, Selection
+from replication.state import (
+    Anchor,
+    GroupPositions,
+    Loss,
+    OffsetPoint,
+    Stored,
+    anchors_topic,
+    offsets_topic,
+)
 
 HERE = TopicPartition("t", 0)
 ANCHOR = Anchor("A->B", *HERE, "A.t", 0, 0)
@@ -32,18 +41,18 @@ def reader(cluster, monkeypatch):
     made._loop.close()  # a driver keeps it until its process ends
 
 
-def write(cluster: MemoryCluster, *records: Stored) -> None:
+def write(cluster: MemoryCluster, *records: Stored, topic: str = anchors_topic("A")) -> None:
     for each in records:
         batch = encode([plain_record(0, each.key(), each.value())])
-        cluster.logs[TopicPartition(anchors_topic("A"), 0)].append(bytes(batch))
+        cluster.logs[TopicPartition(topic, 0)].append(bytes(batch))
 
 
 def test_the_newest_anchor_counts_and_losses_stay(cluster, reader):
     write(cluster, *(replace(ANCHOR, records=number) for number in range(3)), LOSS)
     write(cluster, replace(ANCHOR, flow="A->C", partition=1), replace(LOSS, flow="A->C"))
-    assert reader.look() == ({HERE: replace(ANCHOR, records=2)}, (LOSS,))
+    assert reader.look() == ({HERE: replace(ANCHOR, records=2)}, (LOSS,), ())
     write(cluster, replace(ANCHOR, records=7))
-    assert reader.look() == ({HERE: replace(ANCHOR, records=7)}, (LOSS,))
+    assert reader.look() == ({HERE: replace(ANCHOR, records=7)}, (LOSS,), ())
 
 
 def test_only_the_newest_record_of_a_key_is_decoded(cluster, reader, monkeypatch):
@@ -53,3 +62,17 @@ def test_only_the_newest_record_of_a_key_is_decoded(cluster, reader, monkeypatch
     write(cluster, *(replace(ANCHOR, records=number) for number in range(5)))
     reader.look()
     assert len(decoded) == 1
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_offsets_of_selected_groups_are_read_where_groups_are_synced(cluster, monkeypatch, synced):
+    monkeypatch.setattr(anchor_reader, "connect", lambda *_: cluster)
+    settings = {"groups": GroupSettings(sync=synced), "selection": Selection(groups=("sh.*",))}
+    reader = AnchorReader(a_flow().model_copy(update=settings))
+    write(cluster, ANCHOR)
+    shop = GroupPositions("A->B", "shop", (("t", 0, 5),))
+    point = OffsetPoint("A->B", "t", 0, 1)
+    others = replace(shop, group="other"), replace(shop, flow="A->C"), point
+    write(cluster, replace(shop, positions=()), shop, *others, topic=offsets_topic("A"))
+    assert reader.look() == ({HERE: ANCHOR}, (), (shop,) if synced else ())
+    reader._loop.close()
