@@ -74,9 +74,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
 
 
+def pytest_collection() -> None:
+    """Import all tests without the garbage collector: it would find nothing."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported: it outlives all tests."""
     gc.freeze()
+    gc.enable()
 
 
 def _turn(item: pytest.Item) -> int:
