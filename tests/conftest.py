@@ -85,10 +85,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, bool]:
+    """Return the place of an item's module, and whether it is a last one there."""
     if item.path.stem in LONGEST:
-        return LONGEST.index(item.path.stem)
-    return len(LONGEST) + (item.get_closest_marker("integration") is None)
+        return LONGEST.index(item.path.stem), item.get_closest_marker("last") is not None
+    return len(LONGEST) + (item.get_closest_marker("integration") is None), False
 
 
 @pytest.fixture(scope="module")
