@@ -49,7 +49,7 @@ test: $(READY) ## all tests, two modules at a time; PYTEST_ARGS
 
 # Three at a time: a few of these tests wait, and the other ones compute meanwhile.
 test-fast: $(READY) ## the tests that start no broker, JVM or daemon; PYTEST_ARGS
-	@$(PYTEST) -n 3 --dist worksteal -m "not integration" $(PYTEST_ARGS)
+	@$(PYTEST) -n 3 --dist worksteal -m "not integration" --ignore tests/integration $(PYTEST_ARGS)
 
 check: $(READY) ## format, lint, import contracts, types
 	@$(BIN)/ruff format --check .

@@ -83,15 +83,18 @@ class Brokers:
 
 
 @contextlib.contextmanager
-def running(directory: Path) -> Iterator[Brokers]:
-    """Run two clusters with warm-running JVMs; both are gone afterwards."""
+def running(directory: Path, *, quick: bool = False) -> Iterator[Brokers]:
+    """Run two clusters; both are gone afterwards.
+
+    With ``quick`` they start sooner and run slower: nothing may be measured.
+    """
     with contextlib.ExitStack() as stack:
         addresses, proxies = [], []
         for name, outside in zip((SOURCE, TARGET), free_ports(2), strict=True):
             proxy = Proxy((_HOST, outside))
             stack.callback(proxy.close)
             front = (outside, proxy.address[1])
-            cluster = LocalCluster(name, directory, heap=_HEAP, quick=False, fronts=(front,))
+            cluster = LocalCluster(name, directory, heap=_HEAP, quick=quick, fronts=(front,))
             stack.callback(cluster.destroy)
             cluster.start()
             proxies.append(proxy)

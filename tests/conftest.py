@@ -76,15 +76,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_turn)
 
 
+def pytest_collection() -> None:
+    """Import all tests without the garbage collector: it would find nothing."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported: it outlives all tests."""
     gc.freeze()
+    gc.enable()
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item) -> tuple[int, bool]:
+    """Return the place of an item's module, and whether it is a last one there."""
     if item.path.stem in LONGEST:
-        return LONGEST.index(item.path.stem)
-    return len(LONGEST) + (item.get_closest_marker("integration") is None)
+        return LONGEST.index(item.path.stem), item.get_closest_marker("last") is not None
+    return len(LONGEST) + (item.get_closest_marker("integration") is None), False
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 def test_the_relay_ends_when_every_record_has_passed(tmp_path):
     data = Dataset("numbers", partitions=3, records=30_000, size=1000)
-    with brokers.running(tmp_path) as pair:
+    with brokers.running(tmp_path, quick=True) as pair:
         pair.create([data.topic], data.partitions)
         with closed_gate(pair.source, data) as gate:
             gate.open()

@@ -10,7 +10,7 @@ import pytest
 
 from bench.usage import Usage, end, usage
 
-BURN = "import time\nwhile time.process_time() < 0.4: pass"
+BURN = "import time\nwhile time.process_time() < 0.2: pass"
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def session():
 def test_the_cpu_time_of_a_child_that_has_ended_counts(session):
     script = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])\n"
     pid = session(script + "print('ready', flush=True)\nsys.stdin.read()")
-    assert usage(pid).cpu_s >= 0.35
+    assert usage(pid).cpu_s >= 0.15
 
 
 def test_a_process_that_lost_its_parent_counts(session):
     orphan = f"{BURN}\nprint('ready', flush=True)\ntime.sleep(60)"
     script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {orphan!r}])\n"
-    assert usage(session(script)).cpu_s >= 0.35
+    assert usage(session(script)).cpu_s >= 0.15
 
 
 @pytest.mark.parametrize(

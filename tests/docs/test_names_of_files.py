@@ -54,9 +54,9 @@ def statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 @cache
-def module_names() -> dict[str, set[str]]:
-    """Return the names at the top level of each module, by its dotted name."""
-    return {dotted(path): top_names(ast.parse(path.read_text())) for path in SOURCES}
+def modules() -> dict[str, Path]:
+    """Return the file of each module, by its dotted name."""
+    return {dotted(path): path for path in SOURCES}
 
 
 def dotted(path: Path) -> str:
@@ -64,9 +64,12 @@ def dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def top_names(module: ast.Module) -> set[str]:
+@cache
+def top_names(module: str) -> set[str]:
+    """Return the names at the top level of a module, none if it does not exist."""
     names: set[str] = set()
-    for node in module.body:
+    path = modules().get(module)
+    for node in ast.parse(path.read_text()).body if path else ():
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 names.add(node.name)
@@ -81,7 +84,7 @@ def top_names(module: ast.Module) -> set[str]:
 def module_suffixes() -> dict[str, list[str]]:
     """Return the full names of modules by each dotted end: ``b.c`` gives ``a.b.c``."""
     suffixes: dict[str, list[str]] = {}
-    for name in (*module_names(), *PACKAGES):
+    for name in (*modules(), *PACKAGES):
         for end in accumulate(reversed(name.split(".")), lambda end, part: f"{part}.{end}"):
             suffixes.setdefault(end, []).append(name)
     return suffixes
@@ -129,7 +132,7 @@ def exists(name: str) -> bool:
     if name in module_suffixes():
         return True
     module, _, last = name.rpartition(".")
-    return any(last in module_names().get(full, ()) for full in module_suffixes().get(module, ()))
+    return any(last in top_names(full) for full in module_suffixes().get(module, ()))
 
 
 def missing(path: Path) -> list[str]:
@@ -187,7 +190,7 @@ def test_front_doors_list_modules_that_exist():
         f"{dotted(door)}: {name}"
         for door in doors
         for name in listed(door)
-        if f"{dotted(door)}.{name}" not in module_names()
+        if f"{dotted(door)}.{name}" not in modules()
     ]
     assert gone == []
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import struct
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
@@ -228,15 +230,14 @@ class Copy:
 
     def truth(self, offset):
         """Return where the next copied record at or behind ``offset`` stands now."""
-        left = (t for s, t in self.pairs if s >= offset and t >= self.target.first)
+        at = bisect_left(self.pairs, (offset, 0))
+        left = (t for _, t in self.pairs[at:] if t >= self.target.first)
         return next(left, self.target.end)
 
     def truth_back(self, offset):
-        there = next((s for s, t in self.pairs if t >= offset), None)
-        if there is None:
-            left = self.deliverable[self.done :]
-            there = left[0] if left else self.source.end
-        return max(there, self.source.first)
+        at = bisect_left(self.pairs, offset, key=itemgetter(1))
+        left = [s for s, _ in self.pairs[at : at + 1]] or self.deliverable[self.done :]
+        return max(left[0] if left else self.source.end, self.source.first)
 
 
 def a_life(seed, steps=60, copy=None):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import asyncio
+import threading
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replication.client.network import NotGranted
 from replication.copier import Host, UnitSpec
-from replication.model import PartitionPlan, TopicPartition
+from replication.model import PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import Anchor, anchors_topic, parse
 from support.memory_network import MemoryCluster
@@ -16,8 +18,11 @@ from support.unit_specs import changed
 
 if TYPE_CHECKING:
     from replication.copier import UnitReport
+    from replication.copier.partition.partition_copy import PartitionCopy
+    from replication.copier.unit import Unit
 
 HERE = TopicPartition("orders", 0)
+_TURN_S, _QUIET_TURNS = 0.01, 7  # longer than the pause between two anchors of ``a_spec``
 
 
 def a_spec(epoch: int = 0, **more) -> UnitSpec:
@@ -33,7 +38,7 @@ def a_spec(epoch: int = 0, **more) -> UnitSpec:
         "source": {"bootstrap.servers": "a:1"},
         "target": {"bootstrap.servers": "b:1"},
     }
-    return changed(UnitSpec(**fields), **{"epoch_s": 0.3, "anchor_every_s": 0.05, **more})
+    return changed(UnitSpec(**fields), **{"epoch_s": 2.0, "anchor_every_s": 0.05, **more})
 
 
 class TwoClusters:
@@ -58,9 +63,22 @@ class TwoClusters:
         return self.source if properties["bootstrap.servers"] == "a:1" else self.target
 
     def copy(self, epoch: int = 0, host: Host | None = None, **more) -> UnitReport:
-        """Copy one epoch."""
-        spec = a_spec(epoch, **{**self._defaults, **more})
-        return (host or self.host).copy(spec, self.connect)
+        """Copy one epoch: with ``epoch_s`` in ``more`` for so long, else until nothing is to do."""
+        host, spec = host or self.host, a_spec(epoch, **{**self._defaults, **more})
+        over = threading.Event()
+        if "epoch_s" not in more:
+            self._end_when_settled(spec, over)
+        try:
+            return host.copy(spec, self.connect)
+        finally:
+            over.set()
+
+    def _end_when_settled(self, spec: UnitSpec, over: threading.Event) -> None:
+        """Watch the unit of ``spec`` in all hosts: any of them may copy its epoch."""
+        for each in self.hosts:
+            if not each._loop.is_closed():
+                settling = _Settling(spec, each, (self.source, self.target), over)
+                each._loop.call_soon_threadsafe(settling.turn)
 
     def feed(self, *values: bytes, partition: TopicPartition = HERE) -> None:
         """Append ``values`` to the source, each in a batch of its own."""
@@ -86,6 +104,54 @@ class TwoClusters:
 
     def _anchor_log(self):
         return self.target.logs[TopicPartition(anchors_topic("A"), 0)]
+
+
+@dataclass
+class _Settling:
+    """Ends an epoch after some turns in which no batch came and none was due.
+
+    The loop that copies counts them: a process that gets no CPU time has no turns.
+    """
+
+    spec: UnitSpec
+    host: Host
+    clusters: tuple[MemoryCluster, MemoryCluster]
+    over: threading.Event
+    quiet: int = 0  # turns
+    before: tuple[int, ...] = ()
+
+    def turn(self) -> None:
+        if self.over.is_set():
+            return
+        units, now = self._units(), tuple(len(each.events) for each in self.clusters)
+        is_quiet = now == self.before and bool(units) and all(map(self._is_settled, units))
+        self.quiet, self.before = self.quiet + 1 if is_quiet else 0, now
+        if self.quiet < _QUIET_TURNS:
+            asyncio.get_running_loop().call_later(_TURN_S, self.turn)
+            return
+        for each in units:
+            each.epoch_timer.end_epoch()
+
+    def _units(self) -> list[Unit]:
+        """Return what copies the epoch in this host now."""
+        groups = self.host._unit_groups.get((self.spec.flow, self.spec.unit))
+        units = [each.unit for each in groups._groups if each.unit] if groups else []
+        timers = [(each, each.epoch_timer) for each in units]
+        return [
+            unit
+            for unit, timer in timers
+            if timer.spec.epoch == self.spec.epoch and not timer.over.is_set()
+        ]
+
+    def _is_settled(self, unit: Unit) -> bool:
+        return unit.started.is_set() and all(map(self._is_done, unit.partitions))
+
+    def _is_done(self, partition: PartitionCopy) -> bool:
+        """Return whether all of its source is on the target, or it is halted for good."""
+        if partition.state is not PartitionState.RUNNING:
+            return partition.retry_at is None
+        queue, end = partition.queue, self.clusters[0].logs[partition.source].end
+        return partition.fetched_to.offset >= end and not (queue.in_flight or queue.waiting)
 
 
 async def ungranted(*_: str):

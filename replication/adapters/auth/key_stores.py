@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jks
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -134,6 +133,8 @@ def _pkcs12_store(data: bytes, location: str, password: str | None) -> Store:
 
 
 def _jks_store(data: bytes, location: str, password: str | None, own: str | None) -> Store:
+    import jks  # noqa: PLC0415 - 0.1 s that only a JKS file should pay
+
     try:
         store = jks.KeyStore.loads(data, password)
     except jks.KeystoreSignatureException:
@@ -148,11 +149,13 @@ def _jks_store(data: bytes, location: str, password: str | None, own: str | None
 
 
 def _jks_key(entry: Any, location: str, password: str | None) -> str:
+    from jks import DecryptionFailureException  # noqa: PLC0415 - as above
+
     try:
         if not entry.is_decrypted():
             entry.decrypt(password or "")
         return _key_pem(load_der_private_key(entry.pkey_pkcs8, None))
-    except (jks.DecryptionFailureException, ValueError):
+    except (DecryptionFailureException, ValueError):
         raise ConfigError(f"{location}: ssl.key.password does not open the key") from None
 
 

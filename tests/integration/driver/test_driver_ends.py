@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 
 import pytest
 from support import kafka_records
@@ -23,23 +25,32 @@ def application(source_cluster, target_cluster, tmp_path):
     made.close()
 
 
-def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(application):
-    """BL-133."""
-    topic = application.topic()
-    application.produce(topic, 500)
-    driver = application.start()
-    wait_for(lambda: application.is_copied(topic))
-    begin = time.monotonic()
-    driver.send_signal(signal.SIGTERM)
-    assert driver.wait(20) == 0
+@pytest.fixture(scope="module")
+def watched(source_cluster, target_cluster, tmp_path_factory):
+    """A watched driver; a start takes long, so two tests share it."""
+    home = tmp_path_factory.mktemp("watched") / "app"
+    with closing(Application(source_cluster, target_cluster, home)) as made:
+        made.start(module="watch")
+        yield made
+
+
+@pytest.mark.last
+def test_ended_by_a_signal_it_ends_its_epoch_and_says_so(watched):
+    """BL-133. Its exit code ends the watcher too, with the same one."""
+    topic, (watcher,) = watched.topic(), watched.drivers
+    watched.produce(topic, 500)
+    wait_for(lambda: watched.is_copied(topic))
+    begin, before = time.monotonic(), len(log_of(watched))
+    os.kill(watched.status().pid, signal.SIGTERM)
+    assert watcher.wait(20) == 0
     assert time.monotonic() - begin < 10
-    assert application.status().state == FlowState.STOPPED
-    assert "clean=True" in application.log()
+    assert watched.status().state == FlowState.STOPPED
+    assert "clean=True" in log_of(watched)[before:]
     ours, theirs = (
         [each.offset for each in kafka_records.consume_all(cluster.bootstrap_servers, name)]
         for cluster, name in (
-            (application.source, topic),
-            (application.target, f"{application.alias}.{topic}"),
+            (watched.source, topic),
+            (watched.target, f"{watched.alias}.{topic}"),
         )
     )
     assert ours == theirs
@@ -57,26 +68,25 @@ def test_a_jvm_that_is_killed_while_it_starts_is_no_reason_to_give_up(applicatio
     assert "Traceback" not in application.log()
 
 
-def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(application):
+def test_nothing_is_lost_or_repeated_when_the_jvm_and_then_the_driver_are_killed(watched):
     """BL-054 and BL-122: without its JVM a driver ends at once, to be started again."""
-    topic = application.topic()
-    watcher = application.start(module="watch")
-    log = AppDir.of(application.home / "state", "B").log
+    topic = watched.topic()
     for seed, code in ((1, 70), (2, -9)):
-        status = application.await_state(FlowState.RUNNING)
-        application.produce(topic, 5000, seed)
+        status = watched.await_state(FlowState.RUNNING)
+        watched.produce(topic, 5000, seed)
         if code == -9:
             subprocess.run(["kill", "-9", str(status.pid)], check=True)
         else:
             kill_jvm(status.pid)
-        wait_for(lambda code=code: f"driver ended with {code};" in log.read_text(), 5)
-        application.produce(topic, 5000, seed + 10)
-        wait_for(lambda before=status: application.status().instance != before.instance)
-    wait_for(lambda: application.is_copied(topic))
-    assert "Traceback" not in log.read_text()
-    watcher.terminate()
-    assert watcher.wait(20) == 0
-    assert application.is_copied(topic)
+        wait_for(lambda code=code: f"driver ended with {code};" in log_of(watched), 5)
+        watched.produce(topic, 5000, seed + 10)
+        wait_for(lambda before=status: watched.status().instance != before.instance)
+    wait_for(lambda: watched.is_copied(topic))
+    assert "Traceback" not in log_of(watched)
+
+
+def log_of(watched: Application) -> str:
+    return AppDir.of(watched.home / "state", "B").log.read_text()
 
 
 def kill_jvm(driver: int) -> None:

@@ -39,19 +39,20 @@ def test_a_reader_that_has_left_ends_the_command_without_a_word(arguments):
     assert (done.returncode, done.stderr) == (PIPE_CLOSED, "")
 
 
-def test_a_reader_that_takes_all_gets_all():
-    done = subprocess.run(
+@pytest.fixture(scope="module")
+def checked() -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [*ISTHMUS, "check", str(FILE)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == f"{FILE} is valid: 3 flows, 22 warnings"
 
 
-def test_without_a_terminal_no_line_is_wrapped():
-    done = subprocess.run(
-        [*ISTHMUS, "check", str(FILE)], capture_output=True, text=True, check=False, timeout=60
-    )
-    lines = done.stdout.splitlines()
+def test_a_reader_that_takes_all_gets_all(checked):
+    assert checked.returncode == 0
+    assert checked.stdout.splitlines()[-1] == f"{FILE} is valid: 3 flows, 22 warnings"
+
+
+def test_without_a_terminal_no_line_is_wrapped(checked):
+    lines = checked.stdout.splitlines()
     assert max(map(len, lines)) > 200
     assert sum(str(FILE) in line for line in lines[:-1]) == sum(
         line.startswith(("warning ", "info ")) for line in lines

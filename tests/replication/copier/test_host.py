@@ -53,7 +53,7 @@ def test_what_is_counted_after_a_crash_is_neither_repeated_nor_counted_twice(pai
     pair.copy()
     pair.crash()
     pair.source.down = True  # so the next one ends before it has skipped what it counted
-    assert pair.copy(epoch=1).takeovers == 1
+    assert pair.copy(epoch=1, epoch_s=0.3).takeovers == 1
     assert pair.anchors()[-1].records == 0
     pair.source.down = False
     report = pair.copy(epoch=2)
@@ -158,6 +158,6 @@ def test_a_registry_that_may_not_be_seen_stops_a_flow_that_copies_come_back_by()
     pair = TwoClusters()
     pair.source.hidden = {PRODUCERS_TOPIC}
     pair.source.logs[HERE].append(a_batch(0, [b"a"], (5, 0, 0)))
-    assert pair.copy(partitions=plans, source_has_copies=True).records == 0
+    assert pair.copy(partitions=plans, source_has_copies=True, epoch_s=0.3).records == 0
     assert "READ and DESCRIBE" in pair.anchors()[-1].reason
     assert pair.copy(partitions=plans, generation=2).records == 1  # nobody copies to the source

@@ -27,7 +27,7 @@ def published(clusters: TwoClusters, record) -> None:
 
 @pytest.fixture
 def pair():
-    made = TwoClusters(epoch_s=0.15, grace_s=SOON_S)
+    made = TwoClusters(grace_s=SOON_S)
     yield made
     made.close()
 

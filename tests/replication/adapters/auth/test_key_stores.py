@@ -58,6 +58,7 @@ def test_a_jks_key_may_have_a_password_of_its_own(tmp_path):
         owned(path, **SECRET)
 
 
+@pytest.mark.integration
 def test_a_trust_store_that_javas_keytool_made_is_read(tmp_path):
     if shutil.which("keytool") is None:
         pytest.skip("keytool is part of a JDK, a JRE is enough to run")

@@ -182,7 +182,7 @@ def test_a_format_that_is_not_known_is_refused_with_its_place():
 def packed(messages: bytes, magic: int = 1) -> bytes:
     """Return a gzip set of ``messages`` as it stands in a log, at offset 10."""
     builder = LegacyRecordBatchBuilder(magic, 0, 1 << 30)
-    builder.append(10, timestamp=1000, key=None, value=gzip.compress(messages))
+    builder.append(10, timestamp=1000, key=None, value=gzip.compress(messages, 1))
     batch = builder.build()
     batch[17] = 1
     struct.pack_into(">I", batch, CRC_AT, zlib.crc32(batch[COVERED_FROM:]))

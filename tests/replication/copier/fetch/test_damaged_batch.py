@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from functools import cache
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -28,11 +29,14 @@ PARTITION = TopicPartition("t", 0)
 BASE, LENGTH, EPOCH, MAGIC, CHECKSUM, DELTA, BODY = 0, 8, 12, 16, 17, 23, 80
 
 
+@cache
+def a_numbered_batch(number: int) -> tuple[int, bytes]:
+    first = number * SIZE
+    return first, a_batch(first, [b"%d" % each for each in range(first, first + SIZE)])
+
+
 def a_log(batches: int = 30, per_segment: int = 12, per_entry: int = 4) -> SegmentedLog:
-    listed = [
-        (n * SIZE, a_batch(n * SIZE, [b"%d" % each for each in range(n * SIZE, (n + 1) * SIZE)]))
-        for n in range(batches)
-    ]
+    listed = [a_numbered_batch(each) for each in range(batches)]
     return SegmentedLog(listed, batches * SIZE, per_segment, per_entry)
 
 

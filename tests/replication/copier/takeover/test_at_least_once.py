@@ -75,7 +75,7 @@ def test_an_exact_appender_after_it_goes_back_too_and_from_there_on_counts(pair)
     pair.crash()
     pair.target.init_producer_id = pair.granting
     pair.source.down = True  # it ends before it has appended anything
-    pair.copy(generation=2)
+    pair.copy(generation=2, epoch_s=0.3)
     last = pair.anchors()[-1]
     marker = 1
     assert (last.source, last.target, last.mode) == (0, len(VALUES) + marker, "append")

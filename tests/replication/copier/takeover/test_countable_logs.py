@@ -23,7 +23,7 @@ MORE = [b"more 0", b"more 1"]
 
 @pytest.fixture
 def pair():
-    two = TwoClusters(epoch_s=0.4)
+    two = TwoClusters()
     yield two
     two.close()
 

@@ -34,7 +34,7 @@ LOST = PartitionState.POSITION_LOST
 
 @pytest.fixture
 def pair():
-    two = TwoClusters(partitions=PLANS, epoch_s=0.5)
+    two = TwoClusters(partitions=PLANS)
     yield two
     two.close()
 
@@ -60,7 +60,7 @@ def of(partition: TopicPartition):
 def copy_on(two: TwoClusters, epoch: int, **more) -> None:
     """Copy an epoch in a new process, of a new driver."""
     host = two.another()
-    two.copy(epoch, host, **{"generation": epoch + 1, "epoch_s": 0.5, **more})
+    two.copy(epoch, host, **{"generation": epoch + 1, **more})
     host.close()
 
 
@@ -272,14 +272,14 @@ def test_invariant_l_whatever_state_is_lost_each_record_is_copied_once_or_a_ques
     steps,
 ):
     """BL-217."""
-    two, count = TwoClusters(partitions=PLANS, epoch_s=0.5), 0
+    two, count = TwoClusters(partitions=PLANS), 0
     try:
         fed(two)
         for epoch, step in enumerate(steps, 1):
             count += 1
             two.feed(b"n%d" % count, partition=BUSY)
             take_away(two, step, count)
-            copy_on(two, epoch, epoch_s=0.2)
+            copy_on(two, epoch)
         for again in range(1, 5):  # on a slow machine
             if any(len(two.copied(e)) < len(two.source.logs[e].values()) for e in (QUIET, BUSY)):
                 copy_on(two, len(steps) + again)
@@ -311,7 +311,7 @@ def take_away(two: TwoClusters, step: str, count: int) -> None:
 def test_what_former_units_copied_stays_there_when_the_registry_is_gone_and_a_way_back_is_opened():
     """BL-219."""
     plans = [PartitionPlan(each, each, origins=BY_ID) for each in (QUIET, BUSY)]
-    two = TwoClusters(partitions=tuple(plans), epoch_s=0.5)
+    two = TwoClusters(partitions=tuple(plans))
     try:
         two.feed(b"a", b"b", partition=QUIET)
         two.feed(b"1", b"2", partition=BUSY)
