@@ -13,7 +13,7 @@ import dagster as dg
 
 from orchestration.dagster.assets import stream_key
 from replication.durations import format_moment
-from replication.model import FlowState, PartitionState
+from replication.model import Desired, FlowState, PartitionState
 from replication.supervision import losses
 from replication.supervision.flow_figures import CounterSample, Rate, rate, sample
 from replication.supervision.heartbeat_check import beating, resting
@@ -92,18 +92,14 @@ class Report:
 def build_report(look: FlowLook, lag: FlowLag, before: CounterSample) -> Report:
     """Return the report of a look; ``before`` are the counters of the previous one."""
     counters = sample(look.seen.anchors, look.seen.now_ms)
-    verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
     point = look.recovery_point(lag)
-    loss = _evaluate_loss(look, lag, point)
+    if look.seen.open_since and look.seen.desired is Desired.STOP:  # clients are on the target
+        verdict = loss = SlaVerdict(passed=True, reason=look.seen.open_since)
+    else:
+        verdict = evaluate_sla(lag, look.flow.lag_sla, look.up_s, look.silence)
+        loss = evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
     speed = rate(before if before.at_ms else None, counters)
     return Report(look, lag, verdict, point, loss, speed, counters)
-
-
-def _evaluate_loss(look: FlowLook, lag: FlowLag, point: RecoveryPoint) -> SlaVerdict:
-    """Say whether a failover would lose too much; nothing once clients have moved to the target."""
-    if look.seen.open_since:
-        return SlaVerdict(passed=True, reason=look.seen.open_since)
-    return evaluate_slo(point, lag, look.flow.rpo_slo, look.up_s, look.silence)
 
 
 def events_of(report: Report, last: LastReported) -> tuple[list[Event], LastReported]:

@@ -147,9 +147,9 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
     if seen.source_silence is not None:
         return Health(status.state, healthy=False, reason=seen.source_silence)
     worst = next((each for each in seen.anchors if each.state not in _FINE), None)
-    status = replace(status, **_newer(seen, status))
     if waits_for := _waits_for(seen, status):
         return Health(FlowState.STARTING, healthy=False, reason=waits_for)
+    status = replace(status, **_newer(seen, status))
     if status.state == FlowState.RUNNING and not status.partitions:
         source = seen.flow.partition("->")[0]
         why = status.reason or f"no topic of {source} matches the flow's patterns"
@@ -167,7 +167,16 @@ def _waits_for(seen: Seen, status: FlowStatus) -> str:
         return ""
     if not status.partitions:
         return "" if status.reason else "its topics are planned"
-    return "" if seen.anchors else f"its units begin {status.partitions} partitions"
+    bad = [each for each in seen.anchors if each.state not in _FINE]
+    begins = bad or not seen.anchors
+    if not begins or not all(map(_has_not_begun, bad)):
+        return ""
+    return f"its units begin {status.partitions} partitions"
+
+
+def _has_not_begun(anchor: Anchor) -> bool:
+    """Say whether a partition was only claimed yet: nothing keeps it waiting."""
+    return anchor.state == PartitionState.WAITING and not anchor.reason
 
 
 def _newer(seen: Seen, status: FlowStatus) -> Mapping[str, Any]:

@@ -298,9 +298,10 @@ def test_a_flow_whose_target_is_open_after_a_failover_can_lose_nothing_more(worl
     failed_over = Operation("A->B", "op1", "failover", "done", by="ada@one", turn=1, writable="B")
     world.target.write(status_topic("A"), failed_over, Intent("A->B", "stop"))
     events = tick(world, instance).asset_events
-    (check,) = [each for each in events if getattr(each, "check_name", "") == "rpo_slo"]
-    assert check.passed
-    assert check.description == "B is open for clients since failover op1 of ada@one"
+    by_name = {getattr(each, "check_name", ""): each for each in events}
+    for name in ("rpo_slo", "lag_sla"):
+        assert by_name[name].passed
+        assert by_name[name].description == "B is open for clients since failover op1 of ada@one"
 
 
 def test_the_history_of_a_flow_holds_what_a_failover_would_lose_by_topic_and_group(world, instance):

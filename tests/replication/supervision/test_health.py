@@ -207,6 +207,14 @@ def test_a_driver_that_copies_no_partition_yet_is_starting(partitions, reason):
     assert flow_health(seen(status=old)).state == "RUNNING"
 
 
+def test_a_partition_that_was_only_claimed_yet_does_not_degrade_a_flow_that_starts():
+    young = status(started_ms=NOW - 100)
+    claimed = (anchor("RUNNING"), anchor("WAITING", at_ms=NOW))
+    assert flow_health(seen(status=young, anchors=claimed)).state == "STARTING"
+    old = status(started_ms=NOW - START_MS)
+    assert flow_health(seen(status=old, anchors=claimed)).state == "DEGRADED"
+
+
 def test_a_pattern_that_matches_nothing_is_said_at_once():
     young = status(partitions=0, started_ms=NOW - 100, reason="no topic of A matches x")
     assert flow_health(seen(status=young)).reason == "copies nothing: no topic of A matches x"
