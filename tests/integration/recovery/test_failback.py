@@ -214,6 +214,14 @@ def test_after_keep_exactly_the_tail_differs(returned):
     assert returned.contents(returned.out.here) - returned.contents(returned.out.to) == (
         returned.never_copied
     )
+    for verb in ("failover", "failback"):  # a second time: clients move away, and return
+        ended = returned.run(verb, *(QUICK if verb == "failback" else ("--yes",)))
+        assert ended.code == 0, ended
+        flow = returned.back if verb == "failover" else returned.out
+        returned.produce(flow, f"after the {verb}", 30)
+    returned.out.wait_copied()
+    here, there = (returned.contents(each) for each in (returned.out.here, returned.out.to))
+    assert (here - there, there - here) == (returned.never_copied, Counter())
 
 
 def self_and_tail(returned: Return) -> Counter:
