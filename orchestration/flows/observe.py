@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from replication.adapters.local.processes import began
@@ -48,6 +48,7 @@ from replication.supervision.recovery_point import (
     anchored,
     recovery_point,
     selected_groups,
+    unplaced,
 )
 
 if TYPE_CHECKING:
@@ -162,7 +163,9 @@ class FlowLook:
 
     def recovery_point(self, lag: FlowLag) -> RecoveryPoint:
         """Return what a failover would lose; ``lag`` is this look's."""
-        return recovery_point(anchored(self.seen.anchors), self.groups, lag, self.seen.now_ms)
+        anchors = self.seen.anchors
+        point = recovery_point(anchored(anchors), self.groups, lag, self.seen.now_ms)
+        return replace(point, unplaced=unplaced(anchors, lag))
 
 
 class LagWatch:

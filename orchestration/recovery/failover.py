@@ -14,10 +14,13 @@ from replication.offsets.consumer_groups import CommitGroup
 from replication.planning.explain import counted
 from replication.recovery.group_positions import group_positions
 from replication.recovery.procedure import FAILOVER, failover_steps
+from replication.state import AbsentTopic
+from replication.supervision.lag import with_absent
 from replication.supervision.recovery_point import (
     anchored,
     recovery_point,
     selected_groups,
+    unplaced,
     without_gone,
 )
 
@@ -94,5 +97,9 @@ class Failover(FlowOperation):
         if look is not None:
             point = replace(look, groups=stored).recovery_point(look.lag())
         else:
-            point = recovery_point(without_gone(positions, self.operator.records()), stored)
+            records = self.operator.records()
+            absent = (each for each in records if isinstance(each, AbsentTopic))
+            anchors = with_absent(known.anchors.values(), absent)
+            point = recovery_point(without_gone(positions, anchors), stored)
+            point = replace(point, unplaced=unplaced(anchors))
         return FailoverReport(self.flow.name, point, groups, actions)

@@ -54,7 +54,7 @@ class FailoverReport:
     def lines(self) -> Iterator[str]:
         """Yield what may be missing, in sentences, the most important first."""
         point = self.point
-        if not point.partitions:
+        if not (point.partitions or point.unplaced):
             yield f"{self.flow}: nothing was copied yet"
             return
         yield (
@@ -65,6 +65,8 @@ class FailoverReport:
         for each in point.partitions:
             if each.records or not each.exact:
                 yield _missing_line(each)
+        for where in point.unplaced:
+            yield f"  {where}: it has no position on the target, all of it may be missing"
         unread = {each.group: each.records for each in point.groups}
         names = sorted({each.group for each in self.groups})
         if not names:

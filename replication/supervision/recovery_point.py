@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from replication.model import PartitionState, TopicPartition
 from replication.naming.selection import group_filter
-from replication.state import AbsentTopic, ProvenPosition
+from replication.state import ProvenPosition
 from replication.supervision.lag import FlowLag, SlaVerdict, while_unknown
 
 if TYPE_CHECKING:
@@ -68,10 +68,15 @@ class MissingOfGroup:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """What may be missing of a flow; partitions in order, groups by name."""
+    """What may be missing of a flow; partitions in order, groups by name.
+
+    ``unplaced`` are partitions without a position: all of each may be missing, which no number
+    counts.
+    """
 
     partitions: tuple[MissingRecords, ...] = ()
     groups: tuple[MissingOfGroup, ...] = ()
+    unplaced: tuple[TopicPartition, ...] = ()
 
     @property
     def records(self) -> int:
@@ -100,15 +105,20 @@ class RecoveryPoint:
 
     def topic(self, name: str) -> RecoveryPoint:
         """Return what may be missing of one source topic."""
-        return RecoveryPoint(tuple(e for e in self.partitions if e.partition.topic == name))
+        return RecoveryPoint(
+            tuple(each for each in self.partitions if each.partition.topic == name),
+            unplaced=tuple(each for each in self.unplaced if each.topic == name),
+        )
 
     @property
     def loss(self) -> str:
         """What may be missing, in a few words."""
-        if not self.records:
-            return "0 records"
-        noun = "record" if self.records == 1 else "records"
-        return f"{self.records:,} {noun}, about {self.bytes:,} bytes, {self.seconds:.1f} s"
+        told = _counted(self.records, "record")
+        if self.records:
+            told += f", about {self.bytes:,} bytes, {self.seconds:.1f} s"
+        if self.unplaced:
+            told += f", and all of {_counted(len(self.unplaced), 'partition')} without a position"
+        return told
 
     def as_data(self) -> dict[str, Any]:
         """Return the numbers as values for JSON; times in ms."""
@@ -119,6 +129,7 @@ class RecoveryPoint:
             "source_last_seen_ms": self.seen_ms,
             "unknown_since_ms": self.unknown_since_ms,
             "groups": [asdict(each) for each in self.groups],
+            "partitions_without_position": [str(each) for each in self.unplaced],
         }
 
 
@@ -134,11 +145,22 @@ def anchored(anchors: Iterable[Anchor]) -> tuple[ProvenPosition, ...]:
     )
 
 
+def unplaced(anchors: Iterable[Anchor], lag: FlowLag | None = None) -> tuple[TopicPartition, ...]:
+    """Return the partitions without a position, in order, but those that ``lag`` says are empty."""
+    empty = {each.partition for each in (lag.partitions if lag else ()) if each.records == 0}
+    found = (
+        TopicPartition(each.topic, each.partition)
+        for each in anchors
+        if each.source is None and each.state not in _GONE
+    )
+    return tuple(sorted({*found} - empty))
+
+
 def without_gone(
-    positions: Iterable[ProvenPosition], records: Iterable[object]
+    positions: Iterable[ProvenPosition], anchors: Iterable[Anchor]
 ) -> Iterator[ProvenPosition]:
-    """Yield the positions but those of topics that ``records`` of the flow say are gone."""
-    gone = {e.topic for e in records if isinstance(e, AbsentTopic) and e.state in _GONE}
+    """Yield the positions but those of topics that are gone, by the states of the anchors."""
+    gone = {each.topic for each in anchors if each.state in _GONE}
     return (each for each in positions if each.topic not in gone)
 
 
@@ -228,6 +250,10 @@ def _of_group(
         records, size = records + unread, size + unread * sizes[where]
         seconds = max(seconds, missing.seconds if unread else 0.0)
     return MissingOfGroup(group.group, records, size, seconds, group.at_ms)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def evaluate_slo(

@@ -56,7 +56,8 @@ def _wrapped(sentence: Text) -> Text:
 
 def _losses(views: tuple[FlowView, ...]) -> str:
     """Return what a failover of each flow would lose."""
-    found = {each.name: _loss(each.point) for each in views if each.point.partitions}
+    known = [each for each in views if each.point.partitions or each.point.unplaced]
+    found = {each.name: _loss(each.point) for each in known}
     return "RPO: " + "; ".join(f"{name} {loss}" for name, loss in found.items()) if found else ""
 
 

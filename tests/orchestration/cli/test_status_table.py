@@ -14,7 +14,7 @@ from orchestration.cli.flows.table import render
 from orchestration.cli.local.live import _line
 from orchestration.flows.observe import FlowLook
 from orchestration.flows.status_view import FlowView, StatusView, TopicView, as_data
-from replication.model import Desired
+from replication.model import Desired, TopicPartition
 from replication.settings.sections import Flow, FlowClients, GroupSettings
 from replication.state import (
     AbsentTopic,
@@ -214,6 +214,16 @@ def test_while_the_source_is_silent_it_is_as_last_seen_and_says_since_when():
     assert [each["records"] for each in found["recovery_point"]["groups"]] == [2, 2]
     (line,) = [each for each in shown(views) if each.startswith("RPO: ")]
     assert "RPO: A->B 5 records, about 100 bytes, 0.0 s when last seen, not known since " in line
+
+
+def test_a_partition_that_lost_its_position_is_part_of_what_would_be_lost():
+    world = a_world_with_a_group()
+    lost = Anchor("A->B", "orders", 1, "A.orders", None, None, state="POSITION_LOST")
+    world.target.write(anchors_topic("A"), lost)
+    world.origin.ends[TopicPartition("orders", 1)] = 5
+    views = StatusView(world.config, world, world).look()
+    (line,) = [each for each in shown(views) if each.startswith("RPO: ")]
+    assert "and all of 1 partition without a position" in line
 
 
 def test_of_many_groups_those_that_lose_most_are_shown():

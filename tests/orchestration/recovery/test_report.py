@@ -38,6 +38,14 @@ def test_times_of_partitions_that_differ_are_told():
     )
 
 
+def test_a_partition_without_a_position_is_named():
+    point = replace(recovery_point([PROVEN]), unplaced=(TopicPartition("t", 9),))
+    told = list(FailoverReport("A->B", point, (), ()).lines())
+    assert "  t-9: it has no position on the target, all of it may be missing" in told
+    alone = replace(point, partitions=())
+    assert any("t-9" in each for each in FailoverReport("A->B", alone, (), ()).lines())
+
+
 def test_what_a_source_that_answers_told_is_as_of_now():
     lag = FlowLag((PartitionLag(HERE, 4, 1.5),))
     told = next(FailoverReport("A->B", recovery_point([PROVEN], (), lag, 77), (), ()).lines())

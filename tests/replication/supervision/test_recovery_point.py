@@ -10,7 +10,7 @@ import pytest
 from replication.model import PartitionState, TopicPartition
 from replication.settings.sections import Selection
 from replication.state import AbsentTopic, Anchor, GroupPositions, ProvenPosition
-from replication.supervision.lag import FlowLag, flow_lag
+from replication.supervision.lag import FlowLag, flow_lag, with_absent
 from replication.supervision.recovery_point import (
     MissingOfGroup,
     RecoveryPoint,
@@ -18,6 +18,7 @@ from replication.supervision.recovery_point import (
     evaluate_slo,
     recovery_point,
     selected_groups,
+    unplaced,
     without_gone,
 )
 
@@ -100,12 +101,28 @@ def test_a_partition_whose_end_is_not_known_counts_as_last_seen_and_the_point_sa
 def test_of_topics_that_are_gone_nothing_is_missing_before_and_after_a_failover(state, counts):
     assert bool(point_of(replace(ANCHOR, state=state)).partitions) is counts
     positions = [ProvenPosition.behind(ANCHOR, "op")]
-    left = list(without_gone(positions, [AbsentTopic("A->B", "t", state, "why", 1)]))
-    assert bool(left) is counts
+    anchors = with_absent([ANCHOR], [AbsentTopic("A->B", "t", state, "why", 1)])
+    assert bool(list(without_gone(positions, anchors))) is counts
+    lost = replace(ANCHOR, state=state, source=None)
+    assert bool(unplaced([lost])) is counts
 
 
-def test_a_partition_without_a_position_has_none_that_could_be_reported():
-    assert point_of(replace(ANCHOR, source=None)) == RecoveryPoint()
+def test_a_partition_without_a_position_is_named_unless_it_is_empty():
+    lost = replace(ANCHOR, source=None)
+    assert point_of(lost) == RecoveryPoint()
+    assert unplaced([OTHER, lost]) == (HERE,)
+    for end in (0, 1):
+        lag = flow_lag([lost], {HERE: end}, 10_000)
+        assert unplaced([lost], lag) == ((HERE,) if end else ())
+
+
+def test_what_has_no_position_is_told_beside_the_numbers():
+    point = replace(point_of(ANCHOR), unplaced=(TopicPartition("t", 7), TopicPartition("u", 1)))
+    assert point.loss == (
+        "30 records, about 3,000 bytes, 2.5 s, and all of 2 partitions without a position"
+    )
+    assert point.as_data()["partitions_without_position"] == ["t-7", "u-1"]
+    assert point.topic("u").unplaced == (TopicPartition("u", 1),)
 
 
 def test_of_a_group_what_it_had_not_read_counts():
