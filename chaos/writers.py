@@ -106,11 +106,14 @@ class Feed:
         self.chance = random.Random(seed)
         self._events = events(topic, self.chance)
         self._partitions = partitions
-        self._sent_at = time.monotonic()
+        self._began = self._sent_at = time.monotonic()
 
     def due(self) -> int:
         """Return how many records are due; what was missed during an outage is not made up for."""
         now = time.monotonic()
+        if (now - self._began) % (1.0 + self.topic.pause_s) >= 1.0:
+            self._sent_at = now
+            return 0
         count = int(min(now - self._sent_at, 1.0) * self.topic.rate)
         if count:
             self._sent_at = now
