@@ -40,6 +40,7 @@ class Topic:
     linger_ms: int = 20  # long: large batches; short: many small ones
     keys: int | None = None  # how many there are; None: every record has its own, or none
     pause_s: float = 0.0  # between bursts of a second; 0: records flow all the time
+    age_days: float = 0.0  # of the records' timestamps; 0: they are of the present
     configs: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -70,4 +71,7 @@ TOPICS = (
     Topic("chaos-keyed", "lz4", keys=300),
     Topic("chaos-keyed-transactions", "none", writing=Writing.TRANSACTIONS, keys=300),
     Topic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
+    # Brokers forget producers by the timestamps of their records: after a day by default.
+    Topic("chaos-history", "lz4", age_days=3.0),
+    Topic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
 )

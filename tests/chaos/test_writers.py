@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from chaos.topics import TOPICS, Topic
+from chaos.topics import TOPICS, Topic, Writing
 from chaos.writers import Feed
+from replication.adapters.topics.record_writer import NOW
 
 
 def due(topic: Topic, monkeypatch, seconds: int) -> list[int]:
@@ -32,5 +33,15 @@ def test_a_quiet_topic_gets_a_burst_and_makes_up_for_nothing(monkeypatch):
 
 def test_every_topic_that_may_be_compacted_has_keys_in_all_records():
     able = [each for each in TOPICS if each.may_be_compacted]
-    assert len(able) == 2
+    assert len(able) == 3
     assert all(each.keys for each in able)
+
+
+def test_history_is_older_than_brokers_remember_its_producer(monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
+    ages = [each for each in TOPICS if each.age_days]
+    assert {each.writing for each in ages} == {Writing.PLAIN}
+    for each in ages:
+        age_ms = 1_800_000_000_000 - Feed(each, {}, {}, seed=1).timestamp_ms()
+        assert 86_400_000 < age_ms < 7 * 86_400_000  # else the source's retention deletes it
+    assert Feed(Topic("t", "none"), {}, {}, seed=1).timestamp_ms() == NOW
