@@ -2,6 +2,7 @@
 
 ==============  ================================================================================
 ``schedule``    which faults, and when: drawn from the seed
+``fault_clock`` waits with them while nothing is copied for long
 ``topics``      the topics, and the delivery guarantee of each
 ``writers``     keep records flowing into the source
 ``stage``       the two clusters, each also reached through proxies

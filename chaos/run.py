@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
+from chaos.fault_clock import FaultClock
 from chaos.faults.carry_out import Faults
 from chaos.faults.scene import Scene
 from chaos.monitor import Monitor
@@ -72,9 +73,9 @@ class Run:
 
     def run_faults(self, seconds: float) -> None:
         """Let the faults of the schedule happen for so long."""
-        began = time.monotonic()
-        while (elapsed := time.monotonic() - began) < seconds:
-            self.faults.begin_due(self.schedule, elapsed)
+        began, clock = time.monotonic(), FaultClock()
+        while (now := time.monotonic()) - began < seconds:
+            self.faults.begin_due(self.schedule, clock.at(now, self.monitor.records))
             self._keep_watched()
             self._report()
             time.sleep(_LOOK_S)

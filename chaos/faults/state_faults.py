@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from chaos.faults.policy_faults import STATE_TOPICS, changed, settings_of
 from chaos.schedule import Side
+from replication.errors import ReplicationError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _while_down(scene: Scene, fault: Fault, act: Callable[[], str]) -> str:
 
 def _lose(scene: Scene, name: str, kept: float) -> str:
     partition = TopicPartition(name, 0)
-    end = scene.stage.admin(Side.TARGET).end_offsets([partition])[partition]
+    end = _end(scene, partition)
     before = end - int(end * kept)
     client = _client(scene)
     client.list_topics(name, timeout=_CALL_S)  # a search for leaders may be lost, and costs 3 s
@@ -70,6 +71,18 @@ def _lose(scene: Scene, name: str, kept: float) -> str:
         for each in answers.values():
             each.result(_CALL_S)
     return f"{name} before {before} of {end}"
+
+
+def _end(scene: Scene, partition: TopicPartition) -> int:
+    """Return the end of a partition, whose leader may have been started again just now."""
+    deadline = time.monotonic() + _CALL_S
+    while True:
+        try:
+            return scene.stage.admin(Side.TARGET).end_offsets([partition])[partition]
+        except ReplicationError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
 
 
 def _delete(scene: Scene, name: str) -> str:
