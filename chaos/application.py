@@ -51,6 +51,11 @@ class Application:
         names = {"source": SOURCE, "target": TARGET, "flow": FLOW, "replicas": replicas}
         self.config.write_text(_CONFIG.format(**names, **servers))
 
+    def add_setting(self, key: str, value: str) -> None:
+        """Add a setting of the flow to the properties file; a driver reads it when it starts."""
+        with self.config.open("a") as file:
+            file.write(f"{FLOW}.{key} = {value}\n")
+
     def start(self) -> None:
         """Start the watcher, which starts the driver."""
         self.watcher = self._spawn("spark_jobs.watch", "state")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
 
-from chaos.application import FLOW
+from chaos.application import FLOW, send
 from replication.model import PartitionState, TopicPartition
 from replication.settings.state_policies import CHOICES
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from chaos.stage import Stage
     from replication.state import Anchor
 
+_TAKEN = "with records that Isthmus did not produce"  # in the reason of a flow
 _LOOK_S = 2.0
 _COMMAND_S = 60.0
 
@@ -32,6 +34,7 @@ class Operator:
         self._stage, self._monitor = stage, monitor
         self._problems, self._say = problems, say
         self._unexplained: set[tuple[str, int, str]] = set()
+        self._agreed = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
@@ -47,6 +50,8 @@ class Operator:
             for anchor in list(self._monitor.anchors.values()):
                 if anchor.state in CHOICES and not self._ended.is_set():
                     self._decide(anchor)
+            if _TAKEN in self._monitor.status.reason:
+                self._agree()
 
     def _decide(self, anchor: Anchor) -> None:
         where = f"{anchor.topic}-{anchor.partition} {PartitionState(anchor.state)}"
@@ -59,6 +64,25 @@ class Operator:
             self._unexplained.add(event)
             self._problems.append(f"{where}, which no fault explains: {anchor.reason}")
             self._say(self._problems[-1])
+
+    def _agree(self) -> None:
+        """Let the flow go on with topics that it left out since state was lost; once.
+
+        Their copy goes on where its content ends, or halts in POSITION_LOST.
+        """
+        if self._agreed:
+            return
+        self._agreed, where = True, f"{FLOW} leaves topics out"
+        if not self._stage.done.state_lost:
+            self._problems.append(
+                f"{where}, which no fault explains: {self._monitor.status.reason}"
+            )
+            self._say(self._problems[-1])
+            return
+        with self._stage.locks["driver"]:
+            self._stage.application.add_setting("on.target.exists", "continue")
+            send(self._stage.application.driver(), signal.SIGKILL)
+        self._say(f"{where}: answered with on.target.exists = continue ({_TAKEN})")
 
     def _answer(self, anchor: Anchor, choice: str, where: str) -> None:
         partition = ("--topic", anchor.topic, "--partition", str(anchor.partition))

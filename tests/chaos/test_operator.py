@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+from threading import Lock
 from types import SimpleNamespace
 
 import pytest
 
+from chaos import operator
 from chaos.application import FLOW
 from chaos.done import Done
 from chaos.operator import Operator
 from replication.model import TopicPartition
+from replication.naming.conflicts import Named, TargetNames, find_conflicts
 from replication.state import Anchor
 
 AT = TopicPartition("t", 1)
@@ -63,6 +67,42 @@ def test_an_answer_that_was_not_taken_counts_as_none(run):
     refused = run(lost, done, code=1)
     assert not refused.answered
     assert "ended with 1: no answer" in refused.said[0]
+
+
+@pytest.fixture
+def left_out(monkeypatch):
+    def look(done: Done) -> SimpleNamespace:
+        signals, settings, problems = [], [], []
+        monkeypatch.setattr(operator, "send", lambda *of: signals.append(of))
+        application = SimpleNamespace(add_setting=lambda *of: settings.append(of), driver=lambda: 7)
+        stage = SimpleNamespace(done=done, application=application, locks={"driver": Lock()})
+        status = SimpleNamespace(reason=f"A.t: the target has a topic {operator._TAKEN}; what now")
+        one = Operator(stage, SimpleNamespace(anchors={}, status=status), problems, print)
+        one._agree()
+        one._agree()
+        return SimpleNamespace(signals=signals, settings=settings, problems=problems)
+
+    return look
+
+
+def test_topics_that_are_left_out_after_state_was_lost_are_accepted_once(left_out):
+    seen = left_out(Done(state_lost=True))
+    assert seen.settings == [("on.target.exists", "continue")]
+    assert (seen.signals, seen.problems) == ([(7, signal.SIGKILL)], [])
+
+
+def test_topics_that_are_left_out_though_no_state_was_lost_are_a_problem(left_out):
+    seen = left_out(Done())
+    assert (seen.settings, seen.signals) == ([], [])
+    assert (
+        "A->B leaves topics out, which no fault explains: A.t: the target has" in seen.problems[0]
+    )
+
+
+def test_the_reason_of_a_flow_that_leaves_a_topic_out_is_the_one_that_is_looked_for():
+    named = Named("A->B", "t", "t", "rule")
+    (conflict,) = find_conflicts([named], TargetNames({"t"}, {"t"}))
+    assert operator._TAKEN in conflict.reason
 
 
 def test_a_state_that_no_fault_explains_is_a_problem_once_and_is_not_answered(run):
