@@ -240,8 +240,8 @@ class Takeover:
         now = time.monotonic()
         until = _REQUEST_TIMEOUT_S + max(self.replaced.setdefault(each, now) for _, each in former)
         self.waits = (
-            f"{', '.join(sorted({name for name, _ in former}))} has another producer id since it "
-            f"expired: what was sent under the former one is waited for, for {until - now:.0f} s"
+            f"what former producer ids of {', '.join(sorted({name for name, _ in former}))} sent "
+            f"may arrive for another {until - now:.0f} s: copying begins after that"
         )
         while (left := until - time.monotonic()) > 0:
             await asyncio.sleep(min(left, _KEEP_ALIVE_S))
