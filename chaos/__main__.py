@@ -74,7 +74,7 @@ def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
 def _last_line(seed: int, minutes: float, run: Run, verdict: Verdict) -> str:
     excused = f" ({verdict.excused} where that is allowed)" if verdict.excused else ""
     answers = len(run.operator.answered)
-    answered = f", {answers} partitions reseeded" if answers else ""
+    answered = f", {answers} partitions copied again" if answers else ""
     problems = f", {len(run.problems)} problems" if run.problems else ""
     return (
         f"seed {seed}: {minutes:g} minutes, {run.faults.done} faults, {verdict.records} records, "

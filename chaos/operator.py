@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from chaos.application import FLOW, send
+from chaos.application import FLOW, SOURCE, send
 from replication.model import PartitionState, TopicPartition
 from replication.settings.state_policies import CHOICES
 
@@ -68,17 +68,21 @@ class Operator:
     def _agree(self) -> None:
         """Let the flow go on with topics that it left out since state was lost; once.
 
-        Their copy goes on where its content ends, or halts in POSITION_LOST.
+        Where some state of them is left, the copy goes on where its content ends or halts in
+        POSITION_LOST. Where none is, all of it is copied again.
         """
         if self._agreed:
             return
         self._agreed, where = True, f"{FLOW} leaves topics out"
+        reason = self._monitor.status.reason
         if not self._stage.done.state_lost:
-            self._problems.append(
-                f"{where}, which no fault explains: {self._monitor.status.reason}"
-            )
+            self._problems.append(f"{where}, which no fault explains: {reason}")
             self._say(self._problems[-1])
             return
+        for topic, count in self._stage.partitions.items():
+            if f"{SOURCE}.{topic}: " in reason:
+                places = (TopicPartition(topic, number) for number in range(count))
+                self.answered |= dict.fromkeys(places, "continue")
         with self._stage.locks["driver"]:
             self._stage.application.add_setting("on.target.exists", "continue")
             send(self._stage.application.driver(), signal.SIGKILL)

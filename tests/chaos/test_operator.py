@@ -76,11 +76,14 @@ def left_out(monkeypatch):
         monkeypatch.setattr(operator, "send", lambda *of: signals.append(of))
         application = SimpleNamespace(add_setting=lambda *of: settings.append(of), driver=lambda: 7)
         stage = SimpleNamespace(done=done, application=application, locks={"driver": Lock()})
+        stage.partitions = {"t": 2, "other": 1}
         status = SimpleNamespace(reason=f"A.t: the target has a topic {operator._TAKEN}; what now")
         one = Operator(stage, SimpleNamespace(anchors={}, status=status), problems, print)
         one._agree()
         one._agree()
-        return SimpleNamespace(signals=signals, settings=settings, problems=problems)
+        return SimpleNamespace(
+            signals=signals, settings=settings, problems=problems, answered=one.answered
+        )
 
     return look
 
@@ -89,6 +92,7 @@ def test_topics_that_are_left_out_after_state_was_lost_are_accepted_once(left_ou
     seen = left_out(Done(state_lost=True))
     assert seen.settings == [("on.target.exists", "continue")]
     assert (seen.signals, seen.problems) == ([(7, signal.SIGKILL)], [])
+    assert [*seen.answered] == [TopicPartition("t", 0), TopicPartition("t", 1)]
 
 
 def test_topics_that_are_left_out_though_no_state_was_lost_are_a_problem(left_out):
