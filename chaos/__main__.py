@@ -56,7 +56,7 @@ def chaos(
 def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
     """Run it; return whether all guarantees were kept."""
     began = time.monotonic()
-    stage = Stage(root, schedule.brokers)
+    stage = Stage(root, schedule.brokers, schedule.forgetful)
     run = Run(stage, schedule, lambda line: _say(line, began))
     with contextlib.ExitStack() as stack:
         stack.callback(stage.close)
@@ -73,11 +73,13 @@ def _run(schedule: Schedule, minutes: float, root: Path) -> bool:
 
 def _last_line(seed: int, minutes: float, run: Run, verdict: Verdict) -> str:
     excused = f" ({verdict.excused} where that is allowed)" if verdict.excused else ""
+    answers = len(run.operator.answered)
+    answered = f", {answers} partitions copied again" if answers else ""
     problems = f", {len(run.problems)} problems" if run.problems else ""
     return (
         f"seed {seed}: {minutes:g} minutes, {run.faults.done} faults, {verdict.records} records, "
         f"{verdict.lost} lost, {verdict.repeated} repeated{excused}, {verdict.different} different"
-        f"{problems}"
+        f"{answered}{problems}"
     )
 
 

@@ -41,6 +41,7 @@ class Application:
     home: Path
     watcher: subprocess.Popen[bytes] | None = None
     second: subprocess.Popen[bytes] | None = None
+    is_replaced: bool = False  # another driver copies meanwhile: the watcher may give up
     _sessions: set[int] = field(default_factory=set)  # of all drivers there ever were
 
     def configure(self, source_servers: str, target_servers: str, replicas: int) -> None:
@@ -48,7 +49,12 @@ class Application:
         self.home.mkdir(parents=True)
         servers = {"source_servers": source_servers, "target_servers": target_servers}
         names = {"source": SOURCE, "target": TARGET, "flow": FLOW, "replicas": replicas}
-        self._config.write_text(_CONFIG.format(**names, **servers))
+        self.config.write_text(_CONFIG.format(**names, **servers))
+
+    def add_setting(self, key: str, value: str) -> None:
+        """Add a setting of the flow to the properties file; a driver reads it when it starts."""
+        with self.config.open("a") as file:
+            file.write(f"{FLOW}.{key} = {value}\n")
 
     def start(self) -> None:
         """Start the watcher, which starts the driver."""
@@ -130,7 +136,8 @@ class Application:
             kill_session(session)
 
     @property
-    def _config(self) -> Path:
+    def config(self) -> Path:
+        """The properties file."""
         return self.home / "isthmus.properties"
 
     def _members(self) -> list[str]:
@@ -145,7 +152,7 @@ class Application:
         ]
 
     def _spawn(self, module: str, state: str) -> subprocess.Popen[bytes]:
-        options = ("--config", str(self._config), "--target", TARGET)
+        options = ("--config", str(self.config), "--target", TARGET)
         with (self.home / f"{state}.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", module, *options, "--state-dir", str(self.home / state)],

@@ -32,6 +32,7 @@ class Monitor:
         self.status = FlowStatus(FLOW)
         self._stage = stage
         self._ended = threading.Event()
+        self._is_stale = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def start(self) -> None:
@@ -50,12 +51,39 @@ class Monitor:
         """Wait until a living driver says that the flow is running."""
         return self._await(self._runs, limit_s)
 
+    def await_state(self, state: FlowState, limit_s: float) -> bool:
+        """Wait until the flow's status says that it is in a state."""
+        return self._await(lambda: self.status.state == state, limit_s)
+
+    def await_reason(self, word: str, limit_s: float) -> bool:
+        """Wait until the flow's reason names something."""
+        return self._await(lambda: word in self.status.reason, limit_s)
+
+    def await_driver(self, pid: int, limit_s: float) -> bool:
+        """Wait until a driver says that the flow is running."""
+        return self._await(lambda: self.is_driven_by(pid) and self.is_running(), limit_s)
+
+    def is_driven_by(self, pid: int) -> bool:
+        """Say whether the newest status is that of a driver."""
+        return self.status.pid == pid
+
+    def is_running(self) -> bool:
+        """Say whether a living driver says that the flow is running, be it degraded or not."""
+        fresh = time.time() * 1000 - self.status.beat_ms < _FRESH_MS
+        return fresh and self.status.state in {FlowState.RUNNING, FlowState.DEGRADED}
+
+    def read_again(self) -> None:
+        """Read all of the state topics, one of which was deleted."""
+        self._is_stale.set()
+
     def await_copying(self, partition: TopicPartition | None = None) -> str:
         """Wait until more is copied than now, of one partition or at all; say how long it took."""
-        began, before = time.monotonic(), self.records
+        began, before = time.monotonic(), self._positions()
 
         def goes_on() -> bool:
-            return partition in self.anchors if partition else self.records > before
+            if partition:
+                return partition in self.anchors
+            return any(at > before.get(each, 0) for each, at in self._positions().items())
 
         self._await(goes_on, _BACK_S)
         if goes_on():
@@ -94,6 +122,9 @@ class Monitor:
         fresh = time.time() * 1000 - self.status.beat_ms < _FRESH_MS
         return fresh and self.status.state == FlowState.RUNNING
 
+    def _positions(self) -> dict[TopicPartition, int]:
+        return {at: each.source or 0 for at, each in list(self.anchors.items())}
+
     def _reached(self, partition: TopicPartition) -> int:
         anchor = self.anchors.get(partition)
         return (anchor.source or 0) if anchor else 0
@@ -105,15 +136,23 @@ class Monitor:
         return bool(holds())
 
     def _follow(self) -> None:
-        client = self._stage.client(Side.TARGET)
-        tails = [StateTail(client, name) for name in (anchors_topic(SOURCE), status_topic(SOURCE))]
+        tails = self._tails()
         while not self._ended.wait(_LOOK_S):
+            if self._is_stale.is_set():
+                self._is_stale.clear()
+                for tail in tails:
+                    tail.close()
+                tails = self._tails()
             for tail in tails:
                 with contextlib.suppress(ReplicationError):  # not there yet, or out at the moment
                     for record in tail.catch_up():
                         self._take(record)
         for tail in tails:
             tail.close()
+
+    def _tails(self) -> list[StateTail]:
+        client = self._stage.client(Side.TARGET)
+        return [StateTail(client, name) for name in (anchors_topic(SOURCE), status_topic(SOURCE))]
 
     def _take(self, record: object) -> None:
         match record:

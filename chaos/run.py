@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.application import SOURCE
-from chaos.faults import Faults
+from chaos.fault_clock import FaultClock
+from chaos.faults.carry_out import Faults
+from chaos.faults.scene import Scene
 from chaos.monitor import Monitor
-from chaos.process_faults import Scene
+from chaos.operator import Operator
 from chaos.schedule import Side
 from chaos.topics import TOPICS
 from chaos.verdict import judge
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from chaos.verdict import Verdict
 
 _START_S = 300.0
-_DRAIN_S = 240.0
+_DRAIN_S = 300.0
 _LOOK_S = 0.2
 _REPORT_S = 15.0
 
@@ -39,20 +41,24 @@ class Run:
     problems: list[str] = field(default_factory=list)
     monitor: Monitor = field(init=False)
     writers: Writers = field(init=False)
+    operator: Operator = field(init=False)
     faults: Faults = field(init=False)
     _reported_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.stage)
+        self.operator = Operator(self.stage, self.monitor, self.problems, self.say)
         self.faults = Faults(Scene(self.stage, self.monitor, self.problems), self.say)
 
     def start(self) -> None:
         """Start clusters, driver and writers; return when records are copied."""
         began = time.monotonic()
         self.stage.start(TOPICS)
-        self.say(f"two clusters of {self.stage.brokers} brokers are up in {self.stage.root}")
+        kind = ", the target forgets silent producers" if self.stage.forgetful else ""
+        self.say(f"two clusters of {self.stage.brokers} brokers are up in {self.stage.root}{kind}")
         self.stage.application.start()
         self.monitor.start()
+        self.operator.start()
         client = self.stage.client(Side.SOURCE)
         self.writers = Writers(TOPICS, client, self.stage.partitions, self.schedule.seed)
         self.writers.start()
@@ -67,9 +73,9 @@ class Run:
 
     def run_faults(self, seconds: float) -> None:
         """Let the faults of the schedule happen for so long."""
-        began = time.monotonic()
-        while (elapsed := time.monotonic() - began) < seconds:
-            self.faults.begin_due(self.schedule, elapsed)
+        began, clock = time.monotonic(), FaultClock()
+        while (now := time.monotonic()) - began < seconds:
+            self.faults.begin_due(self.schedule, clock.at(now, self.monitor.records))
             self._keep_watched()
             self._report()
             time.sleep(_LOOK_S)
@@ -84,6 +90,7 @@ class Run:
         self.writers.stop()
         self.say(f"the time is over: {self.writers.written} records written; waiting for the copy")
         self._drain()
+        self.operator.stop()
         code = self.stage.application.stop()
         if code != 0:
             self.problems.append(f"asked to end, the driver ended with {code}")
@@ -93,8 +100,8 @@ class Run:
 
     def judge(self) -> Verdict:
         """Compare both sides."""
-        clients = (self.stage.client(side) for side in Side)
-        return judge(TOPICS, SOURCE, *clients)
+        clients = self.stage.client(Side.SOURCE), self.stage.client(Side.TARGET)
+        return judge(TOPICS, SOURCE, clients, self.stage.done, self.operator.answered)
 
     def _drain(self) -> None:
         deadline = time.monotonic() + _DRAIN_S
@@ -117,6 +124,8 @@ class Run:
 
     def _keep_watched(self) -> None:
         """Start the application again if it gave up, which no fault excuses."""
+        if self.stage.application.is_replaced:
+            return
         code = self.stage.application.ended_by_itself()
         if code is not None:
             self.problems.append(f"the watcher gave up with {code}")

@@ -34,6 +34,12 @@ class Kind(StrEnum):
     CUT = "connections reset"
     GROW = "a topic gets a partition"
     MOVE_LEADERS = "leaders move"
+    COMPACT = "a topic is compacted for a while"
+    EXPIRE_STATE = "a state topic has retention for a while"
+    LOSE_STATE = "a state topic loses its oldest records"
+    DELETE_STATE = "a state topic is deleted"
+    FREEZE_SESSION = "SIGSTOP of driver, JVM and workers while another driver starts"
+    SWAP = "the address leads to the other cluster"
 
 
 class Fault(NamedTuple):
@@ -52,6 +58,7 @@ class Schedule:
 
     seed: int
     brokers: int  # of each cluster
+    forgetful: bool  # whether the target soon forgets the ids of producers that are silent
     faults: tuple[Fault, ...]
 
 
@@ -81,7 +88,14 @@ _DRAWS = {
     Kind.CUT: _Draw(4, 0, 0, _BOTH),
     Kind.GROW: _Draw(3, 0, 0, (Side.SOURCE,)),
     Kind.MOVE_LEADERS: _Draw(4, 0, 0, _BOTH, 3),
+    Kind.COMPACT: _Draw(3, 15, 60, _BOTH),
+    Kind.EXPIRE_STATE: _Draw(2, 10, 45, (Side.TARGET,)),
+    Kind.LOSE_STATE: _Draw(4, 0, 5, (Side.TARGET,)),
+    Kind.DELETE_STATE: _Draw(2, 0, 5, (Side.TARGET,)),
+    Kind.FREEZE_SESSION: _Draw(2, 35, 60),
+    Kind.SWAP: _Draw(3, 5, 40, (Side.SOURCE,)),
 }
+_FORGETFUL = 0.5  # of all seeds: takeovers from forgotten ids wait, so fewer faults have effect
 _FIRST_S = 3.0
 _PAUSE_S = (0.5, 16.0)  # between the beginnings of two faults: some overlap
 _QUIET_S = 5.0  # at the end, for what began last
@@ -91,13 +105,13 @@ def draw(seed: int, minutes: float, brokers: int | None = None) -> Schedule:
     """Return the schedule of a seed. ``brokers`` wins over the seed's choice of 1 or 3."""
     chance = random.Random(seed)
     chosen = chance.choice((1, 3))
-    count = brokers or chosen
+    count, forgetful = brokers or chosen, chance.random() < _FORGETFUL
     end_s, at_s = minutes * 60 - _QUIET_S, _FIRST_S
     faults = []
     while at_s < end_s:
         faults.append(_fault(chance, at_s, end_s - at_s, count))
         at_s += chance.uniform(*_PAUSE_S)
-    return Schedule(seed, count, tuple(faults))
+    return Schedule(seed, count, forgetful, tuple(faults))
 
 
 def _fault(chance: random.Random, at_s: float, longest_s: float, brokers: int) -> Fault:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chaos.application import Application
+from chaos.done import Done
 from chaos.proxy import Proxy
 from chaos.schedule import Side
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _HEAP = "256m"
+_EAGER = {"log.cleaner.backoff.ms": "1000", "log.retention.check.interval.ms": "2000"}
+# Shorter than any freeze of a driver's session, longer than a takeover's pauses between two signs
+# of life.
+FORGETFUL = {
+    "transactional.id.expiration.ms": "20000",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "1000",
+    "producer.id.expiration.ms": "15000",
+    "producer.id.expiration.check.interval.ms": "1000",
+}
 
 
 @dataclass(slots=True)
@@ -30,10 +40,12 @@ class Stage:
 
     root: Path
     brokers: int
+    forgetful: bool = False  # whether the target soon forgets the ids of producers
     over: threading.Event = field(default_factory=threading.Event)  # no fault begins any more
     clusters: dict[Side, LocalCluster] = field(default_factory=dict)
     proxies: dict[Side, list[Proxy]] = field(default_factory=dict)
     partitions: dict[str, int] = field(default_factory=dict)  # of the source's topics, now
+    done: Done = field(default_factory=Done)
     application: Application = field(init=False)
     locks: dict[str, threading.Lock] = field(init=False)
 
@@ -89,7 +101,11 @@ class Stage:
         outside = free_ports(self.brokers)
         self.proxies[side] = [Proxy((_HOST, port)) for port in outside]
         ports = [each.address[1] for each in self.proxies[side]]
-        properties = {"min.insync.replicas": "2"} if self.brokers > 2 else {}
+        properties = dict(_EAGER)
+        if self.brokers > 2:
+            properties["min.insync.replicas"] = "2"
+        if self.forgetful and side is Side.TARGET:
+            properties |= FORGETFUL
         self.clusters[side] = LocalCluster(
             str(side),
             self.root / "clusters",

@@ -39,6 +39,8 @@ class Topic:
     rate: int = 80  # records a second
     linger_ms: int = 20  # long: large batches; short: many small ones
     keys: int | None = None  # how many there are; None: every record has its own, or none
+    pause_s: float = 0.0  # between bursts of a second; 0: records flow all the time
+    age_days: float = 0.0  # of the records' timestamps; 0: they are of the present
     configs: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -46,9 +48,14 @@ class Topic:
         """Whether the source may drop what a later record replaces: then it is compared by key."""
         return "compact" in self.configs.get("cleanup.policy", "")
 
+    @property
+    def may_be_compacted(self) -> bool:
+        """Whether it can be compacted for a while: then it takes no record without a key."""
+        return self.keys is not None and not self.compacted
+
 
 # So eager that the source loses records before they are copied.
-_COMPACTED = {
+COMPACTED = {
     "cleanup.policy": "compact",
     "segment.ms": "5000",
     "min.cleanable.dirty.ratio": "0.01",
@@ -60,5 +67,11 @@ TOPICS = (
     Topic("chaos-gzip", "gzip", partitions=1),
     Topic("chaos-snappy", "snappy", linger_ms=200),
     Topic("chaos-transactions", "lz4", writing=Writing.TRANSACTIONS),
-    Topic("chaos-compacted", "zstd", keys=50, configs=_COMPACTED),
+    Topic("chaos-compacted", "zstd", keys=50, configs=COMPACTED),
+    Topic("chaos-keyed", "lz4", keys=300),
+    Topic("chaos-keyed-transactions", "none", writing=Writing.TRANSACTIONS, keys=300),
+    Topic("chaos-quiet", "zstd", pause_s=45.0),  # its anchors are old
+    # Brokers forget producers by the timestamps of their records: after a day by default.
+    Topic("chaos-history", "lz4", age_days=3.0),
+    Topic("chaos-history-keyed", "gzip", keys=300, age_days=3.0),
 )

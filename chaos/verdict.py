@@ -1,4 +1,4 @@
-"""Counts lost, repeated and altered records, by the delivery guarantee of each topic."""
+"""Counts lost, repeated and altered records, by the delivery guarantee of each partition."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from orchestration.flows.comparison.topic_comparison import (
     Options,
     compare_topics,
 )
-from replication.records.compare_compacted import Compacted
 from replication.records.comparison_result import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
+    from chaos.done import Done
     from chaos.topics import Topic
     from orchestration.flows.comparison.compared_partition import Result
+    from replication.model import TopicPartition
 
 
 @dataclass(slots=True)
@@ -56,17 +57,24 @@ class Verdict:
 
 
 def judge(
-    topics: Iterable[Topic], alias: str, source: Mapping[str, str], target: Mapping[str, str]
+    topics: Iterable[Topic],
+    alias: str,
+    clients: tuple[Mapping[str, str], Mapping[str, str]],
+    done: Done,
+    reseeded: Container[TopicPartition],
 ) -> Verdict:
     """Compare all topics, the source read committed and the target as any consumer may read it.
 
-    Compacted topics are copied in transactions, so there the target is read committed too.
+    Topics that are compacted, or were for a while, are copied in transactions, so there the target
+    is read committed too. Of ``reseeded`` partitions (of the source) an operator has said that all
+    is copied again.
     """
     verdict = Verdict()
     for topic in topics:
-        compacted = Compacted(source=topic.compacted, target=topic.compacted)
+        compacted = done.sides(topic)
         pair = TopicPair(topic.name, f"{alias}.{topic.name}", compacted)
-        options = Options(target_isolation=COMMITTED if topic.compacted else UNCOMMITTED)
-        for result in compare_topics(source, target, [pair], options):
-            verdict.add(result, topic.promise)
+        options = Options(target_isolation=COMMITTED if compacted else UNCOMMITTED)
+        for result in compare_topics(*clients, [pair], options):
+            again = result.work.source in reseeded
+            verdict.add(result, Promise.AT_LEAST_ONCE if again else topic.promise)
     return verdict

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from chaos.topics import Writing
-from replication.adapters.topics.record_writer import RecordWriter
+from replication.adapters.topics.record_writer import NOW, Record, RecordWriter
 from replication.errors import ClusterRejected, ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _FLUSH_S = 120.0
 _SIZES = (0, 10, 100, 100, 300, 1_000, 5_000)
 _CLIENT = {"log_level": 0, "topic.metadata.refresh.interval.ms": 1_000}  # partitions are added
 _MOST_OPEN_S = 2.0  # for which a transaction stays open
+_DAY_MS = 86_400_000
 
 
 class Event(NamedTuple):
@@ -106,15 +107,23 @@ class Feed:
         self.chance = random.Random(seed)
         self._events = events(topic, self.chance)
         self._partitions = partitions
-        self._sent_at = time.monotonic()
+        self._began = self._sent_at = time.monotonic()
 
     def due(self) -> int:
         """Return how many records are due; what was missed during an outage is not made up for."""
         now = time.monotonic()
+        if (now - self._began) % (1.0 + self.topic.pause_s) >= 1.0:
+            self._sent_at = now
+            return 0
         count = int(min(now - self._sent_at, 1.0) * self.topic.rate)
         if count:
             self._sent_at = now
         return count
+
+    def timestamp_ms(self) -> int:
+        """Return the timestamp of a record that is written now."""
+        days = self.topic.age_days
+        return int(time.time() * 1000 - days * _DAY_MS) if days else NOW
 
     def next(self) -> tuple[Event, int]:
         """Return the next record and its partition."""
@@ -134,9 +143,8 @@ def _records(feed: Feed, over: threading.Event) -> None:
     while not over.wait(_TICK_S):
         for _ in range(feed.due()):
             event, partition = feed.next()
-            while not writer.send(
-                feed.topic.name, event.key, event.value, event.headers, partition
-            ):
+            record = Record(*event, partition, feed.timestamp_ms())
+            while not writer.send(feed.topic.name, record):
                 writer.wait(0.1)
         writer.wait()
     writer.flush(_FLUSH_S)

@@ -15,7 +15,7 @@ import typer
 
 from orchestration.demo.shop_events import KINDS, Event, ShopEvents
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.topics.record_writer import RecordWriter
+from replication.adapters.topics.record_writer import Record, RecordWriter
 from replication.errors import ClusterRejected, ReplicationError
 from replication.planning.apply import apply_actions
 from replication.planning.topics import CreateTopic, DesiredTopic, TargetTopics, plan_topics
@@ -109,7 +109,8 @@ class EventProducer:
 
     def _send_one(self) -> bool:
         event = self._events.next_event(time.time_ns() // 1_000_000)
-        sent = self._writers[event.topic].send(event.topic, event.key, event.value, event.headers)
+        record = Record(event.key, event.value, event.headers)
+        sent = self._writers[event.topic].send(event.topic, record)
         self.sent += sent
         return sent
 
@@ -161,7 +162,8 @@ def main(
 
 
 def _send(writer: RecordWriter, event: Event, partition: int) -> None:
-    while not writer.send(event.topic, event.key, event.value, event.headers, partition):
+    record = Record(event.key, event.value, event.headers, partition)
+    while not writer.send(event.topic, record):
         writer.wait(0.1)
 
 

@@ -149,9 +149,10 @@ class Unit:
         if not begin.cancelled():
             me, self.partitions, self._taken_over = begin.result()
             return me
-        raise ClusterUnavailable(
-            f"{self.given.flow}: the clusters did not answer before the epoch ended"
+        why = (
+            self.connections.takeover.waits or "the clusters did not answer before the epoch ended"
         )
+        raise ClusterUnavailable(f"{self.given.flow}: {why}")
 
     async def _copy(self, me: ProducerIdentity, watching: asyncio.Task[None]) -> None:
         self._reported = self._counts()._replace(takeovers=0)

@@ -80,10 +80,15 @@ class TargetNames:
     feeders: Mapping[str, Collection[tuple[str, str]]] = field(default_factory=dict)
     # by target topic: (flow, source topic) of everything of ours that has anchors there
     lost: Collection[str] = ()  # flows whose anchors are gone: the engine asks about them
+    claimed: Collection[tuple[str, str]] = ()  # (flow, source topic): their anchors may be gone
 
     def feeds(self, named: Named) -> bool:
         """Say whether ``named`` has copied into its target topic before."""
         return (named.flow, named.topic) in self.feeders.get(named.target, ())
+
+    def may_be_copied(self, named: Named) -> bool:
+        """Say whether ``named`` may have copied before, and lost its anchors since."""
+        return named.flow in self.lost or (named.flow, named.topic) in self.claimed
 
 
 def find_conflicts(named: Iterable[Named], target: TargetNames) -> tuple[Conflict, ...]:
@@ -195,7 +200,7 @@ def _is_meant(everyone: Collection[Named]) -> bool:
 def _taken(name: str, group: list[Named], target: TargetNames) -> Iterator[Conflict]:
     if name not in target.filled or target.feeders.get(name):
         return
-    others = [each for each in group if not each.may_join and each.flow not in target.lost]
+    others = [e for e in group if not e.may_join and not target.may_be_copied(e)]
     if others:
         reason = (
             f"the target has a topic of this name, with records that Isthmus did not produce; "

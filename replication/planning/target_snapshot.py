@@ -19,6 +19,7 @@ from replication.state import (
     Anchor,
     AppliedAcls,
     AppliedConfigs,
+    Claim,
     ClusterIds,
     NameDecision,
     OffsetPoint,
@@ -54,7 +55,8 @@ class TopicSources(NamedTuple):
     """Who feeds which topic: see ``TargetNames``."""
 
     feeders: Mapping[str, set[tuple[str, str]]]
-    lost: Collection[str]
+    lost: Collection[str] = ()
+    claimed: Collection[tuple[str, str]] = ()
 
 
 def read_names(
@@ -65,7 +67,7 @@ def read_names(
     Our own topics are read only if one of ``about`` holds records. Raises ClusterUnavailable.
     """
     filled = read_filled(about, ours, target)
-    fed = read_fed(ours, store) if filled else TopicSources({}, ())
+    fed = read_fed(ours, store) if filled else TopicSources({})
     fed = with_points(fed, filled, ours, store)
     return TargetNames(frozenset(ours), filled, *fed)
 
@@ -84,11 +86,15 @@ def read_filled(
 def read_fed(ours: Iterable[str], store: TargetReads) -> TopicSources:
     """Read the anchors of every flow into a target whose topics are ``ours``, and the registry."""
     feeders: dict[str, set[tuple[str, str]]] = {}
-    for anchor in _anchors(ours, store):
-        for name in {anchor.target_topic, anchor.former or anchor.target_topic}:
-            feeders.setdefault(name, set()).add((anchor.flow, anchor.topic))
-    known = {flow for each in feeders.values() for flow, _ in each}
-    return TopicSources(feeders, _copied_before(ours, store) - known)
+    claimed = set()
+    for each in store.read_all([name for name in ours if is_anchors_topic(name)]):
+        if isinstance(each, Claim):
+            claimed.add((each.flow, each.topic))
+        elif isinstance(each, Anchor):
+            for name in {each.target_topic, each.former or each.target_topic}:
+                feeders.setdefault(name, set()).add((each.flow, each.topic))
+    known = {flow for sources in feeders.values() for flow, _ in sources}
+    return TopicSources(feeders, _copied_before(ours, store) - known, claimed)
 
 
 def with_points(
@@ -106,7 +112,7 @@ def with_points(
         if isinstance(point, OffsetPoint) and point.target_topic_id in unfed:
             name = unfed[point.target_topic_id]
             feeders.setdefault(name, set()).add((point.flow, point.topic))
-    return TopicSources(feeders, fed.lost)
+    return fed._replace(feeders=feeders)
 
 
 def _anchors(ours: Iterable[str], store: TargetReads) -> Iterable[Anchor]:

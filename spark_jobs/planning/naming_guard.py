@@ -118,7 +118,7 @@ class NamingGuard:
         if new <= before.about and time.monotonic() < before.at + _AGAIN_S:
             return before
         filled = read_filled(new, ours, target)
-        fed = self._read_fed(ours) if filled else TopicSources({}, ())
+        fed = self._read_fed(ours) if filled else TopicSources({})
         fed = with_points(fed, filled, ours, self._store)
         return TargetRead(new, TargetNames((), filled, *fed), time.monotonic())
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chaos.schedule import Kind, Side, draw
+from chaos.stage import FORGETFUL
+
+EXPIRIES = ("transactional.id.expiration.ms", "producer.id.expiration.ms")
 
 
 def test_a_seed_draws_the_same_schedule_every_time():
@@ -20,6 +23,22 @@ def test_a_shorter_run_begins_with_the_same_faults():
 def test_brokers_may_be_chosen_by_hand():
     assert {draw(seed, 1).brokers for seed in range(20)} == {1, 3}
     assert {draw(seed, 1, 3).brokers for seed in range(20)} == {3}
+
+
+def test_about_half_of_the_seeds_have_a_target_that_forgets_silent_producers():
+    forgetful = [draw(seed, 1).forgetful for seed in range(40)]
+    assert 10 <= sum(forgetful) <= 30
+
+
+def test_a_session_sleeps_for_longer_than_the_target_remembers_its_ids():
+    slept = [
+        f.for_s
+        for seed in range(20)
+        for f in draw(seed, 20).faults[:-30]
+        if f.kind is Kind.FREEZE_SESSION
+    ]
+    expiries = (int(FORGETFUL[key]) / 1000 for key in EXPIRIES)
+    assert min(slept) > max(expiries) + 10
 
 
 def test_all_faults_are_over_before_the_time_is():
@@ -39,3 +58,6 @@ def test_faults_of_a_cluster_say_which_one():
     broken = {each.side for each in faults if each.kind is Kind.OUTAGE}
     assert broken == {Side.SOURCE, Side.TARGET}
     assert {each.side for each in faults if each.kind is Kind.KILL_JVM} == {None}
+    assert {each.side for each in faults if each.kind is Kind.COMPACT} == broken
+    assert {each.side for each in faults if each.kind is Kind.LOSE_STATE} == {Side.TARGET}
+    assert {each.side for each in faults if each.kind is Kind.SWAP} == {Side.SOURCE}

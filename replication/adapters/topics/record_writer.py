@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
@@ -13,12 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ANY_PARTITION = -1  # the client chooses by the key
+NOW = 0  # the client's timestamp
 _OURS = {
     "enable.idempotence": True,
     "partitioner": "murmur2_random",  # as Java's clients place keys
     "linger.ms": 20,
     "message.timeout.ms": 0,  # a broker may be away for as long as it likes
 }
+
+
+class Record(NamedTuple):
+    """A record to write."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+    partition: int = ANY_PARTITION
+    timestamp_ms: int = NOW
 
 
 class RecordWriter:
@@ -32,18 +43,17 @@ class RecordWriter:
         with our_errors(f"creating a producer for {self._address}"):
             self._client = Producer(quiet(settings, self._complaints))
 
-    def send(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[tuple[str, bytes]] = (),
-        partition: int = ANY_PARTITION,
-    ) -> bool:
+    def send(self, topic: str, record: Record) -> bool:
         """Hand a record over. False: the client's buffer is full, ``wait`` and send it again."""
         try:
             self._client.produce(
-                topic, value, key, partition, on_delivery=self._acked, headers=list(headers) or None
+                topic,
+                record.value,
+                record.key,
+                record.partition,
+                on_delivery=self._acked,
+                timestamp=record.timestamp_ms,
+                headers=list(record.headers) or None,
             )
         except BufferError:
             return False

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 MAX_IN_FLIGHT = 5  # batches; a broker keeps the sequences of as many batches of a producer
 _PAUSE_MS = 1000  # without an append: no broker can have been restarted within it
 # Brokers keep a producer's state for a day by default (producer.id.expiration.ms), and may be set
-# to less. They reckon it from the timestamps of its records, not from when they were appended.
-_REMEMBERED_MS = 3_600_000
+# to less: to a minute at least, since a request may take 30 s until it has arrived or is lost.
+# They reckon it from the timestamps of its records, not from when they were appended.
+_REMEMBERED_MS = 10_000
 
 
 @dataclass(slots=True, eq=False)

@@ -118,19 +118,20 @@ class LeaseRenewal:
 
         Raises FlowTaken. A newer epoch means that another unit claimed some of our partitions; with
         another producer id ours has expired, and no marker stops what is on its way: the takeovers
-        get a new one, or we do where there are none.
+        get a new one, or we do where there are none. An anchor without appenders is of a partition
+        that halted before it was taken over; where it came after our claim, we claim again.
         """
         takeover = self.producers.connections.takeover
         contested = await takeover.read_new_claims(self.producers.partitions, me)
-        claims = {each: takeover.seen[each.source].appenders[-1] for each in contested}
+        claims = {each: takeover.seen[each.source].appenders[-1:] for each in contested}
         if current is not None and current.producer_id == me.producer_id:
             await self.producers.renew()
-            others = [each for each, (name, _) in claims.items() if name != me.transactional_id]
-            self._take_over(others)
+            mine = {me.transactional_id}
+            self._take_over([each for each in claims if {name for name, _ in claims[each]} != mine])
             self.sender.pump()
             return
-        for partition, (name, producer_id) in claims.items():
-            if name == me.transactional_id and producer_id != me.producer_id:
+        for partition, last in claims.items():
+            if any(n == me.transactional_id and at != me.producer_id for n, at in last):
                 raise FlowTaken(
                     f"{me.transactional_id}: another process has started this unit, "
                     f"and claimed {partition.source}"

@@ -56,6 +56,7 @@ class ConnectionPool:
     """
 
     _free: dict[_Key, list[Connections]] = field(default_factory=lambda: defaultdict(list))
+    _replaced: dict[_Key, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
 
     def take(self, spec: UnitSpec, connect: Connect) -> Connections:
         """Return idle connections with what they have read, or new ones."""
@@ -66,15 +67,19 @@ class ConnectionPool:
         source, target = connect(spec.source, name), connect(spec.target, name)
         known = FlowClusters(spec.flow, spec.source_id, spec.target_id)
         source.verify, target.verify = known.verify_source, known.verify_target
-        return new_connections(spec.flow, source, target, spec.source_alias)
+        return self._new(spec, source, target)
 
     def give_back(self, spec: UnitSpec, connections: Connections, *, well: bool) -> None:
         """Put ``connections`` back. Unless all is ``well``, forget what they have read."""
         if not well:
-            connections = new_connections(
-                spec.flow, connections.source, connections.target, spec.source_alias
-            )
+            connections = self._new(spec, connections.source, connections.target)
         self._free[_key(spec)].append(connections)
+
+    def _new(self, spec: UnitSpec, source: Network, target: Network) -> Connections:
+        """Return connections that have read nothing yet; for how long they waited is known."""
+        connections = new_connections(spec.flow, source, target, spec.source_alias)
+        connections.takeover.replaced = self._replaced[_key(spec)]
+        return connections
 
     async def close(self) -> None:
         """Close all idle connections."""

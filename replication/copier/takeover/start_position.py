@@ -115,11 +115,13 @@ class StartPositions:
 
     def _partition(self, plan: PartitionPlan) -> PartitionCopy:
         topic_id = self.connections.source.topic_id(plan.source.topic) or b""
-        known = self.connections.takeover.seen.get(plan.source)
+        known = self.connections.takeover.seen.get(plan.source, unknown(self.spec.flow, plan))
+        if not known.target_topic:  # only a claim is left, which names none
+            known = replace(known, target_topic=plan.target.topic)
         kind = TransactionalCopy if self.spec.is_transactional else PartitionCopy
         if self.spec.copying.delivery == Mode.AT_LEAST_ONCE:
             kind = AtLeastOnceCopy
-        return kind(self.spec.flow, plan, topic_id, known or unknown(self.spec.flow, plan))
+        return kind(self.spec.flow, plan, topic_id, known)
 
     def _target_id(self, plan: PartitionPlan) -> str:
         return (self.connections.target.topic_id(plan.target.topic) or b"").hex()

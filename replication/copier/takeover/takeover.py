@@ -36,7 +36,7 @@ from replication.model import PartitionState, ProducerIdAndEpoch, TopicPartition
 from replication.state import Anchor, Claim, ProducerEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from replication.client.network import Network
@@ -65,6 +65,10 @@ class Takeover:
     # The last producers without a transactional id.
     plain: dict[ReplicationPath, ProducerIdAndEpoch] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # of a transaction, or of its fence
+    # Since when a former producer id is known to be replaced, in monotonic seconds. Kept for the
+    # next takeover: an epoch may be shorter than the wait.
+    replaced: dict[int, float] = field(default_factory=dict)
+    waits: str = ""  # what the last takeover waited for, or waits for
 
     def __post_init__(self) -> None:
         self.entries = TargetRegistry(self.registry, self.anchors)
@@ -119,6 +123,7 @@ class Takeover:
         many partitions had to be fenced and counted. Raises FlowTaken when a unit of a higher rank
         claims one of them, ClusterUnavailable when the target does not answer in time.
         """
+        self.waits = ""
         unclean = {partition for partition in partitions if not partition.claimed.clean}
         for partition in partitions:
             partition.claimed = claim(partition.claimed, me)
@@ -229,14 +234,20 @@ class Takeover:
         await back_to_anchors(again, self.anchors)
 
     async def _outwait(
-        self, names: Iterable[str], producers: Mapping[str, ProducerIdAndEpoch]
+        self, former: AbstractSet[tuple[str, int]], producers: Mapping[str, ProducerIdAndEpoch]
     ) -> None:
         """Wait for what former producer ids sent; meanwhile the target must not forget ours."""
-        until = time.monotonic() + _REQUEST_TIMEOUT_S
+        now = time.monotonic()
+        until = _REQUEST_TIMEOUT_S + max(self.replaced.setdefault(each, now) for _, each in former)
+        self.waits = (
+            f"what former producer ids of {', '.join(sorted({name for name, _ in former}))} sent "
+            f"may arrive for another {until - now:.0f} s: copying begins after that"
+        )
         while (left := until - time.monotonic()) > 0:
             await asyncio.sleep(min(left, _KEEP_ALIVE_S))
-            for name in names:
-                await self.target.fence(name, producers[name], [self.anchors.partition])
+            for name, producer in producers.items():
+                await self.target.fence(name, producer, [self.anchors.partition])
+        self.waits = ""
 
     async def _fence(
         self,
@@ -257,12 +268,12 @@ class Takeover:
             if each not in producers
         }
         producers |= new
-        if unfenced_ids([partition for _, partition in missing], new):
+        if former := unfenced_ids([partition for _, partition in missing], new):
             # The transactional id has expired or used up its epochs: our marker does not stop the
             # former producer id, but after this wait its lease has lapsed (W), and none of its
             # requests can be in flight.
             # It comes before the fence, so that records appended meanwhile are counted too.
-            await self._outwait(names, producers)
+            await self._outwait(former, {each: producers[each] for each in names})
         for name in names:
             theirs = sorted(partition.target for other, partition in missing if other == name)
             await self.target.fence(name, producers[name], [*theirs, self.anchors.partition])

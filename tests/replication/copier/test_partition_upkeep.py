@@ -152,7 +152,7 @@ def test_a_new_leader_gets_what_is_waiting_and_its_connection_is_opened_before()
     assert stage.target.events == [("ready", 0), ("ready", 4)]
 
 
-@pytest.mark.parametrize("age_s", [3590, 3610])
+@pytest.mark.parametrize("age_s", [5, 15])
 def test_what_may_have_been_appended_is_counted_once_the_target_may_have_forgotten_it(age_s):
     """BL-240: it reckons its memory of a producer from the timestamps of the records."""
     stage = Stage()
@@ -168,9 +168,9 @@ def test_what_may_have_been_appended_is_counted_once_the_target_may_have_forgott
         stage.sender.dispatch(each)
         each.retry_at = 0.0
     stage.upkeep._resume()
-    assert stage.recoveries.partitions == ({one} if age_s > 3600 else set())
+    assert stage.recoveries.partitions == ({one} if age_s > 10 else set())
     assert other.fetches
-    if age_s > 3600:
+    if age_s > 10:
         assert one.error == PartitionError(Recovery.TAKE_OVER, "the connection broke")
 
 

@@ -12,7 +12,7 @@ from replication.planning.planner import Part, Planner
 from replication.provenance.routes import Routes
 from replication.settings.sections import Naming, OwnPolicyClass, RenameRule, TopicCreation
 from replication.settings.state_policies import Policies
-from replication.state import PRODUCERS_TOPIC, Anchor, OffsetPoint, ProducerEntry
+from replication.state import PRODUCERS_TOPIC, Anchor, Claim, OffsetPoint, ProducerEntry
 from spark_jobs.planning.delivery_modes import DeliveryModes
 from spark_jobs.planning.flow_planner import FlowMemory, FlowPlan, FlowPlanner
 from spark_jobs.planning.names_in_use import NamesInUse
@@ -127,6 +127,15 @@ def test_a_flow_without_anchors_that_has_copied_before_is_asked_by_the_engine():
     target = filled(orders=1, **{PRODUCERS_TOPIC: 1})
     made = Run(flow(), records=records).plan("A->B", TopicCluster(orders=1), target)
     assert targets(made) == ["orders-0"]
+
+
+@pytest.mark.parametrize(("topic", "planned"), [("orders", ["orders-0"]), ("other", [])])
+def test_a_topic_that_lost_its_anchors_and_points_is_known_by_its_claims(topic, planned):
+    """A driver that found both gone has claimed it, and died before it wrote an anchor."""
+    state = [Claim("A->B", topic, 0), Anchor("A->B", "clicks", 0, "clicks", 5, 5)]
+    target = filled(orders=1, **{ANCHORS: 1})
+    run = Run(flow(), records=StoredRecords({ANCHORS: state}))
+    assert targets(run.plan("A->B", TopicCluster(orders=1), target)) == planned
 
 
 @pytest.mark.parametrize(("topic_id", "planned"), [("orders", ["orders-0"]), ("other", [])])

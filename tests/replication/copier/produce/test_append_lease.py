@@ -178,6 +178,23 @@ def test_while_a_takeover_renews_the_lease_the_target_is_not_asked_without_a_pau
     assert asyncio.run(run()) <= 2
 
 
+@pytest.mark.parametrize("is_expired", [True, False])
+def test_an_anchor_that_replaced_our_claim_without_an_appender_is_claimed_again(is_expired):
+    """A partition that halted before it was taken over has such an anchor, and writes it late."""
+
+    async def written_late(unit: Renewing) -> None:
+        halted = replace(a_start(), source=None, target=None, clean=True, appenders=())
+        await unit.connections.takeover.anchors.append([halted])
+        if is_expired:
+            unit.target.expire(NAME)
+        else:
+            await unit.target.init_producer_id(NAME)  # which fences ours
+
+    unit = renewed(written_late)
+    assert unit.partition.error.recovery is Recovery.TAKE_OVER
+    assert unit.recoveries.partitions == {unit.partition}
+
+
 @pytest.mark.parametrize("generation", [1, 2], ids=["same driver", "newer driver"])
 def test_a_unit_that_was_started_elsewhere_under_another_producer_id_ends(generation):
     async def started_elsewhere(unit: Renewing) -> None:

@@ -12,8 +12,8 @@ from support.memory_network import Log, MemoryCluster
 from support.record_batches import a_batch
 from support.two_clusters import TwoClusters, ungranted
 
-from replication.copier import anchor_writer
-from replication.copier.takeover import lost_anchor
+from replication.copier import anchor_writer, unit
+from replication.copier.takeover import lost_anchor, takeover
 from replication.model import BY_ID, Choice, PartitionPlan, PartitionState, TopicPartition
 from replication.records.codec import encode, plain_record
 from replication.state import (
@@ -89,6 +89,24 @@ def test_invariant_l_a_quiet_partition_that_lost_its_anchor_goes_on_where_its_co
     assert pair.copied(QUIET) == [b"a", b"b", b"c", b"d"]
     ended = [each for each in pair.anchors() if each.partition == 0][-1]
     assert (ended.source, ended.clean, ended.since[0]) == (4, True, 3)
+
+
+def test_a_wait_for_a_former_producer_goes_on_in_the_next_epoch_if_it_is_longer(pair, monkeypatch):
+    """With epochs of 30 s, as by default, a wait of 40 s would begin anew in each of them."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.9)
+    monkeypatch.setattr(unit, "_START_GRACE_S", 0.1)
+    fed(pair)
+    pair.target.expire("isthmus.A->B.0")
+    pair.feed(b"3", partition=BUSY)
+    lose(pair, ANCHORS, lambda each: isinstance(each, Anchor) and each.clean)  # it has crashed
+    host, later = pair.another(), {"generation": 2, "epoch_s": 0.3}
+    outcomes = [pair.copy(epoch, host, **later).outcome for epoch in range(1, 6)]
+    assert outcomes[0] == (
+        "A->B: what former producer ids of isthmus.A->B.0 sent may arrive for another 1 s: "
+        "copying begins after that"
+    )
+    assert outcomes[-1] == "clean"
+    assert (pair.copied(QUIET), pair.copied(BUSY)) == ([b"a", b"b", b"c"], [b"1", b"2", b"3"])
 
 
 def test_invariant_l_content_that_occurs_twice_proves_nothing_and_an_operator_is_asked(pair):

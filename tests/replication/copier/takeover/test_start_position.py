@@ -48,6 +48,30 @@ def place(known: Anchor, target_records: int = 0, **policies: str):
     return positions, asyncio.run(positions.place(PartitionPlan(HERE, HERE)))
 
 
+CLAIMED = Anchor("f", "t", 0, "", None, None, appenders=(("x", OURS),), clean=False)
+
+
+def test_who_has_claimed_a_partition_without_an_anchor_is_fenced_though_nothing_was_copied():
+    """The claim alone remains where a unit died before its first anchor, or anchors were lost."""
+    _, partition = place(CLAIMED)
+    claimed = partition.claimed
+    assert (claimed.source, claimed.target, claimed.target_topic) == (0, 0, "t")
+    assert (claimed.appenders, claimed.clean, claimed.former) == ((("x", OURS),), False, "")
+
+
+def test_a_partition_that_waits_with_a_claim_alone_names_its_target():
+    """Else its topic counts as one whose records somebody else has produced."""
+
+    async def silent(*_):
+        raise ClusterUnavailable("broker 3 is silent")
+
+    positions, _ = place(CLAIMED)
+    positions.connections.target.offset_at = silent
+    partition = asyncio.run(positions.place(PartitionPlan(HERE, HERE)))
+    assert partition.anchor(0).state == PartitionState.WAITING
+    assert partition.anchor(0).target_topic == "t"
+
+
 def test_going_on_with_a_recreated_source_records_one_loss_and_begins_at_its_first_record():
     former = replace(KNOWN, source_topic_id="aa")
     positions, partition = place(former, source_recreated="continue")

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 from kafka.errors import KafkaError
 
-from chaos.cluster_faults import grow, move_leaders, outage, restart_broker
-from chaos.network_faults import block, cut, slow
-from chaos.process_faults import Scene, freeze, kill, kill_watcher, second_driver
+from chaos.faults.cluster_faults import grow, move_leaders, outage, restart_broker
+from chaos.faults.network_faults import block, cut, slow, swap
+from chaos.faults.policy_faults import compact, expire_state
+from chaos.faults.process_faults import freeze, kill, kill_watcher, second_driver
+from chaos.faults.session_faults import freeze_session
+from chaos.faults.state_faults import delete, lose
 from chaos.schedule import Kind
 from replication.errors import ClusterUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chaos.faults.scene import Scene
     from chaos.schedule import Fault, Schedule
 
 _ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
@@ -37,8 +41,14 @@ _ACTIONS: dict[Kind, Callable[[Scene, Fault], str]] = {
     Kind.CUT: cut,
     Kind.GROW: grow,
     Kind.MOVE_LEADERS: move_leaders,
+    Kind.COMPACT: compact,
+    Kind.EXPIRE_STATE: expire_state,
+    Kind.LOSE_STATE: lose,
+    Kind.DELETE_STATE: delete,
+    Kind.FREEZE_SESSION: freeze_session,
+    Kind.SWAP: swap,
 }
-_NETWORK = (Kind.SLOW, Kind.BLOCK)
+_NETWORK = (Kind.SLOW, Kind.BLOCK, Kind.SWAP)
 # They report it themselves, or copying does not stop because of them.
 _NOT_AWAITED = (Kind.GROW, Kind.SECOND_DRIVER)
 _END_S = 240.0

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chaos.application import send
+from chaos.faults.scene import TAKEN
 from chaos.schedule import Kind
 
 if TYPE_CHECKING:
-    from chaos.monitor import Monitor
+    from chaos.faults.scene import Scene
     from chaos.schedule import Fault
-    from chaos.stage import Stage
 
 _READY_S = 90.0
 _REFUSED_S = 60.0
-TAKEN = 75
-
-
-class Scene(NamedTuple):
-    """What a fault has to do with."""
-
-    stage: Stage
-    monitor: Monitor
-    problems: list[str]  # what must not happen, whatever the faults
 
 
 def kill(scene: Scene, fault: Fault) -> str:

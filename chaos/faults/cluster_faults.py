@@ -9,12 +9,13 @@ from confluent_kafka.admin import AdminClient
 from kafka import TopicPartition as KafkaPartition
 from kafka.admin import KafkaAdminClient
 
+from chaos.faults.scene import side_of
 from chaos.schedule import Kind, Side
 from replication.errors import ReplicationError
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from chaos.process_faults import Scene
+    from chaos.faults.scene import Scene
     from chaos.schedule import Fault
 
 _MOST_PARTITIONS = 8
@@ -24,7 +25,7 @@ _KNOWN_S = 2.0  # until the writers' clients know a new partition
 
 def restart_broker(scene: Scene, fault: Fault) -> str:
     """Take one broker away, cleanly or with SIGKILL, and start it again after a while."""
-    cluster = scene.stage.clusters[_side(fault)]
+    cluster = scene.stage.clusters[side_of(fault)]
     broker = 1 + fault.pick % cluster.brokers
     stop = cluster.kill if fault.kind is Kind.KILL_BROKER else cluster.stop_broker
     stop(broker)
@@ -35,7 +36,7 @@ def restart_broker(scene: Scene, fault: Fault) -> str:
 
 def outage(scene: Scene, fault: Fault) -> str:
     """Take all brokers away, every second time with SIGKILL, and start them again."""
-    cluster = scene.stage.clusters[_side(fault)]
+    cluster = scene.stage.clusters[side_of(fault)]
     if fault.pick % 2:
         cluster.stop()
     else:
@@ -68,7 +69,7 @@ def grow(scene: Scene, fault: Fault) -> str:
 
 def move_leaders(scene: Scene, fault: Fault) -> str:
     """Let another replica lead: change the preferred one, then ask for its election."""
-    servers = scene.stage.servers(_side(fault))
+    servers = scene.stage.servers(side_of(fault))
     client = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     names = sorted(client.list_topics(timeout=_CALL_S).topics)
     topic = names[fault.pick % len(names)]
@@ -89,9 +90,3 @@ def move_leaders(scene: Scene, fault: Fault) -> str:
     finally:
         admin.close()
     return f"{len(replicas)} of {topic}"
-
-
-def _side(fault: Fault) -> Side:
-    if fault.side is None:
-        raise ValueError(f"{fault.kind} without a cluster")
-    return fault.side
