@@ -46,6 +46,12 @@ def export_tail(
         "directory": str(directory),
         "partitions": parts,
     }
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds records
+    except OSError as error:
+        raise ReplicationError(
+            f"the tail cannot be written to {directory}: {error.strerror}; name another directory"
+        ) from error
     with tempfile.NamedTemporaryFile("w", prefix="isthmus-", suffix=".json") as file:
         json.dump(request, file)
         file.flush()
