@@ -152,5 +152,5 @@ def is_secret(key: str) -> bool:
     """Whether the value of ``key`` must never be displayed."""
     lowered = key.lower()
     return any(word in lowered for word in _SECRET_WORDS) and not lowered.endswith(
-        ("token.endpoint.url", ".class", "credentials.client.id")
+        ("token.endpoint.url", ".class", "credentials.client.id", ".location")
     )

@@ -34,7 +34,6 @@ down->B.enabled = true
 copy.epoch.seconds = 2
 SOURCE->B.sync.group.offsets.enabled = true
 metrics.port = 0
-metrics.host = 127.0.0.1
 metrics.detail = partition
 """
 
