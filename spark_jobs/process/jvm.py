@@ -152,13 +152,11 @@ def dump_archive(gateway: Any, archive: Path) -> None:
     The JVM stops meanwhile, which does not delay copying. If it fails, starts stay slow.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
-    part = archive.with_name(f"{archive.name}.{os.getpid()}.new")
-    try:
+    with tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as directory:
+        part = Path(directory) / archive.name
         _diagnose(gateway, "vmCds", "dynamic_dump", str(part))
         if part.exists():
             part.replace(archive)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
