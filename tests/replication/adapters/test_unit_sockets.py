@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import pickle
 import socket
 import struct
@@ -20,6 +21,9 @@ SPEC = UnitSpec(
     target={"bootstrap.servers": "b:1"}, grace_s=3.0,
 )  # fmt: skip
 REPORT = UnitReport(1, 3, 20, 400, 0.25, 1, 2, 0, 0, "clean", in_grace=1)
+
+
+_CLOSED = (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN)
 
 
 class Explodes:
@@ -53,16 +57,17 @@ def exchange(attended, request) -> object:
 
 
 def sent(data: bytes) -> bytes:
-    """Return all that is answered to some bytes."""
-    with socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(5)
-        line.connect(unit_sockets._name(SPEC))
-        line.sendall(data)
-        line.shutdown(socket.SHUT_WR)
-        try:
+    """Return all that is answered to some bytes; none where the line is closed before."""
+    try:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(5)
+            line.connect(unit_sockets._name(SPEC))
+            line.sendall(data)
+            line.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: line.recv(4096), b""))
-        except ConnectionResetError:  # closed before all was read
-            return b""
+    except OSError as error:
+        assert error.errno in _CLOSED, error
+        return b""
 
 
 def framed(body: bytes) -> bytes:
