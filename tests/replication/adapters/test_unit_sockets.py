@@ -52,6 +52,9 @@ def exchange(attended, request) -> object:
             return await asyncio.to_thread(request)
         finally:
             close()
+            while len(asyncio.all_tasks()) > 1:  # each connection is closed by its task
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)  # a transport's socket closes in the loop's next round
 
     return asyncio.run(main())
 
@@ -66,7 +69,8 @@ def sent(data: bytes) -> bytes:
             line.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: line.recv(4096), b""))
     except OSError as error:
-        assert error.errno in _CLOSED, error
+        if error.errno not in _CLOSED:
+            raise
         return b""
 
 
