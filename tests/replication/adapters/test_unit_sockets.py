@@ -52,11 +52,17 @@ def exchange(attended, request) -> object:
             return await asyncio.to_thread(request)
         finally:
             close()
-            while len(asyncio.all_tasks()) > 1:  # each connection is closed by its task
-                await asyncio.sleep(0.01)
-            await asyncio.sleep(0.05)  # a transport's socket closes in the loop's next round
+            await all_closed()
 
     return asyncio.run(main())
+
+
+async def all_closed() -> None:
+    """Wait for the tasks of connections, and a round more: there a transport closes its socket."""
+    await asyncio.sleep(0.05)  # a connection that was just accepted has no task yet
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others, timeout=5)
+    await asyncio.sleep(0.05)
 
 
 def sent(data: bytes) -> bytes:
@@ -123,7 +129,9 @@ def test_what_is_no_report_is_none(answer):
 
         server = await asyncio.start_unix_server(impostor, name)
         async with server:
-            return await asyncio.to_thread(UnixUnitSockets().request_epoch, SPEC, 0)
+            found = await asyncio.to_thread(UnixUnitSockets().request_epoch, SPEC, 0)
+        await all_closed()
+        return found
 
     assert asyncio.run(main()) is None
 
