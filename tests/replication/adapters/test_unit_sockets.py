@@ -140,5 +140,14 @@ def test_only_processes_of_the_same_user_are_listened_to(attended, monkeypatch):
     monkeypatch.setattr(unit_sockets, "_user_behind", lambda _line: -1)
     data = framed(spec_text(SPEC).encode())
     assert exchange(attended, lambda: sent(data)) == b""
-    assert exchange(attended, lambda: UnixUnitSockets().request_epoch(SPEC, 0)) is None
     assert attended == []
+
+
+def test_no_process_of_another_user_gets_a_spec(monkeypatch):
+    monkeypatch.setattr(unit_sockets, "_user_behind", lambda _line: -1)
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(unit_sockets._name(SPEC))
+        theirs.listen()
+        assert UnixUnitSockets().request_epoch(SPEC, 0) is None
+        with theirs.accept()[0] as line:
+            assert line.recv(1) == b""
