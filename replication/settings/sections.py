@@ -423,7 +423,7 @@ class SparkSettings(Section):
     conf: Annotated[
         Mapping[str, str],
         Key("spark.conf.*", "string", "passed to Spark without the prefix", level=Level.FILE),
-    ] = {}
+    ] = Field(default={}, repr=False)  # may hold passwords
 
 
 class Alerts(Section):
