@@ -140,6 +140,7 @@ class LocalCluster:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def _create(self) -> None:
+        make_private(self.home)
         ports = free_ports(2 * self.brokers)
         fronts = self.fronts or ((0, 0),) * self.brokers
         self._nodes = tuple(
