@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from replication.adapters.local.files import lacks_space, space_problem
+from replication.adapters.local.files import PRIVATE_UMASK, lacks_space, make_private, space_problem
 from replication.config.load import load_config
 from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
 from spark_jobs.process.announced import announce
@@ -73,6 +73,8 @@ def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, .
 
 def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
     try:
+        for line in directory.make():
+            log.warning("state directory", reason=line)
         with directory.locked() as lock:
             if problem := space_problem(directory.root):
                 log.error(_AGAIN, reason=problem)
@@ -117,7 +119,7 @@ def _scratch(directory: AppDir) -> Path:
     """Return an empty directory for Spark's files; a killed driver leaves some in it."""
     scratch = directory.root / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    make_private(scratch)
     return scratch
 
 
@@ -169,6 +171,7 @@ class _OneLine(logging.Formatter):
 
 
 if __name__ == "__main__":
+    os.umask(PRIVATE_UMASK)
     # A normal exit would wait for threads that call a silent cluster.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = main()

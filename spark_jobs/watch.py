@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from replication.adapters.local.files import lacks_space
+from replication.adapters.local.files import PRIVATE_UMASK, lacks_space, open_private
+from replication.errors import EnvironmentProblem
 from spark_jobs.process.appdir import AppDir, write_json
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Watcher:
         return code
 
     def _start(self) -> subprocess.Popen[bytes]:
-        with self._directory.log.open("ab") as log:
+        with open_private(self._directory.log, "ab") as log:
             return subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,
@@ -135,7 +136,7 @@ class Watcher:
 
     def _log(self, message: str) -> None:
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        with suppress(OSError), self._directory.log.open("a") as log:
+        with suppress(OSError), open_private(self._directory.log, "a") as log:
             log.write(f"{stamp} [watch] {message}\n")
 
 
@@ -159,6 +160,7 @@ def _shorten(log: Path) -> None:
     aside = log.with_suffix(".log.1")
     try:
         if log.stat().st_size > _LOG_BYTES:
+            aside.touch(0o600)
             aside.write_bytes(log.read_bytes())
             os.truncate(log, 0)
     except OSError:
@@ -180,12 +182,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known, _ = parser.parse_known_args(given)  # the driver checks the others
     directory = AppDir.of(known.state_dir, known.flow or known.target)
     try:
-        directory.root.mkdir(parents=True, exist_ok=True)
+        for line in directory.make():
+            sys.stderr.write(f"{line}\n")
         return Watcher(directory, [sys.executable, "-m", "spark_jobs.replicate", *given]).run()
     except OSError as error:
         sys.stderr.write(f"state directory {directory.root} cannot be used: {error.strerror}\n")
         return 78
+    except EnvironmentProblem as error:
+        sys.stderr.write(f"{error}\n")
+        return 78
 
 
 if __name__ == "__main__":
+    os.umask(PRIVATE_UMASK)
     sys.exit(main())

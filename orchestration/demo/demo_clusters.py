@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster
 from replication.adapters.local.processes import recall, remember, spawn
@@ -38,7 +38,7 @@ class Demo:
 
     def start_clusters(self) -> None:
         """Start all clusters at once and write the flows' file. Raises EnvironmentProblem."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_private(self.root)
         fetch_kafka()  # once, before several threads need it
         clusters = {name: self.cluster(name) for name in self.scenario.clusters}
         _at_once(*(each.start for each in clusters.values()))

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from replication.adapters.local.files import make_private
 from replication.errors import ConfigError, EnvironmentProblem
 
 CONFIG_VARIABLE = "ISTHMUS_CONFIG"
@@ -58,18 +61,20 @@ def config_file() -> Path:
 
 
 def prepare(where: Home) -> None:
-    """Create the directories and check that they are writable. Raises EnvironmentProblem."""
-    proof = where.root / "writable"
+    """Create the directories for this user alone and check that they are writable.
+
+    Says on standard error which of them were open to others. Raises EnvironmentProblem.
+    """
     try:
-        for directory in (where.root, where.root / "apps", where.dagster, where.logs):
-            directory.mkdir(parents=True, exist_ok=True)
-        proof.write_bytes(b"x" * 4096)
-        proof.unlink()
+        made = make_private(where.root, where.root / "apps", where.dagster, where.logs)
+        with tempfile.TemporaryFile(dir=where.root) as proof:
+            proof.write(b"x" * 4096)
     except OSError as error:
         raise EnvironmentProblem(
             f"writing state directory {where.root}: {error.strerror}: check its free space and "
             f"permissions, or set {HOME_VARIABLE} to another directory"
         ) from error
+    sys.stderr.write("".join(f"{line}\n" for line in made))
     free = shutil.disk_usage(where.root).free
     if free < MIN_FREE_BYTES:
         raise EnvironmentProblem(

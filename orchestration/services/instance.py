@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import make_private, write_whole
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write_instance(where: Home, code_port: int) -> None:
     """Write dagster.yaml if there is none, and workspace.yaml. Raises EnvironmentProblem."""
     instance = where.dagster / "dagster.yaml"
     try:
-        where.dagster.mkdir(parents=True, exist_ok=True)
+        make_private(where.root, where.dagster)
         if not instance.exists() or not instance.stat().st_size:  # a power cut leaves it empty
             write_whole(instance, INSTANCE)
         write_whole(where.dagster / "workspace.yaml", WORKSPACE.format(port=code_port))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -26,6 +27,7 @@ from orchestration.services.home import CONFIG_VARIABLE, HOME_VARIABLE, Home, ho
 from orchestration.services.instance import write_instance
 from orchestration.services.launcher import restore_sigint
 from orchestration.services.local_ports import answers
+from replication.adapters.local.files import PRIVATE_UMASK
 from replication.adapters.local.processes import Process, recall, remember, spawn
 
 if TYPE_CHECKING:
@@ -187,4 +189,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    os.umask(PRIVATE_UMASK)
     main()

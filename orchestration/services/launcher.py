@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import signal
 import sys
@@ -19,7 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from replication.adapters.local.cluster_file import cluster_file, read_ids
-from replication.adapters.local.processes import Process, began, recall, remember, spawn
+from replication.adapters.local.files import make_private, open_private
+from replication.adapters.local.processes import Process, recall, remember, spawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,12 +52,7 @@ class Launcher:
         lock = self.home.app(app.name) / "driver.lock"
         if not is_locked(lock):
             return None
-        try:
-            pid = int(json.loads(lock.read_text())["pid"])
-        except (ValueError, KeyError, OSError):
-            return None  # it has just taken the lock, or has just ended
-        since = began(pid)
-        return None if since is None else Process(pid, since)
+        return recall(lock)  # None: it has just taken the lock, or has just ended
 
     def driver_alive(self, app: Application) -> bool:
         """Return whether a driver on this host holds the application's lock."""
@@ -70,9 +65,8 @@ class Launcher:
     @contextlib.contextmanager
     def acting(self, app: Application) -> Iterator[None]:
         """Mark ``app`` as being started or stopped, while this process lives and the block runs."""
-        lock = self._acting_lock(app)
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        with lock.open("ab") as handle:
+        self._make(app)
+        with open_private(self._acting_lock(app), "ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_SH)  # shared: it excludes nobody
             try:
                 yield
@@ -98,8 +92,7 @@ class Launcher:
         alive = self.watcher(app)
         if alive is not None:
             return alive
-        directory = self.home.app(app.name)
-        directory.mkdir(parents=True, exist_ok=True)
+        directory = self._make(app)
         self._stopped(app).unlink(missing_ok=True)
         restore_sigint()
         process = spawn(self.command(app), directory / "watch.log")
@@ -118,7 +111,7 @@ class Launcher:
             if alive is not None:
                 alive.stop(max(0.2, deadline - time.monotonic()))
         with contextlib.suppress(FileNotFoundError):  # it was never started here
-            self._stopped(app).touch()
+            self._stopped(app).touch(0o600)
 
     def stopped_ms(self, app: Application) -> int:
         """Return when ``stop`` last ended, in ms since 1970; 0 if ``start`` was called since."""
@@ -140,6 +133,12 @@ class Launcher:
             arguments += ["--flow", app.flows[0]]
         state = ["--state-dir", str(self.home.root)]
         return [sys.executable, "-m", "spark_jobs.watch", *arguments, *state]
+
+    def _make(self, app: Application) -> Path:
+        """Create the application's directory, for this user alone."""
+        directory = self.home.app(app.name)
+        make_private(self.home.root, directory.parent, directory)
+        return directory
 
     def _acting_lock(self, app: Application) -> Path:
         return self.home.app(app.name) / "acting.lock"

@@ -7,6 +7,7 @@
     this needs
 ``offset_reader``: Translates a flow's offsets outside Spark: for the command, the driver and
     Dagster
+``unit_json``: Unit specs, reports and partition plans as JSON, for the processes of one driver
 ``unit_sockets``: Sockets by which Spark tasks of one machine reach the process that already
     copies a unit
 ``admin``: Topics, configs, ACLs and offsets over confluent-kafka's AdminClient.

@@ -21,6 +21,7 @@ from replication.config.keys.section_keys import field_of
 from replication.config.keys.verify import ParsedFile, absolute_files
 from replication.config.sections.clients import CLIENT_PREFIXES, cluster_client, flow_clients
 from replication.config.sections.flow_sections import read_copying, read_selection
+from replication.config.sections.metrics import read_metrics
 from replication.config.sections.mm2_settings import read_mm2
 from replication.config.sections.naming import read_naming
 from replication.config.sections.reading import Reader, Setting
@@ -33,7 +34,6 @@ from replication.settings.sections import (
     Config,
     Flow,
     FlowClients,
-    MetricsSettings,
     Mm2,
     TopicCreation,
 )
@@ -62,7 +62,7 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
     check_topology(tuple(flows), parsed.props, notes)
     read = Reader(parsed.path, parsed.props)
     spark, alerts = read_spark(read), read_alerts(read)
-    metrics = read.section(MetricsSettings)
+    metrics = read_metrics(read, parsed, notes)
     origins[""] = tuple(read.trace)
     if any(each is None for each in clusters.values()):
         return None, origins

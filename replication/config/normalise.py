@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from replication.config.file import dialect
 from replication.config.file.properties import Entry, Value
 from replication.config.keys import mm2_keys, own_keys
-from replication.config.keys.connection_keys import is_secret
+from replication.config.keys.connection_keys import is_secret, masked
 from replication.config.keys.judge import client_name, lookup
 from replication.config.keys.scopes import Scoped, split_key
 from replication.durations import unit_of
@@ -64,7 +64,9 @@ def normalise(
             notes.warn(value.at, f"has no effect, because {key} is set too", "remove it")
         else:
             kind = "is an old name" if value.key.endswith(_OLD) else "is not MirrorMaker 2's name"
-            notes.warn(value.at, f"{kind}; it is read as {key}", f"{key} = {_displayed(value)}")
+            notes.warn(
+                value.at, f"{kind}; it is read as {key}", f"{key} = {masked(value.key, value.text)}"
+            )
             result[key] = value
     return result
 
@@ -123,10 +125,6 @@ def _mind_backslashes(entry: Entry, notes: Notes) -> None:
         notes.warn((entry.key, entry.line),
                    f"the properties format removes the backslash from {shown}",
                    doubled)  # fmt: skip
-
-
-def _displayed(value: Value) -> str:
-    return "…" if is_secret(value.key) else value.text
 
 
 _OLD = ("blacklist", "whitelist")

@@ -13,7 +13,7 @@
     continue
 ``replan``: Apply a new partition plan to a running unit: remove and add the partitions that
     differ
-``spec``: A unit's work for one epoch, and its report: picklable values for Spark tasks
+``spec``: A unit's work for one epoch, and its report: values that Spark tasks and JSON carry
 ``start``: Start a unit: obtain its producer id, find start positions and take its partitions over
 ``unit``: One unit: take partitions over, copy epoch after epoch, end cleanly
 ``unit_groups``: Run a unit as two groups, appended and transactional partitions, over its epochs

@@ -1,4 +1,4 @@
-"""A unit's work for one epoch, and its report: picklable values for Spark tasks."""
+"""A unit's work for one epoch, and its report: values that Spark tasks and JSON carry."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Driver:
             self._retry_while_unavailable(each.lease.take)
             each.lease.probe_fencing()
         generations = {each.flow.name: each.lease.status.generation for each in self._flows}
-        self._lock.write(pid=os.getpid(), generations=generations)
+        self._lock.write(generations=generations)
 
     @contextmanager
     def _reasons_in_status(self) -> Iterator[None]:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from replication.errors import EnvironmentProblem
 from replication.supervision import metric_catalogue
 from replication.supervision.driver_supervision import metrics_port
 from replication.supervision.metric_catalogue import Kind
 from replication.supervision.metric_samples import flow_samples
+from spark_jobs.metrics.metrics_server import start_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -77,19 +79,21 @@ class Exposition:
         self._trying.start()
 
     def _listen(self, port: int) -> None:
-        where = f"{self._settings.host}:{port}"
+        where = f"{_in_url(self._settings.host)}:{port}"
         try:
-            from prometheus_client import start_http_server  # noqa: PLC0415 - only where it is configured
+            from prometheus_client import make_wsgi_app  # noqa: PLC0415 - only where it is configured
 
-            server, _ = start_http_server(port, self._settings.host, self._registry())
+            self.port = start_server(self._settings, port, make_wsgi_app(self._registry()))
         except (OSError, OverflowError) as error:
             problem = f"{where}: {getattr(error, 'strerror', None) or error}"
             self._log_failure(f"{problem}; free it, or choose another metrics.port or metrics.host")
+        except EnvironmentProblem as error:
+            self._log_failure(str(error))
         except ImportError:
             self._log_failure("prometheus-client is not installed: run `make setup`")
         else:
-            self.port = int(server.server_port)
-            address = f"http://{self._settings.host}:{self.port}/metrics"
+            scheme = "http" if self._settings.certificate is None else "https"
+            address = f"{scheme}://{_in_url(self._settings.host)}:{self.port}/metrics"
             log.info("metrics endpoint started", address=address)
 
     def _log_failure(self, reason: str) -> None:
@@ -125,6 +129,10 @@ def exposition_of(
     """Return the endpoint of this process, which drives one application of a config file."""
     driver = application, socket.gethostname(), str(os.getpid()), config.spark.master
     return Exposition(config.metrics, metrics_port(config, application), gather, driver, jvm)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _family(metric: metric_catalogue.Metric) -> Any:

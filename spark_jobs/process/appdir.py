@@ -3,7 +3,7 @@
 ::
 
     .isthmus/apps/<application>/
-      driver.lock             held by the running driver (flock); its content is for operators
+      driver.lock             held by the running driver (flock); it says which process that is
       driver.log              output of the driver and its JVM
       watch.json              the watcher's record of starts and exits
       announced               hash of the warnings and patterns that were logged last
@@ -21,11 +21,12 @@ import os
 import shutil
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import make_private, open_private, write_whole
+from replication.adapters.local.processes import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ class FlowDir:
 
     def fresh_checkpoint(self, generation: int, attempt: int) -> Path:
         """Return a path for a new checkpoint directory; remove those of earlier starts."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_private(self.root)
         for old in self.root.glob("checkpoint-*"):
             shutil.rmtree(old, ignore_errors=True)
         return self.root / f"checkpoint-{generation}-{attempt}"
@@ -89,14 +90,19 @@ class AppDir:
     def flow(self, name: str) -> FlowDir:
         return FlowDir(self.root / "flows" / quote(name, safe=""))
 
+    def make(self) -> tuple[str, ...]:
+        """Create it in the state directory, and close both to other users: see make_private."""
+        applications = self.root.parent
+        return make_private(applications.parent, applications, self.root)
+
     @contextmanager
     def locked(self) -> Iterator[Lock]:
         """Hold the lock file. Raises Locked. The kernel frees it with the process."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / "driver.lock").open("a+") as handle:
+        self.make()
+        with open_private(self.root / "driver.lock", "a+") as handle:
             _take(handle.fileno(), self.root / "driver.lock")
             lock = Lock(handle.fileno())
-            lock.write(pid=os.getpid())
+            lock.write()
             yield lock
 
 
@@ -107,8 +113,8 @@ class Lock:
     descriptor: int
 
     def write(self, **content: Any) -> None:
-        """Replace the file's content: who holds the lock."""
-        text = json.dumps(content).encode()
+        """Replace the file's content: which process holds the lock, and more."""
+        text = json.dumps({**asdict(this_process()), **content}).encode()
         os.pwrite(self.descriptor, text, 0)  # first: a full disk has no block for an empty file
         os.ftruncate(self.descriptor, len(text))
 
@@ -128,7 +134,7 @@ def _take(descriptor: int, path: Path) -> None:
 
 def write_json(path: Path, content: object) -> None:
     """Replace a file's content as a whole. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     write_whole(path, json.dumps(content))
 
 

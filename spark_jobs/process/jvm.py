@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replication.adapters.local import class_archive
+from replication.adapters.local.broker_config import as_properties
+from replication.adapters.local.files import write_whole
 from replication.adapters.local.java import java
 from replication.adapters.local.pyspark_home import pyspark_home
 from replication.errors import EnvironmentProblem
@@ -134,9 +136,10 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
     if archive is not None:
         command += [f"-XX:SharedArchiveFile={archive}"] if known else ["-XX:+RecordDynamicDumpInfo"]
     command += ["-cp", _class_path(conf), "org.apache.spark.deploy.SparkSubmit"]
-    defaults = Path(directory.name) / "spark-defaults.conf"
-    defaults.touch()  # instead of the one of this machine
-    command += ["--properties-file", str(defaults), *_early(conf), "pyspark-shell"]
+    # Instead of the defaults of this machine; and no argument, which every user can read.
+    early = Path(directory.name) / "spark-defaults.conf"
+    write_whole(early, as_properties(_early(conf)))
+    command += ["--properties-file", str(early), "pyspark-shell"]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
@@ -152,13 +155,11 @@ def dump_archive(gateway: Any, archive: Path) -> None:
     The JVM stops meanwhile, which does not delay copying. If it fails, starts stay slow.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
-    part = archive.with_name(f"{archive.name}.{os.getpid()}.new")
-    try:
+    with tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as directory:
+        part = Path(directory) / archive.name
         _diagnose(gateway, "vmCds", "dynamic_dump", str(part))
         if part.exists():
             part.replace(archive)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _diagnose(gateway: Any, command: str, *arguments: str) -> None:
@@ -206,6 +207,5 @@ def _java_options(conf: Mapping[str, str], log4j: Path, directory: Path) -> list
     return [*opened, *_LEAN, heap, f"-Dlog4j2.configurationFile={log4j.absolute()}", *own]
 
 
-def _early(conf: Mapping[str, str]) -> list[str]:
-    chosen = {key: value for key, value in conf.items() if key.startswith(_EARLY)}
-    return [part for key, value in chosen.items() for part in ("--conf", f"{key}={value}")]
+def _early(conf: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in conf.items() if key.startswith(_EARLY)}

@@ -38,6 +38,7 @@ _OURS = {
         "FileSystemBasedCheckpointFileManager"
     ),
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.permissions.umask-mode": "077",  # Hadoop takes no notice of the process's
     "spark.python.daemon.module": "spark_jobs.source.worker_daemon",
     # Never two tasks for a unit at a time; after a lost worker the same epoch is tried again.
     "spark.speculation": "false",

@@ -2,7 +2,6 @@
 
 ``data_source``: The Spark streaming source ``isthmus``: a micro-batch is an epoch, a task is a
     unit
-``unit_json``: Unit specs and partition plans as JSON, passed from the driver to Spark's planner
 ``unit_task``: Runs one unit in a Spark task, with the network of the real clusters
 ``worker_daemon``: The daemon that forks Spark's Python workers, with their modules already
     imported

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from replication.adapters import unit_json
 from replication.copier.spec import UnitReport, UnitSpec
 from replication.supervision.unit_assignment import plan_units
 from spark_jobs.process.appdir import FlowDir, read_json, write_json
-from spark_jobs.source import unit_json
 from spark_jobs.source.unit_task import COPIER, guarded
 
 if TYPE_CHECKING:

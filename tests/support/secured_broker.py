@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 USERS = ("mirror", "driver")
+PASSWORD = "hush-of-kafka-5b1e"  # noqa: S105 -- found nowhere else: tests look for it
 _LOGGING = ("slf4j-api", "log4j-slf4j2-impl")  # PySpark brings them
 _DENIALS = """
 logger.denied.name=kafka.authorizer.logger
@@ -67,7 +68,7 @@ class Guarded:
             "SASL_PLAINTEXT:SASL_PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN",
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": " ".join(
-                (LOGIN, *(f'user_{each}="secret"' for each in USERS), ";")
+                (LOGIN, *(f'user_{each}="{PASSWORD}"' for each in USERS), ";")
             ),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
@@ -89,13 +90,13 @@ class Guarded:
     def admin(self) -> KafkaAdmin:
         return KafkaAdmin({"bootstrap.servers": self.everyone})
 
-    def login(self, user: str = "mirror") -> dict[str, str]:
-        """Return Java properties of a client that logs in."""
+    def login(self, user: str = "mirror", password: str = PASSWORD) -> dict[str, str]:
+        """Return Java properties of a client that logs in; ``password`` may be a placeholder."""
         return {
             "bootstrap.servers": self.logins,
             "security.protocol": "SASL_PLAINTEXT",
             "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": f'{LOGIN} username="{user}" password="secret";',
+            "sasl.jaas.config": f'{LOGIN} username="{user}" password="{password}";',
         }
 
     def allow_only(self, rights: Iterable[tuple[Resource, str]], user: str = "mirror") -> None:

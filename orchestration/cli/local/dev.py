@@ -12,7 +12,7 @@ import typer
 from orchestration.cli.screen.console import console
 from orchestration.cli.screen.stage import stage
 from orchestration.cli.screen.text_table import Column, TextTable
-from orchestration.services.home import home
+from orchestration.services.home import home, prepare
 from replication.adapters.local.files import write_whole
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_kafka import LocalCluster, clusters
@@ -56,6 +56,7 @@ def up(
 
     Clusters that were started before keep their data and addresses.
     """
+    prepare(home())
     screen = console(stderr=True)
     chosen = [_cluster(name, brokers, version) for name in _names(clusters)]
     with stage(screen, f"looking for Kafka {version} (the first start downloads it)"):

@@ -6,7 +6,7 @@
 ``broker_storage``: The formatted storage of a new broker, without starting a JVM for each
 ``class_archive``: Archives of loaded classes, with which a JVM starts in half the time
 ``cluster_file``: Keeps the ids of a flow's clusters in a file of the driver's state directory
-``files``: Files that are whole or not there, and whether a directory has space for one
+``files``: Files of the state directory: no other user reads them, and each is whole or not there
 ``java``: Finds the Java that runs brokers, Spark and the jar fetcher on this machine
 ``kafka_jars``: Kafka's jars, fetched once and cached outside the repository
 ``local_kafka``: Kafka clusters on this machine: KRaft brokers, each in its own process

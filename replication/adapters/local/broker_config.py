@@ -131,9 +131,10 @@ def jvm_options(heap: str, *, quick: bool, archive: Path | None = None) -> list[
 
 def as_properties(values: Mapping[str, str]) -> str:
     """Return the text of a Java properties file."""
-    return "".join(
-        f"{key}={value.replace(chr(92), chr(92) * 2)}\n" for key, value in values.items()
-    )
+    escaped = {
+        key: value.replace("\\", "\\\\").replace("\n", "\\n") for key, value in values.items()
+    }
+    return "".join(f"{key}={value}\n" for key, value in escaped.items())
 
 
 def new_id() -> str:

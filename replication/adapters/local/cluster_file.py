@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import make_private, write_whole
 from replication.state import ClusterIds
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read_ids(file: Path, flow: Flow) -> ClusterIds:
 
 def write_ids(file: Path, flow: Flow, ids: ClusterIds) -> None:
     """Replace what is kept. Raises OSError."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_private(file.parent)
     kept = {"source": ids.source, "target": ids.target, "at_ms": ids.at_ms}
     write_whole(file, json.dumps({"servers": _servers(flow), **kept}))
 

@@ -28,7 +28,7 @@ from replication.adapters.local.broker_config import (
 )
 from replication.adapters.local.broker_storage import config_problem, format_storage, is_formatted
 from replication.adapters.local.class_archive import archive_path
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
 from replication.adapters.local.local_network import brokers_seen_by, free_ports, require_free
@@ -140,7 +140,7 @@ class LocalCluster:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def _create(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
+        make_private(self.home)
         ports = free_ports(2 * self.brokers)
         fronts = self.fronts or ((0, 0),) * self.brokers
         self._nodes = tuple(
@@ -160,7 +160,7 @@ class LocalCluster:
         place = self._place(node.id)
         if is_formatted(place / "data"):
             return
-        place.mkdir(parents=True, exist_ok=True)
+        make_private(place)
         values = server_properties(node, self._nodes, place / "data", self.properties)
         (place / "server.properties").write_text(as_properties(values))
         (place / "log4j2.properties").write_text(LOG4J2)
@@ -225,7 +225,7 @@ class LocalCluster:
         where = f"storing cluster {self.name} in {self.home}"
         advice = "free space there or choose another directory"
         try:
-            self.home.mkdir(parents=True, exist_ok=True)
+            make_private(self.home)
             if (free := shutil.disk_usage(self.home).free) < _LEAST_FREE_BYTES:
                 raise EnvironmentProblem(
                     f"{where}: only {free >> 20} MB free, {_LEAST_FREE_BYTES >> 20} MB needed; "

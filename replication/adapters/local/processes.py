@@ -1,6 +1,7 @@
 """Background processes that outlive the command that started them, found by a pid file.
 
-A pid alone may by now belong to another process, so the file also holds the start time.
+A pid alone may by now belong to another process, so the file also holds the start time and the
+command. The start time counts from the boot: after another boot it may be that of another process.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import psutil
 
-from replication.adapters.local.files import write_whole
+from replication.adapters.local.files import PRIVATE_UMASK, open_private, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
 _POLL_S = 0.05
 _TICKS = os.sysconf("SC_CLK_TCK")  # the unit of ``Process.began``, as Linux counts
@@ -67,14 +69,18 @@ class Process:
 def spawn(
     command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
 ) -> Process:
-    """Start ``command`` in a session of its own; both its outputs are appended to ``log``."""
-    with log.open("ab") as output:
+    """Start ``command`` in a session of its own; both its outputs are appended to ``log``.
+
+    The files that it creates are this user's alone.
+    """
+    with open_private(log, "ab") as output:
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            umask=PRIVATE_UMASK,
             env=None if environment is None else {**os.environ, **environment},
         )
     child.returncode = 0  # we reap it ourselves: without this, Popen warns when it is collected
@@ -83,16 +89,43 @@ def spawn(
 
 def remember(process: Process, file: Path) -> None:
     """Write the pid file, whole or not at all."""
-    write_whole(file, json.dumps(asdict(process)))
+    write_whole(file, json.dumps(description(process)))
 
 
 def recall(file: Path) -> Process | None:
     """Return the live process that the pid file speaks of, or None."""
     try:
-        process = Process(**json.loads(file.read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
+        return described(json.loads(file.read_text()))
+    except (FileNotFoundError, ValueError):
         return None
-    return process if process.alive() else None
+
+
+def this_process() -> Process:
+    """Return the process that calls this."""
+    return Process(os.getpid(), began(os.getpid()) or "")
+
+
+def description(process: Process) -> dict[str, Any]:
+    """Return what ``described`` tells a process by, for a JSON file."""
+    return {**asdict(process), "command": _command(process.pid)}
+
+
+def described(content: object) -> Process | None:
+    """Return the live process that a description tells of. None: it has ended, or tells of none.
+
+    A description of an earlier version has no command; one of a process whose first thread has
+    ended cannot be compared.
+    """
+    if not isinstance(content, dict):
+        return None
+    pid, since = content.get("pid"), content.get("began")
+    if not isinstance(pid, int) or not isinstance(since, str):
+        return None
+    process = Process(pid, since)
+    if not process.alive():
+        return None
+    written, found = content.get("command"), _command(pid)
+    return process if not written or not found or written == found else None
 
 
 def began(pid: int) -> str | None:
@@ -108,6 +141,14 @@ def began(pid: int) -> str | None:
     # Since the boot; ``create_time`` moves when the wall clock is corrected.
     _, since = process._ident  # type: ignore[attr-defined]  # it has no public name
     return str(round(since * _TICKS))
+
+
+def _command(pid: int) -> list[str]:
+    """Return the arguments of a process; none where they cannot be read."""
+    try:
+        return psutil.Process(pid).cmdline()
+    except (psutil.Error, ValueError):
+        return []
 
 
 def interrupt_once() -> None:

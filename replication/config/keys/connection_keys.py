@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def names(text: str, prefix: str = "") -> frozenset[str]:
     """Return the words of ``text``, each with the prefix."""
@@ -137,7 +139,12 @@ _SECRET_WORDS = (
     "certificate",
     "token",
     "credential",
+    "access.key",
+    "account.key",
 )
+MASK = "********"
+_USER_INFO = re.compile(r"://[^/\s@]*@")  # of an address: https://user:password@host
+_OPTION = re.compile(r"([\w.-]*(?:password|passphrase|secret|token)[\w.-]*=)\S+", re.IGNORECASE)
 
 
 def refusal(name: str, text: str) -> str | None:
@@ -152,5 +159,12 @@ def is_secret(key: str) -> bool:
     """Whether the value of ``key`` must never be displayed."""
     lowered = key.lower()
     return any(word in lowered for word in _SECRET_WORDS) and not lowered.endswith(
-        ("token.endpoint.url", ".class", "credentials.client.id")
+        ("token.endpoint.url", ".class", "credentials.client.id", ".location")
     )
+
+
+def masked(key: str, text: str) -> str:
+    """Return a value as outputs may show it: without what is secret, or what is secret in it."""
+    if is_secret(key) or key == "alert.webhook.url":  # the path of such an address is a token
+        return MASK if text else text
+    return _OPTION.sub(rf"\1{MASK}", _USER_INFO.sub(f"://{MASK}@", text))

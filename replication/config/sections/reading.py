@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from replication.config.file import values
-from replication.config.keys.connection_keys import is_secret
+from replication.config.keys.connection_keys import masked
 from replication.config.keys.section_keys import field_of, fields_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from replication.settings.setting_key import Key
 
 S = TypeVar("S")
-MASK = "********"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,9 @@ class Reader:
     def note(self, name: str, value: str, setting: Value | None) -> None:
         """Remember a setting that was found by other means."""
         origin = f"{self.file}:{setting.line}" if setting and setting.line else "default"
-        hidden = is_secret(name) or name == "alert.webhook.url"  # such addresses hold a token
-        displayed = MASK if hidden and value else value
-        self.trace.append(Setting(name, displayed, origin, setting.key if setting else ""))
+        self.trace.append(
+            Setting(name, masked(name, value), origin, setting.key if setting else "")
+        )
 
 
 def _parsed(key: Key, setting: Value) -> object:

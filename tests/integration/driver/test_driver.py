@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from support import kafka_records
+from support.own_surface import listens, open_to_others, reachable_ports, tree
 from support.spark_driver import Application, wait_for
 from typer.testing import CliRunner
 
@@ -34,7 +35,6 @@ down->B.enabled = true
 copy.epoch.seconds = 2
 SOURCE->B.sync.group.offsets.enabled = true
 metrics.port = 0
-metrics.host = 127.0.0.1
 metrics.detail = partition
 """
 
@@ -67,6 +67,13 @@ def compact(application: Application) -> None:
     entry = ConfigEntry("cleanup.policy", "compact", incremental_operation=change)
     resource = ConfigResource(ResourceType.TOPIC, application.stock, incremental_configs=[entry])
     client.incremental_alter_configs([resource])[resource].result(20)
+
+
+def test_it_listens_on_this_machine_only_and_no_other_user_reads_its_files(running):
+    processes = tree(*(each.pid for each in running.drivers if each.poll() is None))
+    assert listens(processes)
+    assert reachable_ports(processes) == []
+    assert open_to_others(running.home / "state") == []
 
 
 def test_a_new_topic_is_copied_within_seconds(running):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError
+
+import dagster as dg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from support import kafka_records
+from support.planted_secrets import in_arguments, in_files, in_topics
+from support.secured_broker import PASSWORD
 from support.spark_driver import Application, wait_for
+from typer.testing import CliRunner
 
+from orchestration.cli.main import app
+from orchestration.dagster.resources import IsthmusResource
+from orchestration.dagster.task_assets import build_task_asset
+from orchestration.dagster.task_list import flow_tasks
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.topics.internal_topics import InternalTopics
 from replication.config.load import load_config
@@ -15,6 +26,9 @@ from replication.mm2.wire import Checkpoint, Heartbeat, OffsetSync, parse_all
 from replication.model import FlowState, PartitionState
 from replication.planning.required_acls import needed
 from replication.state import AbsentTopic, TaskReport, status_topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -32,8 +46,24 @@ emit.offset-syncs.enabled = true
 offset-syncs.topic.location = target
 sync.topic.configs.interval.seconds = 2
 sync.topic.acls.interval.seconds = 2
+config.providers = file, env
+config.providers.file.class = org.apache.kafka.common.config.provider.FileConfigProvider
+config.providers.env.class = org.apache.kafka.common.config.provider.EnvVarConfigProvider
+metrics.port = 0
+metrics.user = prometheus
+metrics.password = ${file:HOME/secrets.properties:metrics}
+alert.webhook.url = http://me:hush-of-webhook@127.0.0.1:1/hush-of-webhook
+spark.conf.spark.authenticate.secret = hush-of-spark
+spark.conf.spark.eventLog.enabled = true
+spark.conf.spark.eventLog.compress = false
+spark.conf.spark.eventLog.dir = HOME/events
 """
+IN_ENVIRONMENT = "${env:ISTHMUS_TEST_PASSWORD}"
 DUTIES = {"heartbeats", "group offsets", "checkpoints", "offset syncs", "topic configs", "ACLs"}
+COMMANDS = (
+    ("check",), ("check", "-o", "json"), ("check", "--clusters"), ("plan",), ("status",),
+    ("status", "-o", "json"), ("heartbeats",), ("topology",),
+)  # fmt: skip
 HEARTBEATS = {"heartbeats": "C", "C.heartbeats": "D"}  # topics of the source: from where
 TRANSACTIONAL = "1 partition uses transactions: exactly-once for read_committed consumers"
 
@@ -44,8 +74,13 @@ class Guest(Application):
     def __init__(self, guards, home) -> None:
         self.guards = guards
         clusters = (each.cluster for each in guards)
-        logins = tuple(each.login("driver") for each in guards)
-        super().__init__(*clusters, home, ALL_DUTIES, logins)
+        (home / "events").mkdir(parents=True)
+        (home / "secrets.properties").write_text("metrics = hush-of-metrics\n")
+        placed = PASSWORD, IN_ENVIRONMENT
+        logins = tuple(
+            each.login("driver", password) for each, password in zip(guards, placed, strict=True)
+        )
+        super().__init__(*clusters, home, ALL_DUTIES.replace("HOME", str(home)), logins)
         self.refused_before = [len(each.refusals) for each in guards]
 
     def grant(self, without: str = "") -> None:
@@ -74,7 +109,8 @@ class Guest(Application):
 
 
 @pytest.fixture
-def guest(guarded_clusters, tmp_path):
+def guest(guarded_clusters, tmp_path, monkeypatch):
+    monkeypatch.setenv("ISTHMUS_TEST_PASSWORD", PASSWORD)
     made = Guest(guarded_clusters, tmp_path / "app")
     yield made
     made.close()
@@ -95,6 +131,49 @@ def commit(bootstrap: str, group: str, topic: str, offset: int) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
     consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
     consumer.close()
+
+
+def no_secret_is_anywhere(guest) -> None:
+    """SEC: of a driver that runs with passwords of every kind, and of the command beside it."""
+    with pytest.raises(HTTPError, match="401"):
+        guest.scrape()
+    assert in_arguments() == []
+    assert in_files(guest.home / "secrets.properties"), "where it is, it is found"
+    assert list((guest.home / "events").rglob("events_*")), "Spark wrote its event log"
+    assert in_files(guest.home / "state", guest.home / "events", guest.home / "state.log") == []
+    for each in guest.both:
+        names = AdminClient({"bootstrap.servers": each}).list_topics(timeout=20).topics
+        own = [name for name in names if "isthmus" in name or name.endswith(".internal")]
+        assert in_topics(each, own) == []
+    right, wrong = guest.config, guest.home / "wrong.properties"
+    text = right.read_text().replace(IN_ENVIRONMENT, "hush-of-nobody")
+    wrong.write_text(text)
+    for file, succeeds in ((right, True), (wrong, False)):
+        history = dagster_run(guest, file, succeeds=succeeds)
+        assert in_files(history) == []
+        for command in COMMANDS:
+            ran = CliRunner().invoke(app, [command[0], str(file), *command[1:]])
+            said = ran.output + repr(ran.exception)
+            assert len(said) > 20, command
+            assert "hush-of-" not in said, command
+
+
+def dagster_run(guest, file, *, succeeds: bool) -> Path:
+    """Let Dagster sync the topic configs of a file; return where its history of that is."""
+    history, config = guest.home / f"dagster-{file.stem}", load_config(file).config
+    tasks = {(flow.name, task.name): (flow, task) for flow, task in flow_tasks(config)}
+    made = build_task_asset(*tasks[guest.flow, "topic_configs"])
+    isthmus = IsthmusResource(config_path=str(file), home_path=str(guest.home / "state"))
+    history.mkdir()
+    with dg.DagsterInstance.local_temp(str(history)) as instance:
+        run = dg.materialize(
+            list(made.assets or []), instance=instance, resources={"isthmus": isthmus},
+            raise_on_error=False,
+        )  # fmt: skip
+        assert run.success is succeeds
+        said = str([each.to_json() for each in instance.all_logs(run.run_id)])
+    assert "hush-of-" not in said
+    return history
 
 
 def is_ok(report) -> bool:
@@ -141,6 +220,7 @@ def test_bl_083_a_driver_with_the_needed_rights_lacks_nothing_and_only_reads_its
     )
     wait_for(lambda: guest.status().reason == TRANSACTIONAL)
     assert guest.refused() == set()
+    no_secret_is_anywhere(guest)
 
     guest.grant(without="DESCRIBE_CONFIGS")
     late = guest.topic("late")

@@ -45,9 +45,30 @@ EDGE_NODE = {
 }
 
 
-def started(tmp_path, environment, prefix=()):
-    """Return what ``STARTS`` prints in a process of its own."""
-    command = [*prefix, sys.executable, "-c", STARTS, str(tmp_path)]
+# Starts with a setting that is read before a SparkContext exists, and prints what the JVM knows.
+EARLY = STARTS.replace(
+    '{"spark.local.dir": sys.argv[1]}',
+    '{"spark.local.dir": sys.argv[1], "spark.kubernetes.oauthToken": "hu\\\\sh of k8s"}',
+).replace(
+    "print(users",
+    'print(of_jvm.getProperty("spark.kubernetes.oauthToken"), "|", '
+    'Path(f"/proc/{jvm.process.pid}/cmdline").read_text().replace(chr(0), " "), "|", '
+    "*Path(sys.argv[1]).rglob('spark-defaults.conf'))\nprint(users",
+)
+
+
+def test_what_a_jvm_has_to_know_early_is_no_argument_that_every_user_can_read(tmp_path):
+    words = started(tmp_path, dict(os.environ), program=EARLY)
+    known, arguments, files, *_ = " ".join(words).split(" | ")
+    assert known == "hu\\sh of k8s"
+    assert "org.apache.spark.deploy.SparkSubmit" in arguments
+    assert "oauthToken" not in arguments
+    assert "spark-defaults.conf" not in files, "it is removed once it was read"
+
+
+def started(tmp_path, environment, prefix=(), program=STARTS):
+    """Return what a program prints in a process of its own."""
+    command = [*prefix, sys.executable, "-c", program, str(tmp_path)]
     given = {"cwd": REPOSITORY, "env": environment, "timeout": 90}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, **given)
     assert "Traceback" not in ran.stderr, ran.stderr

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from support.own_surface import listens, open_to_others, reachable_ports, tree
 
 from orchestration.services.home import Home, prepare
 from orchestration.services.keeper import (
@@ -129,6 +130,11 @@ def test_they_come_up_come_back_after_kill_9_and_leave_nothing(dagster):
     """BL-130."""
     until(lambda: all_sensors_run(dagster))
     until(lambda: "target cluster B did not answer" in dagster.last_reason())
+
+    processes = tree(running_keeper(dagster.home).pid)
+    assert listens(processes)
+    assert reachable_ports(processes) == []
+    assert open_to_others(dagster.home.root) == []
 
     before = {name: dagster.service(name) for name in NAMES}
     for process in before.values():

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from orchestration.cli.configuration.check import grouped
 from replication.config.file.findings import errors
 from replication.config.file.properties import as_written
-from replication.config.keys.connection_keys import is_secret
+from replication.config.keys.connection_keys import MASK, is_secret
 from replication.config.keys.section_keys import known
 from replication.config.load import Loaded, examine
-from replication.config.sections.reading import MASK
 from replication.settings.setting_key import Level
 
 HEAD = """\

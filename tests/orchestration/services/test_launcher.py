@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -63,6 +64,33 @@ def test_when_a_process_has_acted_is_seen_unless_it_was_killed(launcher):
         assert launcher.acted_at(APP) == 7  # as it stays if nothing but a kill ends it
         raise KeyError
     assert launcher.acted_at(APP) > 7
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from spark_jobs.process.appdir import AppDir
+with AppDir.of(Path(sys.argv[1]), "B").locked():
+    print("holds", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_driver_is_the_process_that_holds_the_lock(launcher, tmp_path):
+    assert launcher.driver(APP) is None
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"holds\n"
+        assert launcher.driver(APP).pid == process.pid
+        lock = launcher.home.app(APP.name) / "driver.lock"
+        # A driver that has just taken the lock finds what the one before wrote: a pid that by now
+        # may be another process's.
+        lock.write_text(json.dumps({"pid": os.getpid(), "began": "1"}))
+        assert launcher.driver(APP) is None
+        process.kill()
+        process.wait(20)
+    assert launcher.driver(APP) is None
 
 
 def test_a_stop_is_remembered_until_the_next_start(launcher, monkeypatch):

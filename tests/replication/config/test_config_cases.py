@@ -487,10 +487,11 @@ def test_our_own_settings_may_be_common_or_a_flows(tmp_path):
 
 
 def test_metrics_are_served_where_the_file_says(tmp_path):
-    assert loaded(tmp_path, BOTH).config.metrics.port is None
-    text = BOTH + "metrics.port = 9404\nmetrics.host = 127.0.0.1\nmetrics.detail = partition\n"
+    metrics = loaded(tmp_path, BOTH).config.metrics
+    assert (metrics.port, metrics.host) == (None, "127.0.0.1")
+    text = BOTH + "metrics.port = 9404\nmetrics.host = ::\nmetrics.detail = partition\n"
     metrics = loaded(tmp_path, text).config.metrics
-    assert (metrics.port, metrics.host, metrics.detail) == (9404, "127.0.0.1", "partition")
+    assert (metrics.port, metrics.host, metrics.detail) == (9404, "::", "partition")
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,29 @@ def test_the_classes_that_do_what_isthmus_does_are_accepted(tmp_path):
     key = "A.sasl.login.callback.handler.class"
     result = loaded(tmp_path, TWO + f"{key} = {start}OAuthBearerLoginCallbackHandler\n")
     assert about(result.findings, key) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        pytest.param("A.sasl.oauthbearer.token.endpoint.url = https://me:hush@idp/token",
+                     "https://********@idp/token", id="address with a password"),
+        pytest.param("spark.conf.spark.jars.repositories = https://hush@a/x,https://me:hush@b/y",
+                     "https://********@a/x,https://********@b/y", id="two addresses"),
+        pytest.param("spark.conf.spark.hadoop.fs.s3a.access.key = hush", "********", id="S3"),
+        pytest.param("spark.conf.spark.hadoop.fs.azure.account.key.me = hush", "********",
+                     id="Azure"),
+        pytest.param("spark.conf.spark.driver.extraJavaOptions = -Xmx1g -Dx.keyStorePassword=hush",
+                     "-Xmx1g -Dx.keyStorePassword=********", id="option of Java"),
+        pytest.param("alert.webhook.url = https://h/hush", "********", id="webhook"),
+    ],
+)  # fmt: skip
+def test_no_output_shows_a_secret_within_a_value(tmp_path, line, shown):
+    path = written(tmp_path, TWO + line + "\n")
+    result, findings = examine(path)
+    assert result is not None
+    told = str(as_json(path, result, findings))
+    assert shown in told
+    assert not any(
+        "hush" in each for each in (told, *map(str, findings), repr(result.config.spark))
+    )

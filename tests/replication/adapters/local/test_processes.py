@@ -1,5 +1,6 @@
 """Processes are identified by pid and start time, and found as children of others."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.own_surface import open_to_others
 
 from replication.adapters.local.process_tree import below, kill
-from replication.adapters.local.processes import Process, began, recall, remember
+from replication.adapters.local.processes import Process, began, recall, remember, spawn
 
 SLEEP = "import time; time.sleep(600)"
 FIRST_THREAD_ENDS = """\
@@ -51,6 +53,43 @@ def test_a_process_is_known_again_by_its_pid_and_when_it_began(tmp_path):
         remember(Process(child.pid, "1"), file)
         assert recall(file) is None
     assert began(child.pid) is None
+
+
+def test_a_process_that_has_the_same_pid_and_start_but_another_command_is_another_one(tmp_path):
+    file = tmp_path / "some.pid"
+    with python(SLEEP) as child:
+        process = Process(child.pid, began(child.pid))
+        remember(process, file)
+        written = json.loads(file.read_text())
+        assert written["command"] == [sys.executable, "-c", SLEEP]
+        file.write_text(json.dumps({**written, "command": ["/usr/sbin/sshd"]}))
+        assert recall(file) is None
+        del written["command"]  # as an earlier version wrote it
+        file.write_text(json.dumps(written))
+        assert recall(file) == process
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "null", "[]", "17", "{}", '{"pid": 1}', '{"pid": "1", "began": "1"}',
+     '{"pid": true, "began": 3}', '{"pid": -1, "began": "1"}', '{"pid": 0, "began": "1"}'],
+)  # fmt: skip
+def test_what_tells_of_no_process_is_none(tmp_path, content):
+    (tmp_path / "some.pid").write_text(content)
+    assert recall(tmp_path / "some.pid") is None
+
+
+def test_output_and_files_of_what_is_started_are_this_users_alone(tmp_path):
+    umask = os.umask(0)
+    try:
+        log, made = tmp_path / "its.log", tmp_path / "made"
+        code = f"open({str(made)!r}, 'w').close(); print('done')"
+        assert spawn([sys.executable, "-c", code], log).wait(20)
+    finally:
+        os.umask(umask)
+    assert log.read_text() == "done\n"
+    assert open_to_others(log) == []
+    assert open_to_others(made) == []
 
 
 @linux
