@@ -10,13 +10,14 @@ L  A missing anchor alone never means that nothing was copied: the others may be
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_session import FetchOptions
-from replication.client.network import Reading
+from replication.client.network import NotGranted, Reading
 from replication.client.state_log import StateLog
 from replication.errors import ClusterUnavailable
 from replication.model import EARLIEST_TIMESTAMP, Mode, TopicPartition
@@ -64,13 +65,15 @@ class OwnTail(NamedTuple):
 class LostAnchors:
     """Examines partitions without an anchor. ``ids``: the flow's transactional id by producer id.
 
-    They are those known before this start, so a flow that never copied has none.
+    They are those known before this start, so a flow that never copied has none. To them come those
+    that the target has for the same transactional ids now: all of our state may have lost them.
     """
 
     spec: UnitSpec
     connections: Connections
-    ids: Mapping[int, str]
+    ids: dict[int, str]
     _points: Mapping[TopicPartition, OffsetPoint] | None = None
+    _are_present_known: bool = False
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)  # partitions are examined at once
 
     async def examine(self, partition: PartitionCopy, end: int) -> str:
@@ -81,6 +84,7 @@ class LostAnchors:
         """
         if not self.ids:
             return ""
+        await self._learn_present_ids()
         tail = await self._tail(partition.target, end, _TAIL)
         point = (await self._known_points()).get(partition.source)
         if tail.last is None:
@@ -96,6 +100,17 @@ class LostAnchors:
         partition.claimed = self._sought_from(partition.claimed, partition, begin, tail.last.base)
         partition.sought = _SEARCHED
         return ""
+
+    async def _learn_present_ids(self) -> None:
+        """Ask the target which producers hold our transactional ids now; it is asked once."""
+        async with self._reading:
+            if self._are_present_known:
+                return
+            for name in sorted({each for each in self.ids.values() if each}):
+                with contextlib.suppress(NotGranted):
+                    if present := await self.connections.target.current_producer(name):
+                        self.ids[present.producer_id] = name
+            self._are_present_known = True
 
     def _unsearchable(self, partition: PartitionCopy, tail: OwnTail) -> str:
         """Return why the last batch of ours does not say where the copy ended; empty: it does."""

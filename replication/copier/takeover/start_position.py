@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from replication.copier.takeover.lost_anchor import LostAnchors
     from replication.model import PartitionPlan
 
-FOREIGN = PartitionState.TARGET_FOREIGN
+FOREIGN, RESET = PartitionState.TARGET_FOREIGN, PartitionState.TARGET_RESET
 _LEADER_WAIT_S = 3.0  # for the leader of a partition that was just created
 _EXAMINATION_S = 60.0
 _RECREATED = "the source topic was deleted and recreated"
@@ -82,6 +82,8 @@ class StartPositions:
             await self._target_reset(partition, _RESET, 0)
         elif known.state == FOREIGN and self._choice(partition, FOREIGN) == STOP:
             _halt(partition, FOREIGN, known.reason)
+        elif known.state == RESET and self._choice(partition, RESET) != STOP:
+            await self._go_on(partition)
         else:
             await self._check_target_end(partition)
 
@@ -170,15 +172,23 @@ class StartPositions:
 
     async def _target_reset(self, partition: PartitionCopy, why: str, end: int) -> None:
         """Continue from the anchor's source offset behind the target's ``end``, or copy all."""
-        choice = self._choice(partition, PartitionState.TARGET_RESET)
+        choice = self._choice(partition, RESET)
         if choice == STOP:
-            _halt(partition, PartitionState.TARGET_RESET, why)
+            _halt(partition, RESET, why)
         elif choice == RESEED:
             await self._start_over(partition, EARLIEST_TIMESTAMP)
         else:
             at = partition.claimed.source or 0
-            self._note(partition, OffsetRange(0, at), PartitionState.TARGET_RESET, why)
-            partition.claimed = replace(partition.claimed, target=end)
+            self._note(partition, OffsetRange(0, at), RESET, why)
+            # As of a new partition: else a takeover would carry it out again instead of counting.
+            known = replace(partition.claimed, state=PartitionState.WAITING, reason="")
+            partition.claimed = replace(known, target=end)
+
+    async def _go_on(self, partition: PartitionCopy) -> None:
+        """Carry out the choice for a partition that a takeover halted: it would halt it again."""
+        end = await self._offset(partition, LATEST_TIMESTAMP, of_target=True)
+        if end is not None:
+            await self._target_reset(partition, partition.claimed.reason, end)
 
     async def _check_target_end(self, partition: PartitionCopy) -> None:
         """Check once per process that the target still holds what the anchor says.

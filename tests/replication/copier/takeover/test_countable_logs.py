@@ -13,7 +13,7 @@ from replication.client.fetch_values import FetchBuffer
 from replication.copier.partition.intake import take
 from replication.copier.partition.position import OwnRecords
 from replication.errors import NotCountable
-from replication.model import PartitionState
+from replication.model import Choice, PartitionPlan, PartitionState
 from replication.records.batch import walk
 from replication.records.codec import decode, key_and_value
 
@@ -133,6 +133,25 @@ def test_a_position_that_cannot_be_proven_halts_the_partition(pair, what):
     anchor = pair.anchors()[-1]
     assert anchor.state == "TARGET_RESET"
     assert "compaction removed records of the" in anchor.reason
+
+
+@pytest.mark.parametrize("what", HALTED)
+@pytest.mark.parametrize("choice", ["reseed", "continue"])
+def test_a_decision_ends_the_halt_of_a_position_that_could_not_be_proven(pair, what, choice):
+    """Else the takeover of each epoch would come to the same end, whatever was decided."""
+    logs = crashed(pair)
+    happen(logs, HALTED[what])
+    assert appended_after(pair, 20) == []
+    anchor, before = pair.anchors()[-1], len(pair.copied())
+    decision = Choice(anchor.state, anchor.source, choice)
+    decided = (PartitionPlan(HERE, HERE, decision=decision),)
+    wanted = pair.source.logs[HERE].values()
+    for epoch in range(30, 40):
+        pair.copy(epoch, partitions=decided)
+        if pair.copied()[before:] == wanted:
+            break
+    assert pair.copied()[before:] == wanted
+    assert (pair.anchors()[-1].state, pair.anchors()[-1].source) == ("RUNNING", 22)
 
 
 OURS, FOREIGN = 7, 8

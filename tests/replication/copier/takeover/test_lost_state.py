@@ -274,6 +274,27 @@ def test_invariant_f_an_appender_that_only_an_anchor_names_is_registered_again(p
     assert after.at_ms > before.at_ms  # it says that older ones may be missing
 
 
+@pytest.mark.parametrize("of_another", [False, True])
+def test_invariant_l_the_producer_id_that_all_state_has_lost_is_asked_of_the_target(
+    pair, monkeypatch, of_another
+):
+    """Else the last batch of an older one of ours would count as the end of the copy."""
+    monkeypatch.setattr(takeover, "_REQUEST_TIMEOUT_S", 0.0)
+    fed(pair)
+    pair.target.expire("isthmus.A->B.0")
+    pair.feed(b"d", partition=QUIET)
+    copy_on(pair, 1)
+    assert pair.copied(QUIET) == [b"a", b"b", b"c", b"d"]
+    new = max(entries(pair))
+    for topic in (PRODUCERS_TOPIC, ANCHORS):
+        lose(
+            pair, topic, lambda each: not isinstance(each, ProducerEntry) or each.producer_id == new
+        )
+    pair.feed(b"e", partition=QUIET)
+    copy_on(pair, 2, unit=int(of_another))
+    assert pair.copied(QUIET) == [b"a", b"b", b"c", b"d", b"e"]
+
+
 def entries(two: TwoClusters) -> dict[int, ProducerEntry]:
     listed = two.target.logs[TopicPartition(PRODUCERS_TOPIC, 0)].records()
     return {each.producer_id: each for each in (parse(*some) for some in listed)}

@@ -72,6 +72,18 @@ def test_a_partition_that_waits_with_a_claim_alone_names_its_target():
     assert partition.anchor(0).target_topic == "t"
 
 
+@pytest.mark.parametrize("choice", ["continue", "reseed"])
+def test_a_decision_is_claimed_as_a_position_to_count_from_and_is_not_carried_out_again(choice):
+    """A unit may die before its first anchor, with records appended behind the claim."""
+    halted = replace(KNOWN, clean=False, state=PartitionState.TARGET_RESET, reason="why")
+    _, partition = place(halted, target_records=9, target_reset=choice)
+    claimed = partition.claimed
+    assert (claimed.source, claimed.target) == (5 if choice == "continue" else 0, 9)
+    assert (claimed.state, claimed.reason, claimed.appenders) == ("WAITING", "", (("x", OURS),))
+    _, again = place(claimed, target_records=11, target_reset=choice)
+    assert (again.claimed.source, again.claimed.target) == (claimed.source, 9)
+
+
 def test_going_on_with_a_recreated_source_records_one_loss_and_begins_at_its_first_record():
     former = replace(KNOWN, source_topic_id="aa")
     positions, partition = place(former, source_recreated="continue")
