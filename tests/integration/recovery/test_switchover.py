@@ -16,6 +16,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
 from support.copier_flows import Flow
+from support.secured_broker import PASSWORD
 from support.spark_driver import REPOSITORY, wait_for
 from support.unit_driver import driven
 
@@ -189,7 +190,7 @@ def _may_write(move: Move) -> bool:
     """Say whether a user that has WRITE on the topic may use it."""
     login = {
         "bootstrap.servers": move.here.logins, "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "PLAIN", "sasl.username": "driver", "sasl.password": "secret",
+        "sasl.mechanism": "PLAIN", "sasl.username": "driver", "sasl.password": PASSWORD,
     }  # fmt: skip
     try:
         kafka_records.produce("", move.topic, [(0, b"k", b"may I")], login)
