@@ -42,6 +42,7 @@ LONGEST = (
     "test_takeover_from_mm2",
     "test_copier_states",
     "test_driver",
+    "test_failback",
     "test_switchover",
     "test_failover",
     "test_compare_clusters",
