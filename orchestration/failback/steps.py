@@ -40,9 +40,8 @@ class FailbackSteps(FlowOperation):
     @property
     def back(self) -> Flow:
         """The flow from the target to the source. Raises ConfigError if the file has none."""
-        for each in self.config.flows:
-            if (each.source, each.target) == (self.flow.target, self.flow.source):
-                return each
+        if (back := self.config.flow_back(self.flow)) is not None:
+            return back
         name = f"{self.flow.target}->{self.flow.source}"
         raise ConfigError(
             f"{self.config.path} has no flow {name}, by which {self.flow.source} gets what clients "

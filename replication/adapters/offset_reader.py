@@ -277,11 +277,10 @@ class GroupSyncs:
 
     def _opposite(self, flow: Flow) -> OffsetReader | None:
         """Return what reads the offsets of the flow back between the same topics."""
-        for each in self.config.flows:
-            is_back = (each.source, each.target) == (flow.target, flow.source)
-            if is_back and "prefix" not in {each.naming.kind, flow.naming.kind}:
-                return self.reader(each)
-        return None
+        back = self.config.flow_back(flow)
+        if back is None or "prefix" in {back.naming.kind, flow.naming.kind}:
+            return None
+        return self.reader(back)
 
 
 @contextmanager

@@ -502,6 +502,11 @@ class Config(Section):
         """Return the flow called ``A->B``. Raises KeyError."""
         return next(each for each in self.flows if each.name == name)
 
+    def flow_back(self, flow: Flow) -> Flow | None:
+        """Return the flow from the target of ``flow`` to its source, if there is one."""
+        ends = flow.target, flow.source
+        return next((each for each in self.flows if (each.source, each.target) == ends), None)
+
     def flows_into(self, target: str) -> tuple[Flow, ...]:
         """Return the flows that one Spark application hosts when it is ``per-target``."""
         return tuple(each for each in self.flows if each.target == target)
