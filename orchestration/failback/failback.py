@@ -12,8 +12,7 @@ from replication.model import TopicPartition
 from replication.naming.selection import TopicSelector
 from replication.offsets.flow_offsets import other_topic
 from replication.recovery.failback import DRAIN, SINCE, FailbackOptions, failback_steps
-from replication.recovery.procedure import DONE, FAILBACK, RUNNING, newest
-from replication.state import DivergedTail
+from replication.recovery.procedure import DONE, FAILBACK, newest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,22 +29,22 @@ class Failback(FailbackSteps):
 
     def refuse_if_open(self) -> None:
         """Raise ConfigError unless the target is open, or ours is to be finished."""
-        if self._unfinished() is None:
+        if self.unfinished() is None:
             self._since()
 
     def steps(self) -> tuple[StepPlan, ...]:
         """Return the steps in order, as of the options of one that is not finished, if any."""
-        last = self._unfinished()
+        last = self.unfinished()
         options = self.options if last is None else FailbackOptions.of(last)
         return failback_steps(self.flow.name, self.back.name, options)
 
     def preview(self) -> FailbackReport:
         """Return what stands against it, and the tail as it is now; change nothing."""
-        if (last := self._unfinished()) is not None:
+        if (last := self.unfinished()) is not None:
             return FailbackReport(self.flow.name, tails=self.tails(last))
         positions = self.proven(self._since().id)
         found = tuple(self._problems(positions))
-        tails = () if found else tuple(self._tails_now(positions))
+        tails = () if found else self.tails_now(positions)
         return FailbackReport(self.flow.name, found, tails)
 
     def carry_out(self, *, prepare: bool = False) -> FailbackReport:
@@ -54,7 +53,7 @@ class Failback(FailbackSteps):
         Raises ReplicationError. Until the switchover clients stay where they are.
         """
         options = self.options.stored()
-        if self._unfinished() is None:
+        if self.unfinished() is None:
             since = self._since()
             if problems := list(self._problems(self.proven(since.id))):
                 raise ClusterRejected("; ".join(problems))
@@ -73,10 +72,6 @@ class Failback(FailbackSteps):
             f"{self.flow.target}; after that: isthmus switchover FILE --flow '{self.back.name}' "
             "--undo"
         )
-
-    def _unfinished(self) -> Operation | None:
-        last = self.operator.last()
-        return last if last and (last.verb, last.state) == (self.VERB, RUNNING) else None
 
     def _since(self) -> Operation:
         """Return the operation by which clients came to the target. Raises ConfigError."""
@@ -112,12 +107,3 @@ class Failback(FailbackSteps):
     def _selected_back(self, topics: set[str]) -> Iterator[str]:
         selector = TopicSelector.for_flow(self.back, self.config.clusters)
         yield from selector.selected(sorted(topics))
-
-    def _tails_now(self, positions: tuple[ProvenPosition, ...]) -> Iterator[DivergedTail]:
-        found = self.look_for_tails(positions)
-        for each in positions:
-            tail = found[TopicPartition(each.topic, each.partition)]
-            yield DivergedTail(
-                self.flow.name, "", each.topic, each.partition,
-                tail.first, tail.end, tail.records, each.whole,
-            )  # fmt: skip

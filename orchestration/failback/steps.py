@@ -80,17 +80,22 @@ class FailbackSteps(FlowOperation):
             found[where] = self.reader.run(tail)
         return found
 
-    def _find_tail(self, operation: Operation) -> str:
-        positions = self.proven(operation.options[SINCE])
+    def tails_now(
+        self, positions: tuple[ProvenPosition, ...], operation: str = ""
+    ) -> tuple[DivergedTail, ...]:
+        """Return the records of the tails as they are now."""
         found = self.look_for_tails(positions)
-        tails = [
+        pairs = [(each, found[TopicPartition(each.topic, each.partition)]) for each in positions]
+        return tuple(
             DivergedTail(
-                self.flow.name, operation.id, each.topic, each.partition,
+                self.flow.name, operation, each.topic, each.partition,
                 tail.first, tail.end, tail.records, each.whole,
             )
-            for each in positions
-            for tail in (found[TopicPartition(each.topic, each.partition)],)
-        ]  # fmt: skip
+            for each, tail in pairs
+        )  # fmt: skip
+
+    def _find_tail(self, operation: Operation) -> str:
+        tails = self.tails_now(self.proven(operation.options[SINCE]), operation.id)
         self.operator.store.write(status_topic(self.flow.source), *tails)
         records = sum(each.records for each in tails)
         parts = sum(each.records > 0 for each in tails)

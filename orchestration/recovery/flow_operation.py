@@ -72,6 +72,11 @@ class FlowOperation:
         if since and last is not None and not self._continues(last):
             raise ConfigError(f"{self.flow.name}: {since}: nothing to do")
 
+    def unfinished(self) -> Operation | None:
+        """Return the flow's last operation, if it is one of ours that is to be finished."""
+        last = self.operator.last()
+        return last if last and (last.verb, last.state) == (self.VERB, RUNNING) else None
+
     def _continues(self, last: Operation) -> bool:
         """Say whether ours continues an operation, or takes its place: the source is lost again."""
         return last.state == RUNNING and last.verb in {self.VERB, FAILBACK}

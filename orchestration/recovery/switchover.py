@@ -10,7 +10,7 @@ from orchestration.recovery.switchover_report import SwitchoverReport
 from orchestration.recovery.switchover_steps import SwitchoverSteps
 from replication.errors import ClusterRejected, ClusterUnavailable, FlowTaken, ReplicationError
 from replication.model import Desired
-from replication.recovery.procedure import RUNNING, stopped_by
+from replication.recovery.procedure import stopped_by
 from replication.recovery.switchover import (
     DENIED,
     SWITCHOVER,
@@ -34,13 +34,13 @@ class Switchover(SwitchoverSteps):
 
     def steps(self) -> tuple[StepPlan, ...]:
         """Return the steps in order, as of the options of one that is not finished, if any."""
-        last = self._unfinished()
+        last = self.unfinished()
         options = self.options if last is None else SwitchoverOptions.of(last)
         return switchover_steps(self.flow.name, self.flow.source, self.flow.target, options)
 
     def preview(self) -> SwitchoverReport:
         """Return what stands against it, and where groups stand now; change nothing."""
-        if self._unfinished():
+        if self.unfinished():
             return SwitchoverReport(self.flow.name)
         found = tuple(self.problems())
         return SwitchoverReport(self.flow.name, found) if found else self.report()
@@ -69,7 +69,7 @@ class Switchover(SwitchoverSteps):
 
         Raises ClusterRejected if clients wrote to the target.
         """
-        if self._unfinished() is not None:
+        if self.unfinished() is not None:
             operation = self.operator.take(self.VERB, self.options.stored())
             self.options = SwitchoverOptions.of(operation)
             if operation.writable:
@@ -112,7 +112,3 @@ class Switchover(SwitchoverSteps):
             yield f"{self.flow.name} will run within seconds"
         if operation.options.get(DENIED):
             yield self.allow_writes(operation)
-
-    def _unfinished(self) -> Operation | None:
-        last = self.operator.last()
-        return last if last and (last.verb, last.state) == (self.VERB, RUNNING) else None
