@@ -1,5 +1,7 @@
 """Dagster's jobs that move clients: the commands' steps, with the report as metadata."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 import dagster as dg
@@ -11,7 +13,7 @@ from orchestration.failback.report import FailbackReport
 from orchestration.failback.tail_export import new_export_folder
 from orchestration.flows.intents import find_flow
 from orchestration.recovery.failover import Failover
-from orchestration.recovery.flow_operation import opened
+from orchestration.recovery.flow_operation import Kind, opened
 from orchestration.recovery.report import FailoverReport
 from orchestration.recovery.switchover import Switchover
 from orchestration.recovery.switchover_report import SwitchoverReport
@@ -83,15 +85,8 @@ def fail_over(
     context: dg.OpExecutionContext, config: WhichFailover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    try:
-        whole = isthmus.config()
-        flow = find_flow(whole, config.flow)
-        clusters = isthmus.clusters()
-        require_target(flow, whole, clusters, isthmus.launcher())
-        with opened(Failover, flow, whole, clusters, context.log.info) as work:
-            _act(context, config.action, work)
-    except ReplicationError as error:
-        raise dg.Failure(str(error), allow_retries=False) from None
+    with _opened(Failover, context, config.flow, isthmus) as work:
+        _act(context, config.action, work)
 
 
 @dg.op(
@@ -102,19 +97,11 @@ def switch_over(
     context: dg.OpExecutionContext, config: WhichSwitchover, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    try:
-        options = SwitchoverOptions(
+    with _opened(Switchover, context, config.flow, isthmus) as work:
+        work.options = SwitchoverOptions(
             config.timeout_s, config.quiet_s, config.deny_writes, config.tail
         )
-        whole = isthmus.config()
-        flow = find_flow(whole, config.flow)
-        clusters = isthmus.clusters()
-        require_target(flow, whole, clusters, isthmus.launcher())
-        with opened(Switchover, flow, whole, clusters, context.log.info) as work:
-            work.options = options
-            _act(context, config.action, work)
-    except ReplicationError as error:
-        raise dg.Failure(str(error), allow_retries=False) from None
+        _act(context, config.action, work)
 
 
 class FailbackAction(Enum):
@@ -169,22 +156,30 @@ def fail_back(
     context: dg.OpExecutionContext, config: WhichFailback, isthmus: IsthmusResource
 ) -> None:
     """Carry out ``config.action``. Raises Failure with the reason, without a stack trace."""
-    try:
+    with _opened(Failback, context, config.flow, isthmus) as work:
+        folder = config.export or str(new_export_folder(isthmus.launcher().home.root, config.flow))
         moves = SwitchoverOptions(config.timeout_s, config.quiet_s, config.deny_writes)
-        whole = isthmus.config()
-        flow = find_flow(whole, config.flow)
-        clusters = isthmus.clusters()
-        require_target(flow, whole, clusters, isthmus.launcher())
-        folder = config.export or str(new_export_folder(isthmus.launcher().home.root, flow.name))
-        with opened(Failback, flow, whole, clusters, context.log.info) as work:
-            work.options = FailbackOptions(config.tail, folder, moves)
-            work.refuse_if_open()
-            if config.action is FailbackAction.PLAN:
-                _plan(context, work)
-                _report(context, work.preview())
-            else:
-                prepare = config.action is FailbackAction.PREPARE
-                _report(context, work.carry_out(prepare=prepare))
+        work.options = FailbackOptions(config.tail, folder, moves)
+        work.refuse_if_open()
+        if config.action is FailbackAction.PLAN:
+            _plan(context, work)
+            _report(context, work.preview())
+        else:
+            prepare = config.action is FailbackAction.PREPARE
+            _report(context, work.carry_out(prepare=prepare))
+
+
+@contextmanager
+def _opened(
+    kind: type[Kind], context: dg.OpExecutionContext, name: str, isthmus: IsthmusResource
+) -> Iterator[Kind]:
+    """Give an operation on the flow called ``name``; what goes wrong is a Failure in one line."""
+    try:
+        config, clusters = isthmus.config(), isthmus.clusters()
+        flow = find_flow(config, name)
+        require_target(flow, config, clusters, isthmus.launcher())
+        with opened(kind, flow, config, clusters, context.log.info) as work:
+            yield work
     except ReplicationError as error:
         raise dg.Failure(str(error), allow_retries=False) from None
 
