@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from replication.durations import format_moment
-from replication.offsets.consumer_groups import CommitGroup, LeaveGroup, LeaveOffset
+from replication.offsets.consumer_groups import LeaveGroup, LeaveOffset, left_alone
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class FailoverReport:
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
         """Groups, and offsets of groups, that are not set."""
-        return tuple(each for each in self.actions if not isinstance(each, CommitGroup))
+        return left_alone(self.actions)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestration.recovery.report import operation_json
-from replication.offsets.consumer_groups import CommitGroup
+from replication.offsets.consumer_groups import left_alone
 from replication.planning.explain import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SwitchoverReport:
     @property
     def left(self) -> tuple[LeaveGroup | LeaveOffset, ...]:
         """Groups, and offsets of groups, that are not set."""
-        return tuple(each for each in self.actions if not isinstance(each, CommitGroup))
+        return left_alone(self.actions)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as values for JSON; times in ms."""

@@ -74,6 +74,11 @@ class LeaveOffset:
 GroupAction = CommitGroup | LeaveGroup | LeaveOffset
 
 
+def left_alone(actions: Iterable[GroupAction]) -> tuple[LeaveGroup | LeaveOffset, ...]:
+    """Return the groups, and the offsets of groups, that are not set."""
+    return tuple(each for each in actions if not isinstance(each, CommitGroup))
+
+
 @dataclass(frozen=True, slots=True)
 class TargetGroups:
     """The target's groups, and the committed offsets of those that are idle.
