@@ -67,8 +67,13 @@ class StartPositions:
         elif await self._has_its_name(partition):
             await self._continue(partition)
         if partition.topic_id:
-            target_id = self._target_id(plan)
-            partition.claimed = replace(partition.claimed, target_topic_id=target_id)
+            # Of both topics, so that the anchors to come are of the same kind as this one: else
+            # what is copied before the first of them would not count as one run.
+            partition.claimed = replace(
+                partition.claimed,
+                source_topic_id=partition.topic_id.hex(),
+                target_topic_id=self._target_id(plan),
+            )
         return partition
 
     async def _continue(self, partition: PartitionCopy) -> None:

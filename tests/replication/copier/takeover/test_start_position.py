@@ -11,11 +11,14 @@ from support.partition_copies import OURS
 from support.record_batches import a_batch
 from support.unit_specs import changed
 
+from replication.copier.partition.position import Position
 from replication.copier.spec import UnitSpec
 from replication.copier.takeover.connections import new_connections
 from replication.copier.takeover.lost_anchor import LostAnchors
 from replication.copier.takeover.start_position import StartPositions, choose_isolation
 from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.mm2.syncs import pair_of
+from replication.mm2.wire import OffsetSync
 from replication.model import (
     Choice,
     Mode,
@@ -24,6 +27,7 @@ from replication.model import (
     PartitionState,
     TopicPartition,
 )
+from replication.offsets.offset_points import OffsetPoints
 from replication.settings.state_policies import Policies
 from replication.state import Anchor
 
@@ -57,6 +61,17 @@ def test_who_has_claimed_a_partition_without_an_anchor_is_fenced_though_nothing_
     claimed = partition.claimed
     assert (claimed.source, claimed.target, claimed.target_topic) == (0, 0, "t")
     assert (claimed.appenders, claimed.clean, claimed.former) == ((("x", OURS),), False, "")
+
+
+def test_what_is_copied_before_the_first_anchor_is_one_run_from_the_claim_on():
+    """Else MirrorMaker 2's offset syncs lack a pair until more is copied (Y)."""
+    _, partition = place(CLAIMED)
+    points = OffsetPoints.of(partition.claimed)
+    partition.set_position(Position(3, 3))
+    partition.counters.records = 3
+    anchor = points.note(partition.anchor(1))
+    assert anchor.run[2:] == (0, 0, 0)
+    assert pair_of(None, anchor) == OffsetSync(*HERE, 2, 2)
 
 
 def test_a_partition_that_waits_with_a_claim_alone_names_its_target():
