@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
@@ -16,7 +13,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
 from support.copier_flows import Flow, start_unit
-from support.spark_driver import REPOSITORY
+from support.killed_operator import killed_at
 from support.unit_driver import driven
 from support.unit_specs import changed
 
@@ -127,28 +124,8 @@ class Return:
 
     def killed_at(self, step: str, *words: str) -> None:
         """Carry it out, and kill its process when it begins ``step``."""
-        with subprocess.Popen(
-            [sys.executable, "-c", _IMPATIENT, "failback", self.file, "--flow", self.out.name,
-             *QUICK, *words],
-            cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={"PYTHONUNBUFFERED": "1", "PATH": os.environ["PATH"]},
-        ) as operator:  # fmt: skip
-            assert operator.stdout is not None
-            told = []
-            for line in operator.stdout:
-                told.append(line)
-                if line.startswith("step ") and f", {step}:" in line:
-                    operator.kill()
-                    return
-        raise AssertionError(f"step {step} never began: {''.join(told)}")
-
-
-_IMPATIENT = """
-from replication.recovery import procedure
-procedure.WATCH_S = 1.5
-from orchestration.cli.main import main
-main()
-"""
+        command = ("failback", self.file, "--flow", self.out.name, *QUICK, *words)
+        killed_at(step, command)
 
 
 @pytest.fixture(scope="module")

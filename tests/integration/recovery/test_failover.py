@@ -18,6 +18,7 @@ from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
 from support.copier_flows import Flow, kill, report_of, start_unit
+from support.killed_operator import killed_at
 from support.spark_driver import REPOSITORY, wait_for
 
 from orchestration.dagster import jobs
@@ -104,18 +105,8 @@ class Disaster:
 
     def killed_at(self, step: str) -> None:
         """Carry the failover out, and kill its process when it begins ``step``."""
-        command = [sys.executable, "-m", "orchestration.cli.main", "failover", self.file]
-        with subprocess.Popen(
-            [*command, "--flow", self.flow.name, "--yes"],
-            cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={"PYTHONUNBUFFERED": "1", "PATH": ""},
-        ) as operator:  # fmt: skip
-            assert operator.stdout is not None
-            for line in operator.stdout:
-                if line.startswith("step ") and f", {step}:" in line:
-                    operator.kill()
-                    return
-        raise AssertionError(f"step {step} never began")
+        command = ("failover", self.file, "--flow", self.flow.name, "--yes")
+        killed_at(step, command, is_patient=True)
 
     def ends(self) -> dict[TopicPartition, int]:
         return KafkaAdmin({"bootstrap.servers": self.flow.to}).end_offsets(self.partitions)

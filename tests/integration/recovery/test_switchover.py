@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 import threading
 import uuid
 from contextlib import contextmanager
@@ -16,8 +14,9 @@ from confluent_kafka import TopicPartition as ClientPartition
 from support import kafka_records
 from support.command import run_command
 from support.copier_flows import Flow
+from support.killed_operator import killed_at
 from support.secured_broker import PASSWORD
-from support.spark_driver import REPOSITORY, wait_for
+from support.spark_driver import wait_for
 from support.unit_driver import driven
 
 from orchestration.dagster import jobs
@@ -109,20 +108,8 @@ class Move:
 
     def killed_at(self, step: str, *words: str) -> None:
         """Carry it out, and kill its process when it begins ``step``."""
-        command = [sys.executable, "-c", _IMPATIENT, "switchover", self.file]
-        with subprocess.Popen(
-            [*command, "--flow", self.flow.name, *QUICK, *words],
-            cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={"PYTHONUNBUFFERED": "1", "PATH": ""},
-        ) as operator:  # fmt: skip
-            assert operator.stdout is not None
-            told = []
-            for line in operator.stdout:
-                told.append(line)
-                if line.startswith("step ") and f", {step}:" in line:
-                    operator.kill()
-                    return
-        raise AssertionError(f"step {step} never began: {''.join(told)}")
+        command = ("switchover", self.file, "--flow", self.flow.name, *QUICK, *words)
+        killed_at(step, command)
 
     def denied(self) -> bool:
         return bool(denials([self.topic]) & self.here.admin.acls())
@@ -134,15 +121,6 @@ class Move:
         self.flow.wait_copied()
         ours, copies = (self.records(each) for each in (self.flow.here, self.flow.to))
         assert [each.content for each in copies] == [each.content for each in ours]
-
-
-# The command, which does not watch so long whether a killed operator still works.
-_IMPATIENT = """
-from replication.recovery import procedure
-procedure.WATCH_S = 1.5
-from orchestration.cli.main import main
-main()
-"""
 
 
 @pytest.fixture
