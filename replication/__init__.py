@@ -29,6 +29,9 @@
 ``state``: Records of Isthmus' own topics on the target cluster, as JSON. Pure.
 ``supervision``: What is observed of flows and what follows: lag, health, losses, leases,
     restarts. Pure.
+``transforms``: What a transform does to single records: Connect's transforms, by key, by topic.
+``verification``: Verification: which offset ranges of a flow's clusters hold the same records,
+    and whether so.
 
 May import: itself only. ``spark_jobs`` and ``orchestration`` import it, never the other way
 round.

@@ -4,8 +4,10 @@ ReplicationError
 ├── ConfigError            the operator must fix a file or an argument; retrying cannot help
 ├── EnvironmentProblem     this machine lacks something: Java, a port, disk space
 ├── ClusterUnavailable     the cluster did not answer; the same call may work later
-│   └── WrongCluster       another cluster answered
+│   ├── WrongCluster       another cluster answered
+│   └── UntrustedConnection   TLS: one side does not trust the other's certificate
 ├── ClusterRejected        the cluster rejected the request; the same call will fail again
+│   ├── LoginRejected      it does not let our user in, or our user gets no token
 │   └── NoAuthorizer       it has no ACLs at all
 ├── CorruptBatch           bytes that are no record batch; names topic-partition and offset
 └── FlowTaken              another driver holds the flow
@@ -36,8 +38,16 @@ class WrongCluster(ClusterUnavailable):
     """The address leads to another cluster than before. The message names both ids."""
 
 
+class UntrustedConnection(ClusterUnavailable):
+    """One side does not trust the other's certificate. It may be renewed without a restart."""
+
+
 class ClusterRejected(ReplicationError):
     """The cluster rejected the request (authorization, policy, invalid value)."""
+
+
+class LoginRejected(ClusterRejected):
+    """The cluster does not let our user in, or our user gets no token."""
 
 
 class NoAuthorizer(ClusterRejected):

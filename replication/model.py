@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 # How ``cycle.prevention`` recognizes copies.
 BY_ID: Final = "producer-id"
@@ -21,6 +24,7 @@ UNKNOWN_OFFSET = -1  # as in ListOffsetsResponse
 # Special timestamps of ListOffsets, as Kafka's ListOffsetsRequest names them.
 EARLIEST_TIMESTAMP = -2  # the log's start
 LATEST_TIMESTAMP = -1  # its end: the offset that the next record gets
+EARLIEST_LOCAL_TIMESTAMP = -4  # the first offset on the broker's own disk (KIP-405)
 
 
 class TopicPartition(NamedTuple):
@@ -45,6 +49,17 @@ class OffsetRange(NamedTuple):
 
     start: int
     end: int
+
+    def without(self, ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
+        """Yield the parts outside of ``ranges``, which are in order; none of them is empty."""
+        begin = self.start
+        for each in ranges:
+            if begin < each.end and each.start < self.end:
+                if begin < each.start:
+                    yield OffsetRange(begin, each.start)
+                begin = each.end
+        if begin < self.end:
+            yield OffsetRange(begin, self.end)
 
 
 class ProducerIdAndEpoch(NamedTuple):
@@ -101,6 +116,7 @@ class PartitionState(StrEnum):
     TARGET_FOREIGN = "TARGET_FOREIGN"
     REFUSED = "REFUSED"
     POSITION_LOST = "POSITION_LOST"  # it was copied before, and its anchor is gone
+    TRANSFORM_FAILED = "TRANSFORM_FAILED"  # a record that the flow's transform cannot transform
     NAME_CHANGED = "NAME_CHANGED"  # it was copied under another name than the file gives now
     PAUSED = "PAUSED"
     SOURCE_DELETED = "SOURCE_DELETED"  # the source has no such topic any more
@@ -169,6 +185,7 @@ class PartitionPlan:
     mode: str = Mode.APPEND
     first: bool = False  # of a priority topic: fetched before the others
     start: int | None = None  # source offset to start at if it was never copied; None: as the flow
+    until: int | None = None  # source offset before which copying ends; None: it does not end
     origins: str = ""  # which copies are forwarded, a rule as in provenance; empty: all
     decision: Choice | None = None  # of an operator
     name_change: NameChange | None = None  # of its topic, while a partition is under the old name

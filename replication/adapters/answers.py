@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from replication.adapters.auth.client_config import to_kafka_python
+from replication.adapters.auth.client_settings import explained
 from replication.adapters.wire.connections import split_address
 from replication.adapters.wire.open_connection import open_connection
 from replication.errors import ReplicationError
@@ -75,7 +76,8 @@ def _ask(
     answers: queue.SimpleQueue[Answer],
 ) -> None:
     try:
-        open_connection(*split_address(address), config, patience_s).sock.close()
+        with explained(config):
+            open_connection(*split_address(address), config, patience_s).sock.close()
     except ReplicationError as error:
         answers.put((name, address, str(error)))
     except Exception as error:  # noqa: BLE001 - else nobody would learn of it

@@ -72,7 +72,7 @@ class KafkaClients:
     ) -> PlannedCluster:
         key = alias, _key(properties)
         if key not in self._admins:
-            self._admins[key] = PlannedCluster(properties, verify)
+            self._admins[key] = PlannedCluster(properties, verify, alias)
         return self._admins[key]
 
 

@@ -19,31 +19,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from replication.adapters.offset_reader import GroupSyncs
+    from replication.client.cluster_ids import FlowClusters, Verify
     from replication.offsets.sync_round import TranslatedPosition
     from replication.settings.sections import Flow
 
 
-def pulse(flow: Flow) -> HeartbeatPair:
-    """Return the writer of the flow's heartbeats, on its target."""
-    return HeartbeatPair(flow.source, flow.target, _heartbeats(flow, flow.clients.target_admin))
+def pulse(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
+    """Return the writer of the flow's heartbeats, on its target; it writes to no other cluster."""
+    verify = None if known is None else known.verify_target
+    topic = _heartbeats(flow, flow.clients.target_admin, verify)
+    return HeartbeatPair(flow.source, flow.target, topic)
 
 
-def pulse_back(flow: Flow) -> HeartbeatPair:
+def pulse_back(flow: Flow, known: FlowClusters | None = None) -> HeartbeatPair:
     """Return the writer of the heartbeats of the reverse direction, on the flow's source."""
-    return HeartbeatPair(flow.target, flow.source, _heartbeats(flow, flow.clients.source_admin))
+    verify = None if known is None else known.verify_source
+    topic = _heartbeats(flow, flow.clients.source_admin, verify)
+    return HeartbeatPair(flow.target, flow.source, topic)
 
 
-def _heartbeats(flow: Flow, client: Mapping[str, str]) -> CompactedTopic:
+def _heartbeats(flow: Flow, client: Mapping[str, str], verify: Verify | None) -> CompactedTopic:
     name = policy_for(flow, ()).heartbeats_topic()
-    return _topic(name, flow.mm2.heartbeats.replication_factor, client)
+    return _topic(name, flow.mm2.heartbeats.replication_factor, client, verify)
 
 
 def recorder(flow: Flow, syncs: GroupSyncs) -> Recorder:
     """Return the writer of the flow's checkpoints; its groups are read by ``syncs``."""
     name = policy_for(flow, syncs.config.clusters).checkpoints_topic(flow.source)
     factor, client = flow.mm2.checkpoints.replication_factor, flow.clients.target_admin
+    known = syncs.clusters.get(flow.name)
+    verify = None if known is None else known.verify_target
     return Recorder(
-        _topic(name, factor, client), lambda: map(position_of, syncs.of(flow).translated())
+        _topic(name, factor, client, verify), lambda: map(position_of, syncs.of(flow).translated())
     )
 
 
@@ -61,9 +68,17 @@ def emitter(flow: Flow, syncs: GroupSyncs) -> Emitter:
     client = flow.clients.source_admin if at_source else flow.clients.target_admin
     other = flow.target if at_source else flow.source
     name = policy_for(flow, syncs.config.clusters).offset_syncs_topic(other)
-    topic = _topic(name, flow.mm2.syncs.replication_factor, client)
+    known = syncs.clusters.get(flow.name)
+    verify = None
+    if known is not None:
+        verify = known.verify_source if at_source else known.verify_target
+    topic = _topic(name, flow.mm2.syncs.replication_factor, client, verify)
     return Emitter(topic, lambda: list(syncs.reader(flow).look().anchors.values()))
 
 
-def _topic(name: str, factor: int, client: Mapping[str, str]) -> CompactedTopic:
-    return CompactedTopic(name, factor, lambda: InternalTopics(to_librdkafka(client)))
+def _topic(
+    name: str, factor: int, client: Mapping[str, str], verify: Verify | None
+) -> CompactedTopic:
+    return CompactedTopic(
+        name, factor, lambda: InternalTopics(to_librdkafka(client), verify=verify)
+    )

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 from replication.adapters.clients import stored_clusters
 from replication.adapters.wire import connect
 from replication.client.state_log import StateLog
-from replication.model import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, OffsetRange, TopicPartition
+from replication.model import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    UNKNOWN_OFFSET,
+    OffsetRange,
+    TopicPartition,
+)
 from replication.naming.selection import TopicSelector
 from replication.offsets.flow_offsets import FlowOffsets, KnownPoints, other_topic
 from replication.offsets.group_sync import GroupSync
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     from replication.offsets.counted_log import CountedLog
     from replication.offsets.flow_offsets import Answers
     from replication.settings.sections import Config, Flow
-    from replication.state import GroupPositions, Stored
+    from replication.state import GroupPositions, Stored, Verification, VerifiedUpTo
 
     Found = TypeVar("Found")
 
@@ -87,6 +93,14 @@ class OffsetReader:
             # After the anchors: of all that was copied before them it is known whose it is (P1).
             self._origins.learn(await _news(self.source, [self._registry]))
 
+    @property
+    def came_by(self) -> frozenset[str]:
+        """Return the ids of the clusters that records of the source may have been on before.
+
+        None are known of a flow that copies all that the source has.
+        """
+        return frozenset(e for each in self._origins.entries.values() for e in each.came_by)
+
     def translate(
         self,
         offsets: Mapping[TopicPartition, Collection[int]],
@@ -126,6 +140,20 @@ class OffsetReader:
         network = self.target if target else self.source
         return self.run(_bounds(network, sorted(partitions)))
 
+    def source_offsets(
+        self, partitions: Collection[TopicPartition], at_ms: int
+    ) -> dict[TopicPartition, int | None]:
+        """Return the first offset of each with a timestamp from ``at_ms`` on; None: none has."""
+        return self.run(self._source_offsets(sorted(partitions), at_ms))
+
+    async def _source_offsets(
+        self, partitions: Sequence[TopicPartition], at_ms: int
+    ) -> dict[TopicPartition, int | None]:
+        await self.source.refresh({each.topic for each in partitions})
+        found = await asyncio.gather(*(self.source.offset_at(each, at_ms) for each in partitions))
+        known = (None if offset == UNKNOWN_OFFSET else offset for offset in found)
+        return dict(zip(partitions, known, strict=True))
+
     def target_logs(
         self, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, OffsetRange | str]:
@@ -155,6 +183,15 @@ class OffsetReader:
     def remember(self, groups: Sequence[GroupPositions]) -> None:
         """Store the offsets of groups at the source, for a time when it does not answer."""
         self.run(self._logs[-1].append(groups))
+
+    def remember_verified(
+        self, positions: Sequence[VerifiedUpTo], last: Verification | None
+    ) -> None:
+        """Store up to where copies were verified, and how the verification of all topics ended."""
+        _, anchors, offsets = self._logs
+        self.run(offsets.append(positions))
+        if last is not None:
+            self.run(anchors.append([last]))
 
     def groups(self, *, target: bool) -> GroupClient:
         """Return the groups of one of the two clusters."""

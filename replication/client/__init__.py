@@ -2,6 +2,8 @@
 
 ``acl_values``: ACL bindings as values: resource, pattern, principal, operation, permission
 ``admin``: Interfaces to a cluster's topics, configs and ACLs and to Isthmus' state topics
+``cluster_facts``: What a cluster shows of itself beside topics: addresses, disks, quotas, its
+    clock, our rights
 ``cluster_ids``: Compares the ids of a flow's clusters with the ids that its addresses led to
     before
 ``error_codes``: Kafka's error codes, by name: those that Isthmus handles

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     FetchAnswer = Callable[[list[Fetched] | None, Exception | None], None]
 
 
+APPENDS = "produce"  # name of the connection for appends
+
+
 class Fenced(ClusterRejected):
     """Another producer has got a newer epoch of the producer id."""
 
@@ -75,6 +78,16 @@ class Network(Protocol):
     async def ready(self, node: int) -> None:
         """Open the connection for appends to ``node`` unless it is open."""
 
+    @property
+    def throttled_ms(self) -> int:
+        """For how long brokers have throttled us until now, summed over connections."""
+
+    def pause_s(self, node: int, line: str = APPENDS) -> float:
+        """Return for how many seconds ``node`` reads no request of a connection: it throttles us.
+
+        Not more than 0: it does. ``line``: the connection for appends, or of a Fetch.
+        """
+
     async def fetch(
         self,
         node: int,
@@ -115,9 +128,10 @@ class Network(Protocol):
         """
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
-        """Return the offset at ``timestamp``: ms, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP.
+        """Return the offset at ``timestamp``: ms, or EARLIEST_, LATEST_, EARLIEST_LOCAL_TIMESTAMP.
 
-        UNKNOWN_OFFSET if no record has a timestamp as late as that.
+        UNKNOWN_OFFSET if no record has a timestamp as late as that. Raises ClusterRejected for
+        EARLIEST_LOCAL_TIMESTAMP where brokers have no tiered storage.
         """
 
     async def init_producer_id(self, transactional_id: str) -> ProducerIdAndEpoch:
@@ -187,6 +201,8 @@ class Reading:
     ) -> Fetched | None:
         """Fetch once; None: it has no leader, or the topic does not exist.
 
+        Raises ClusterUnavailable for a response without the partition.
+
         ``last_epoch``: of the batch before ``at``; the result is ``diverging`` if the log has
         another one.
         """
@@ -196,5 +212,9 @@ class Reading:
             return None
         entry = FetchEntry(topic_id, self.partition.partition, at, leader.epoch, last_epoch)
         options = replace(options, line=self.line)
-        (found,) = await self.network.fetch(leader.node, [entry], options, self._buffer)
-        return found
+        found = await self.network.fetch(leader.node, [entry], options, self._buffer)
+        wanted = topic_id, self.partition.partition
+        for each in found:
+            if (each.topic_id, each.partition) == wanted:
+                return each
+        raise ClusterUnavailable(f"fetching {self.partition}: the response lacks the partition")

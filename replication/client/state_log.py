@@ -217,6 +217,8 @@ class StateLog:
             await self.network.ready(leader.node)
         except ClusterUnavailable as problem:
             return None, problem
+        if (pause_s := self.network.pause_s(leader.node)) > 0:
+            await asyncio.sleep(pause_s)
         self.network.produce(leader.node, [(self.topic, 0, batch)], on_response, transactional_id)
         return await answered
 

@@ -25,11 +25,19 @@ from replication.config.sections.metrics import read_metrics
 from replication.config.sections.mm2_settings import read_mm2
 from replication.config.sections.naming import read_naming
 from replication.config.sections.reading import Reader, Setting
+from replication.config.sections.schema_registry import read_registry
 from replication.config.sections.task_settings import read_acls, read_configs, read_groups
-from replication.config.sections.top_settings import read_alerts, read_spark
-from replication.config.security import check_security
+from replication.config.sections.top_settings import (
+    read_alerts,
+    read_dagster,
+    read_spark,
+    read_verification,
+)
+from replication.config.sections.transforms import read_transforms
+from replication.config.security import check_security, login_origins
 from replication.naming.topology import drawn
 from replication.settings.sections import (
+    BoundedJobs,
     Cluster,
     Config,
     Flow,
@@ -61,14 +69,16 @@ def build_config(parsed: ParsedFile, plan: Plan, notes: Notes) -> tuple[Config |
         flows.append(flow)
     check_topology(tuple(flows), parsed.props, notes)
     read = Reader(parsed.path, parsed.props)
-    spark, alerts = read_spark(read), read_alerts(read)
+    spark, alerts, dagster = read_spark(read), read_alerts(read), read_dagster(read)
     metrics = read_metrics(read, parsed, notes)
+    jobs, verification = read.section(BoundedJobs), read_verification(read, parsed, notes)
     origins[""] = tuple(read.trace)
     if any(each is None for each in clusters.values()):
         return None, origins
     known = {alias: each for alias, each in clusters.items() if each is not None}
-    config = Config(path=parsed.path, clusters=known, flows=tuple(flows), spark=spark,
-                    alerts=alerts, metrics=metrics)  # fmt: skip
+    config = Config(path=parsed.path, clusters=known, flows=tuple(flows), spark=spark, jobs=jobs,
+                    verification=verification, alerts=alerts, metrics=metrics,
+                    dagster=dagster)  # fmt: skip
     _mention_conflicts(config, parsed, notes)
     return config, origins
 
@@ -93,7 +103,7 @@ def _cluster(parsed: ParsedFile, alias: str, notes: Notes) -> Cluster | None:
     check_security(settings, parsed, notes)
     if not isinstance(servers.parsed, tuple):
         return None  # the address was reported when it was checked
-    client = absolute_files(settings, parsed.path.parent.absolute(), parsed.providers)
+    client = _client(parsed, settings)
     return Cluster(alias=alias, bootstrap_servers=servers.parsed, client=client)
 
 
@@ -109,6 +119,9 @@ def _flow(
     flow = Flow(
         source=pair[0],
         target=pair[1],
+        mode=read.field(Flow, "mode"),
+        batch_schedule=read.field(Flow, "batch_schedule"),
+        batch_max_age=read.field(Flow, "batch_max_age"),
         selection=read_selection(read, notes),
         naming=read_naming(read, pair, parsed.aliases, merging=plan.merging, notes=notes),
         creation=read.section(TopicCreation),
@@ -118,15 +131,25 @@ def _flow(
         policies=read.section(Policies),
         mm2=_mm2(read, parsed, pair, plan),
         groups=read_groups(read),
+        transforms=read_transforms(read, notes),
+        registry=read_registry(read, parsed, notes),
         clients=_clients(parsed, clients),
         cycle_prevention=read.field(Flow, "cycle_prevention"),
         provenance_headers=read.field(Flow, "provenance_headers"),
         lag_sla=read.field(Flow, "lag_sla"),
+        lag_sla_records=read.field(Flow, "lag_sla_records"),
+        lag_sla_topics=read.field(Flow, "lag_sla_topics"),
+        owners=read.field(Flow, "owners"),
         rpo_slo=read.field(Flow, "rpo_slo"),
+        drill_schedule=read.field(Flow, "drill_schedule"),
+        drill_max_age=read.field(Flow, "drill_max_age"),
+        verify_schedule=read.field(Flow, "verify_schedule"),
+        verify_max_age=read.field(Flow, "verify_max_age"),
         state_replication_factor=_state_factor(read, parsed, pair),
     )
     _mention_isolation(consumer, pair, notes)
     _mention_decoding(read, flow, notes)
+    _mention_schedule(read, flow, notes)
     return flow, (*read.trace, *_client_trace(parsed, clients, consumer))
 
 
@@ -159,14 +182,24 @@ def _mention_decoding(read: Reader, flow: Flow, notes: Notes) -> None:
         )
 
 
+def _mention_schedule(read: Reader, flow: Flow, notes: Notes) -> None:
+    if flow.batch_schedule and not flow.is_batch:
+        notes.warn(
+            read.props.get("batch.schedule", Value("", "batch.schedule")).at,
+            f"has no effect on {flow.name}, which is a stream",
+            f"{flow.name}.mode = batch",
+        )
+
+
 def _clients(parsed: ParsedFile, clients: Mapping[str, Mapping[str, Value]]) -> FlowClients:
-    base = parsed.path.parent.absolute()
-    return FlowClients(
-        **{
-            name: absolute_files(settings, base, parsed.providers)
-            for name, settings in clients.items()
-        }
-    )
+    return FlowClients(**{name: _client(parsed, settings) for name, settings in clients.items()})
+
+
+def _client(parsed: ParsedFile, settings: Mapping[str, Value]) -> dict[str, str]:
+    """Return a client's properties as text, and where they are set."""
+    path = parsed.path.absolute()
+    texts = absolute_files(settings, path.parent, parsed.providers)
+    return texts | login_origins(settings, path)
 
 
 def _with_creation(props: Mapping[str, Value], parsed: ParsedFile, target: str) -> dict[str, Value]:

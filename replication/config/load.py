@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from replication.config.build import build_config
 from replication.config.file import values
 from replication.config.file.findings import Finding, Notes, Severity, errors
+from replication.config.file.input_file import read_input
 from replication.config.file.properties import (
     Entry,
-    MalformedEscape,
+    MalformedText,
     Value,
     decode,
     parse_properties,
@@ -37,6 +38,7 @@ class Loaded:
     config: Config
     findings: tuple[Finding, ...]
     origins: Mapping[str, tuple[Setting, ...]]  # by flow, and by "" for what is no flow's
+    entries: tuple[Entry, ...] = field(default=(), repr=False)  # they may hold passwords
 
 
 def load_config(path: Path, *, lenient: bool = False) -> Loaded:
@@ -52,13 +54,17 @@ def load_config(path: Path, *, lenient: bool = False) -> Loaded:
     return loaded
 
 
-def examine(path: Path, *, lenient: bool = False) -> tuple[Loaded | None, tuple[Finding, ...]]:
+def examine(
+    path: Path, *, lenient: bool = False, content: bytes | tuple[Entry, ...] | None = None
+) -> tuple[Loaded | None, tuple[Finding, ...]]:
     """Return the findings and settings of a file, valid or not. Raises ConfigError.
 
-    There may be a configuration beside errors; it is for showing, not for running.
+    There may be a configuration beside errors; it is for showing, not for running. ``content``: its
+    bytes or lines, if they were read already or are to be written.
     """
     notes = Notes(path, lenient=lenient)
-    loaded = _load(path, notes)
+    entries = content if isinstance(content, tuple) else _entries(path, content, notes)
+    loaded = _load(path, entries, notes)
     return loaded, notes.sorted()
 
 
@@ -68,8 +74,8 @@ def problem_list(found: tuple[Finding, ...]) -> str:
     return "\n  ".join([f"{found[0].file} has {count}:", *map(str, found)])
 
 
-def _load(path: Path, notes: Notes) -> Loaded | None:
-    raw = from_entries(_entries(path, notes), notes)
+def _load(path: Path, entries: tuple[Entry, ...], notes: Notes) -> Loaded | None:
+    raw = from_entries(entries, notes)
     listed = _listed(raw, notes)
     unlisted = declared_targets(raw, listed)
     aliases = (*listed, *unlisted)
@@ -88,14 +94,14 @@ def _load(path: Path, notes: Notes) -> Loaded | None:
         return None
     findings = notes.sorted()
     told = tuple(str(each) for each in findings if each.severity is Severity.WARNING)
-    return Loaded(config.model_copy(update={"warnings": told}), findings, origins)
+    return Loaded(config.model_copy(update={"warnings": told}), findings, origins, entries)
 
 
-def _entries(path: Path, notes: Notes) -> tuple[Entry, ...]:
+def _entries(path: Path, content: bytes | None, notes: Notes) -> tuple[Entry, ...]:
     try:
-        return parse_properties(decode(path.read_bytes()))
-    except MalformedEscape as error:
-        notes.error(("", error.line), str(error), r"write \\u for a backslash and a u")
+        return parse_properties(decode(read_input(path) if content is None else content))
+    except MalformedText as error:
+        notes.error(("", error.line), str(error), error.fix)
         return ()
     except OSError as error:
         raise ConfigError(f"reading {path}: {error.strerror}") from None

@@ -97,6 +97,8 @@ def plain_text(scoped: Scoped, value: Value, notes: Notes) -> Value:
 def _plain(scoped: Scoped, name: str, value: Value) -> tuple[str, tuple[dialect.Remark, ...]]:
     if is_secret(name):
         return dialect.secret_value(value.text, jaas=name == "sasl.jaas.config")
+    if scoped.name.startswith((own_keys.TRANSFORM, *own_keys.CONNECT_TRANSFORMS)):
+        return value.text, ()  # of SQL and of patterns every character counts
     known = lookup(scoped)
     kind = known.kind if known else "string"
     if kind == "pattern" or name.startswith("topics.rename."):

@@ -16,6 +16,7 @@
 ``spec``: A unit's work for one epoch, and its report: values that Spark tasks and JSON carry
 ``start``: Start a unit: obtain its producer id, find start positions and take its partitions over
 ``unit``: One unit: take partitions over, copy epoch after epoch, end cleanly
+``unit_assignment``: Assigns a flow's partitions to its units
 ``unit_groups``: Run a unit as two groups, appended and transactional partitions, over its epochs
 ``unit_parts``: Wire the parts that copy a unit's partitions after the takeover, and stop them in
     order
@@ -37,10 +38,6 @@ E  Which records are deliverable depends on the source's log alone: a batch is d
    naming begins with a clean end.
 
 May import: ``provenance``, ``naming``, ``client`` and what is below them; clusters are reached
-through ``replication.client.network`` alone.
+through ``replication.client.network`` alone. Names are taken from their modules: Spark's planner
+reads specs, and must not load the engine for that.
 """
-
-from replication.copier.host import Host, copy_epoch
-from replication.copier.spec import UnitReport, UnitSpec
-
-__all__ = ["Host", "UnitReport", "UnitSpec", "copy_epoch"]

@@ -134,6 +134,9 @@ class Host:
             not_running=unit_groups.not_running,
             outcome=unit_groups.outcome,
             at_least_once=unit_groups.at_least_once,
+            source_throttled_ms=done.source_throttled_ms,
+            target_throttled_ms=done.target_throttled_ms,
+            backed_off_to=unit_groups.backed_off_to,
             in_grace=int(not unit_groups.ended),
         )
 

@@ -14,6 +14,7 @@ from replication.copier.start import learn, take_partitions
 from replication.copier.takeover.start_position import is_bound
 from replication.errors import ClusterUnavailable
 from replication.model import Mode, PartitionState
+from replication.provenance.origins import carried_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,8 @@ def change_of(partitions: Sequence[PartitionCopy], plans: Sequence[PartitionPlan
 def _is_as_planned(partition: PartitionCopy) -> bool:
     """Say whether it runs under the planned loop rule; a crash may bind it to an earlier one."""
     running = partition.state is PartitionState.RUNNING
-    return running and partition.claimed.origins == partition.plan.origins
+    known = partition.claimed.origins
+    return running and known == carried_over(partition.plan.origins, known)
 
 
 @dataclass(slots=True)

@@ -103,4 +103,7 @@ class UnitReport:
     not_running: int  # partitions that ended the epoch in another state than RUNNING
     outcome: str  # "clean", or why the unit ended early: "fenced by …", "source unreachable: …"
     at_least_once: int = 0  # partitions that may have duplicate records after a crash
+    source_throttled_ms: int = 0  # for how long the source's brokers throttled its connections
+    target_throttled_ms: int = 0  # the target's
+    backed_off_to: int = 0  # bytes a second, because the target throttles; 0: it has not
     in_grace: int = 0  # 1: it continues after the epoch, so that the next epoch need not start it

@@ -25,11 +25,16 @@ _START_PAUSES_S = (0.2, 1.0)
 
 
 class UnitCounters(NamedTuple):
-    """Counts of a unit: records and bytes acknowledged, partitions fenced and counted."""
+    """Counts of a unit: records and bytes acknowledged, partitions fenced and counted.
+
+    And for how long in ms brokers throttled it, summed over its connections.
+    """
 
     records: int = 0
     bytes: int = 0
     takeovers: int = 0
+    source_throttled_ms: int = 0
+    target_throttled_ms: int = 0
 
     def plus(self, more: UnitCounters) -> UnitCounters:
         return UnitCounters(*(one + other for one, other in zip(self, more, strict=True)))
@@ -47,12 +52,13 @@ class Unit:
     _spec: UnitSpec = field(init=False)  # with the delivery and isolation that are possible
     _taken_over: int = 0  # at the start
     _engine: Engine | None = None  # while it copies, and afterwards for its counters
-    _reported: UnitCounters = field(default_factory=UnitCounters)
+    _reported: UnitCounters = field(init=False)
     _unreported: UnitCounters = field(default_factory=UnitCounters)  # of replaced partitions
     _change: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
         self.epoch_timer, self._spec = EpochTimer(self.given), self.given
+        self._reported = self._counts()  # other units used the connections before
 
     async def run(self) -> None:
         """Copy until an epoch is over and no other one begins within the grace period.
@@ -79,8 +85,8 @@ class Unit:
     async def follow(self, spec: UnitSpec) -> bool:
         """Begin the epoch of ``spec`` in this unit; False: the unit has to be started again.
 
-        That is so when ``spec`` differs in more than its partitions, and when an isolation level or
-        the ACL to fence was not available and is to be tried again.
+        That is so when ``spec`` differs in more than partitions and byte rate, and when an
+        isolation level or the ACL to fence was not available and is to be tried again.
         """
         if not self._is_like(spec):
             return False
@@ -98,18 +104,22 @@ class Unit:
                 not partition.queue.in_flight
             ):  # a broker forgets a producer that was inactive for long
                 partition.queue.writer.proven = False
+        if self._engine is not None:
+            self._engine.rate_control.follow(spec.copying.bytes_per_second)
         self.given = spec
         return True
 
     def _is_like(self, spec: UnitSpec) -> bool:
-        other = replace(spec, epoch=self.given.epoch, partitions=self.given.partitions)
+        given = self.given
+        copying = replace(spec.copying, bytes_per_second=given.copying.bytes_per_second)
+        other = replace(spec, epoch=given.epoch, partitions=given.partitions, copying=copying)
         mine, theirs = self._spec.copying, spec.copying
         return (
             self._engine is not None
             and not self.epoch_timer.ended.is_set()
-            and other == self.given
+            and other == given
             and bool(self.partitions and spec.partitions)
-            and self.given.is_transactional is spec.is_transactional
+            and given.is_transactional is spec.is_transactional
             and (mine.isolation, mine.delivery) == (theirs.isolation, theirs.delivery)
         )
 
@@ -155,7 +165,12 @@ class Unit:
         raise ClusterUnavailable(f"{self.given.flow}: {why}")
 
     async def _copy(self, me: ProducerIdentity, watching: asyncio.Task[None]) -> None:
-        self._reported = self._counts()._replace(takeovers=0)
+        before = self._reported  # throttles are counted from the unit's start on
+        self._reported = self._counts()._replace(
+            takeovers=0,
+            source_throttled_ms=before.source_throttled_ms,
+            target_throttled_ms=before.target_throttled_ms,
+        )
         self._spec = self._as_taken(me)
         engine = self._engine = Engine.of(self._spec, self.connections, self.partitions, me)
         work = [*engine.work(), self.epoch_timer.ended.wait()]
@@ -205,6 +220,11 @@ class Unit:
         )
 
     @property
+    def backed_off_to(self) -> int:
+        """The bytes a second that the target's throttle has led to; 0: it has not."""
+        return self._engine.rate_control.backed_off_to if self._engine else 0
+
+    @property
     def at_least_once(self) -> int:
         return sum(each.mode == Mode.AT_LEAST_ONCE for each in self.partitions)
 
@@ -213,4 +233,6 @@ class Unit:
             sum(each.counters.records for each in self.partitions),
             sum(each.counters.bytes for each in self.partitions),
             self._taken_over + (self._engine.upkeep.takeovers if self._engine else 0),
+            self.connections.source.throttled_ms,
+            self.connections.target.throttled_ms,
         )

@@ -124,5 +124,9 @@ class UnitGroups:
         )
 
     @property
+    def backed_off_to(self) -> int:
+        return sum(each.unit.backed_off_to for each in self._groups if each.unit)
+
+    @property
     def at_least_once(self) -> int:
         return sum(each.unit.at_least_once for each in self._groups if each.unit)

@@ -11,6 +11,8 @@ from replication.copier.anchor_writer import AnchorWriter
 from replication.copier.dead_letters import DeadLetters
 from replication.copier.error_policy import ErrorPolicy
 from replication.copier.fetch.fetcher_manager import FetcherManager
+from replication.copier.fetch.rate_backoff import RateBackoff
+from replication.copier.fetch.rate_control import RateControl
 from replication.copier.foreign_writers import AppendGaps, ForeignWriters
 from replication.copier.partition.recovery_queue import RecoveryQueue
 from replication.copier.partition.transactional_copy import JoinRequests
@@ -44,6 +46,7 @@ class Engine:
     transactions: Transactions | None  # None: records are appended outside transactions
     replan: Replan
     renewal: LeaseRenewal
+    rate_control: RateControl
 
     @classmethod
     def of(
@@ -79,6 +82,7 @@ class Engine:
             transactions,
             Replan(connections, producers, upkeep, anchor_writer),
             renewal,
+            RateControl(target, sender, fetchers, RateBackoff(spec.copying.bytes_per_second)),
         )
 
     def work(self) -> list[Coroutine[object, object, None]]:
@@ -89,6 +93,7 @@ class Engine:
             self.upkeep.run(),
             self.anchor_writer.run(),
             self.foreign_writers.run(),
+            self.rate_control.run(),
         ]
         if self.transactions is not None:
             work.append(self.transactions.run())

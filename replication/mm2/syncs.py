@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 def pair_of(before: Anchor | None, now: Anchor) -> OffsetSync | None:
     """Return the pair that ``now`` proves after ``before`` (Y), or None."""
-    if not now.source or not now.target:
-        return None
+    if not now.source or not now.target or now.transform:
+        return None  # of a transformed topic no record and its copy are known
     proves = _is_on_its_run(now)
     if before is not None and now.records > before.records:
         # What was counted in a takeover ends before a marker of ours, not a record.

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.naming.internal_topics import HEARTBEATS, internal_reason
+from replication.state.drill_names import canary_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -123,7 +124,8 @@ def refusals(conflicts: Iterable[Conflict], flow: str) -> dict[str, str]:
 def _impossible(name: str, group: list[Named]) -> Conflict | None:
     if why := illegal_reason(name):
         return Conflict(Kind.ILLEGAL, name, tuple(group), f"{_listed(group)}: {why}")
-    if name == HEARTBEATS or internal_reason(name):
+    reserved = name == HEARTBEATS or internal_reason(name)
+    if reserved and not all(name == canary_of(each.flow.partition("->")[0]) for each in group):
         owner = internal_reason(name) or "the topic of MirrorMaker 2's heartbeats"
         return Conflict(
             Kind.RESERVED, name, tuple(group), f"{_listed(group)} would be written to {owner}"

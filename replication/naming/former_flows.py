@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from replication.naming.selection import listed
+from replication.state.backfill_names import is_backfill
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,12 +29,15 @@ def former_flows(
     """Yield a warning for each flow that copied topics which ``flow``, without anchors, selects.
 
     ``theirs`` maps the source's topics to their ids, empty where unknown. ``known`` are the flows
-    of the file: only others are former.
+    of the file: only others are former. A backfill and its stream copy the same topics on purpose.
     """
+    if is_backfill(flow):
+        return
     copied: dict[str, dict[str, str]] = defaultdict(dict)
     for each in anchors:
         is_same = each.source_topic_id == theirs.get(each.topic, "") != ""
         is_former = each.source is not None and each.flow not in known
+        is_former = is_former and not is_backfill(each.flow)
         if is_same and is_former and selector.judge(each.topic).selected:
             copied[each.flow][each.topic] = each.target_topic
     for former, topics in sorted(copied.items()):

@@ -2,13 +2,18 @@ r"""Translates Java regular expressions to Python, or gives the reason why Pytho
 
 Topic and group patterns are matched whole, and a list of them is one alternation: a flag such as
 ``(?i)`` in one item holds for the items after it too, because Java sees them joined with ``|``.
+
+Some patterns, such as ``(a|a)*b``, take longer than the universe on a name of 249 characters.
+Those that might are matched by the library regex, which stops in time.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
+
+from replication.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,10 +34,19 @@ _POSIX = {
     "Space": r"\s",
 }
 _FLAGS = frozenset("imsx")
+_REPEAT = re.compile(r"(?<!\()[*+?{]")
+_MATCH_S = 1.0
 
 
 class Untranslatable(ValueError):
     """A pattern that Java accepts and Python cannot express, or that is wrong in both."""
+
+
+class Compiled(Protocol):
+    """A pattern that is matched whole."""
+
+    def fullmatch(self, name: str, /) -> re.Match[str] | None:
+        """Return the match of the whole of ``name``. Raises ConfigError if it takes 1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,7 @@ class Rule:
     """One pattern of a list: as written, and compiled."""
 
     text: str
-    pattern: re.Pattern[str]
+    pattern: Compiled
 
     def matches(self, name: str) -> bool:
         """Say whether the whole of ``name`` matches."""
@@ -59,7 +73,7 @@ def compile_rules(items: Iterable[str]) -> tuple[Rule, ...]:
     except Untranslatable:
         joined = "|".join(written)
         try:
-            return (Rule(joined, _compiled(joined, _Translator(joined).run().python)),)
+            return (Rule(joined, compiled(joined, _Translator(joined).run().python)),)
         except Untranslatable:
             pass
         raise
@@ -71,7 +85,7 @@ def _each(items: Iterable[str]) -> tuple[Rule, ...]:
     for text in items:
         translated = _Translator(text).run()
         python = f"(?{flags}:{translated.python})" if flags else translated.python
-        rules.append(Rule(text, _compiled(text, python)))
+        rules.append(Rule(text, compiled(text, python)))
         flags = "".join(sorted(set(flags) | set(translated.flags)))
     return tuple(rules)
 
@@ -79,16 +93,41 @@ def _each(items: Iterable[str]) -> tuple[Rule, ...]:
 def to_python(text: str) -> str:
     """Return one Java pattern in Python's syntax. Raises Untranslatable."""
     python = _Translator(text).run().python
-    _compiled(text, python)
+    compiled(text, python)
     return python
 
 
-def _compiled(text: str, python: str) -> re.Pattern[str]:
+def compiled(text: str, python: str) -> Compiled:
+    """Return ``python``, the translation of ``text``, compiled. Raises Untranslatable."""
     try:
-        return re.compile(python, re.ASCII)
+        pattern = re.compile(python, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         reason = getattr(error, "msg", str(error))
         raise Untranslatable(f"'{text}' is not a supported pattern: {reason}") from None
+    repeats = [each.start() for each in _REPEAT.finditer(python)]
+    if len(repeats) < 2 and not any(python[at - 1] == ")" for at in repeats):
+        return pattern  # one repeat of one character takes no more than the square of the length
+    return _InTime(text, python)
+
+
+class _InTime:
+    """A pattern that might take long."""
+
+    def __init__(self, text: str, python: str) -> None:
+        import regex  # noqa: PLC0415 - 20 ms that only such patterns should pay
+
+        self._text = text
+        self._pattern = regex.compile(python, regex.ASCII)
+
+    def fullmatch(self, name: str, /) -> re.Match[str] | None:
+        try:
+            found = self._pattern.fullmatch(name, timeout=_MATCH_S)
+        except TimeoutError:
+            raise ConfigError(
+                f"the pattern '{self._text}' takes more than {_MATCH_S:.0f} s for '{name}': write "
+                "it without a repeat in a repeat"
+            ) from None
+        return cast("re.Match[str] | None", found)  # it has the same methods
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ for a copy from a cluster ``a``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +14,7 @@ from replication.model import Origin
 from replication.naming.checked_policy import CheckedPolicy
 from replication.naming.custom_policy import load_policy
 from replication.naming.internal_topics import HEARTBEATS, InternalTopics
+from replication.naming.java_regex import Compiled, compiled
 from replication.naming.java_replacement import template_of
 from replication.naming.topic_map import made_from, names_for
 
@@ -112,7 +112,7 @@ class RenamePolicy(InternalTopics):
     Heartbeats get a prefix, as where all names are kept.
     """
 
-    pattern: re.Pattern[str]
+    pattern: Compiled
     template: Template
     kept: IdentityPolicy
     target: str = ""
@@ -185,7 +185,8 @@ def _base_policy(flow: Flow, aliases: frozenset[str]) -> ReplicationPolicy:
         return CheckedPolicy(load_policy(own.written, own.folder, own.settings), own.written)
     kept = IdentityPolicy(aliases, naming.separator, internal_separator=inner)
     if naming.rename is not None:
-        pattern, template = re.compile(naming.rename.pattern, re.ASCII), template_of(naming.rename)
+        rename = naming.rename
+        pattern, template = compiled(rename.pattern, rename.pattern), template_of(rename)
         return RenamePolicy(pattern, template, kept, flow.target, internal_separator=inner)
     if naming.kind == "identity":
         return kept

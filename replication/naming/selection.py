@@ -18,6 +18,7 @@ from replication.naming.policy import (
     would_cycle,
 )
 from replication.settings.sections import Flow, Selection
+from replication.state.drill_names import canary_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -107,7 +108,8 @@ class TopicSelector:
             judged = Judgement(topic, Verdict.SELECTED, "is a heartbeat topic")
         if judged.verdict is Verdict.UNMATCHED:
             return judged
-        if reason := self.policy.internal_reason(topic):
+        reason = self.policy.internal_reason(topic)
+        if reason and topic != canary_of(self.source):
             return Judgement(topic, Verdict.INTERNAL, f"matched but not replicated: {reason}")
         if judged.selected and (through := self._circle(topic)):
             return Judgement(

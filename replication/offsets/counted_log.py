@@ -63,7 +63,7 @@ class CountedLog:
 
         Without ``until`` up to where the log ends when the reading begins.
         """
-        async with aclosing(self._batches(begin, until)) as batches:
+        async with aclosing(self.batches(begin, until)) as batches:
             async for batch, first, after in batches:
                 if offsets := self._offsets(batch, first, after):
                     yield offsets
@@ -73,17 +73,20 @@ class CountedLog:
 
         The fingerprint is of timestamp, key, value and headers, for this process alone.
         """
-        async with aclosing(self._batches(begin, until)) as batches:
+        async with aclosing(self.batches(begin, until)) as batches:
             async for batch, first, after in batches:
                 counted = set(self._offsets(batch, first, after))
                 for each in decode(batch, self.partition):
                     if each.offset in counted:
                         yield each.offset, hash((each.timestamp, each.rest))
 
-    async def _batches(
+    async def batches(
         self, begin: int, until: int | None
     ) -> AsyncGenerator[tuple[Batch, int, int], None]:
-        """Yield the batches that count, with the range of offsets to read in each."""
+        """Yield the batches that count, with the range of offsets to read in each.
+
+        A batch is valid until the next one is asked for.
+        """
         at = self.end = begin
         options = FetchOptions(0, 0, _THEN, _FIRST, int(self.committed))
         while until is None or at < until:

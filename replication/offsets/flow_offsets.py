@@ -32,6 +32,9 @@ from replication.state import (
     Loss,
     OffsetPoint,
     ProducerEntry,
+    TransformStart,
+    Verification,
+    VerifiedUpTo,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +67,11 @@ class KnownPoints:
         default_factory=lambda: defaultdict(set)
     )
     producers: set[int] = field(default_factory=set)  # the flow's own
+    producer_names: dict[int, str] = field(default_factory=dict)  # their transactional ids
+    transforms: dict[int, TransformStart] = field(default_factory=dict)  # by number in the flow
     groups: dict[str, GroupPositions] = field(default_factory=dict)  # at the source, by name
+    verified: dict[TopicPartition, VerifiedUpTo] = field(default_factory=dict)
+    verification: Verification | None = None  # the last one of all topics
 
     def learn(self, records: Iterable[Stored]) -> None:
         """Add records that were read, oldest first."""
@@ -83,10 +90,24 @@ class KnownPoints:
                     self.truncations[where].add((each.first, each.at_ms))
                 case ProducerEntry(flow=self.flow):
                     self.producers.add(each.producer_id)
+                    self.producer_names[each.producer_id] = each.transactional_id
                 case GroupPositions(flow=self.flow):
                     self.groups[each.group] = each
+                case VerifiedUpTo() | Verification() | TransformStart():
+                    self._learn_verified(each)
                 case _:
                     pass
+
+    def _learn_verified(self, found: VerifiedUpTo | Verification | TransformStart) -> None:
+        """Add what verifications have noted, or go by."""
+        if found.flow != self.flow:
+            return
+        if isinstance(found, TransformStart):
+            self.transforms[found.number] = found
+        elif isinstance(found, Verification):
+            self.verification = found
+        else:
+            self.verified[TopicPartition(found.topic, found.partition)] = found
 
     def partitions_of(self, topic: str, *, target: bool) -> list[int]:
         """Return the copied partitions of a topic of the source, or of the target, in order."""
@@ -149,7 +170,7 @@ class FlowOffsets:
             if error := self._hidden(anchor):
                 self.errors[each] = error
                 del ready[each]
-            elif problem := self._recreated(anchor):
+            elif problem := _transformed(anchor) or self._recreated(anchor):
                 answers[each] = dict.fromkeys(offsets[each], without_answer(problem))
                 del ready[each]
 
@@ -238,7 +259,8 @@ class FlowOffsets:
         rule = rule_of(sync_point.origins, self.target.cluster_id)
         if rule is None:
             return lambda _: True
-        return lambda batch: self.origins.path_of(batch.producer_id, rule) is not None
+        path_of = self.origins.path_of
+        return lambda batch: path_of(batch.producer_id, batch.base, rule) is not None
 
 
 def other_topic(side: str, network: Network, topic: str, known: str) -> str:
@@ -254,6 +276,16 @@ def other_topic(side: str, network: Network, topic: str, known: str) -> str:
     return (
         f"cannot be translated: topic {topic} was deleted and recreated on the {side} since it was "
         "copied"
+    )
+
+
+def _transformed(anchor: Anchor) -> str:
+    """Return why no offset of a transformed topic is translated; empty: it is copied unchanged."""
+    if not anchor.transform:
+        return ""
+    return (
+        f"cannot be translated: {anchor.topic} is transformed ({anchor.transform}), so a record of "
+        "the source may be none or several on the target"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from replication.errors import ClusterRejected, ClusterUnavailable, ReplicationError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.2
 _FRESH_S = 1.5  # anchors come about once a second; the second next one covers a group's offsets
+NOTHING_KNOWN: Mapping[TopicPartition, int] = MappingProxyType({})
 _SHOWN = 5  # of the offsets that are not translated, in one warning
 
 
@@ -250,13 +252,22 @@ class GroupSync:
             if each not in anchors and each.topic in names
         }
 
-    def desired(self, translated: Iterable[TranslatedPosition]) -> dict[str, Positions]:
-        """Return the groups' desired offsets on the target, over all sources of a partition."""
+    def desired(
+        self,
+        translated: Iterable[TranslatedPosition],
+        unshared: Mapping[TopicPartition, int] = NOTHING_KNOWN,
+    ) -> dict[str, Positions]:
+        """Return the groups' desired offsets on the target, over all sources of a partition.
+
+        ``unshared``: the target offset, if it is known, up to which a partition has no record of
+        the target's own clients. For a group that is not behind it the opposite flow is not asked.
+        """
         translated = list(translated)
         mine = by_group(translated)
         shared = {where for positions in mine.values() for where in positions}
         theirs, unknown = self._of_siblings(shared)
-        theirs.append(by_group(self._of_target_clients(translated)))
+        shares = [e for e in translated if (e.answer.offset or 0) > unshared.get(e.target, 0)]
+        theirs.append(by_group(self._of_target_clients(shares)))
         return {
             group: lowest(
                 [
@@ -285,7 +296,7 @@ class GroupSync:
 
     def _answers_back(self, translated: Sequence[TranslatedPosition]) -> Answers:
         """Return where the offsets at the source stand on the target, by the opposite flow."""
-        if (opposite := self.opposite()) is None:
+        if not translated or (opposite := self.opposite()) is None:
             return {}
         anchors, offsets = opposite.look().anchors, dict[TopicPartition, set[int]]()
         for each in translated:

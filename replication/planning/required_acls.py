@@ -139,7 +139,7 @@ def _target(flow: Flow, policy: ReplicationPolicy, beats: Iterable[str]) -> Iter
             yield copy, tuple(operations), "heartbeats are copied too"
     states = [*flow_topics(flow.source), PRODUCERS_TOPIC]
     states += [PROBE_TOPIC] if flow.copying.delivery in {"auto", "append"} else []
-    states += [dead_letters_topic(flow.source)] if flow.policies.dead_letters else []
+    states += [dead_letters_topic(flow.source)] if flow.writes_dead_letters else []
     for name in states:
         yield Resource(TOPIC, name), _STATE, "Isthmus' own state"
     own = Resource(TRANSACTIONAL_ID, f"isthmus.{flow.name}", PREFIXED)

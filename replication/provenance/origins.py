@@ -11,6 +11,8 @@ P1  If a registry, read to its end after the batch was read, has no entry for th
     A registry is believed only when it, with the second copies of its entries among the anchors,
     has all that these anchors imply: it may have lost entries.
 P2  A record is never copied to a cluster on its path. So there are no cycles, whatever the flows.
+    Once it may come home: where its topic there was created anew to be filled from the copies
+    (``Rule.whole_before``). These copies have both clusters on their path, so they go nowhere.
 P3  The meaning of a producer id never changes: which records are deliverable depends only on the
     source's log, its registry, and the rule in the anchor (E).
 """
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 ReplicationPath = tuple[str, ...]  # ids of the clusters that records were on, their origin first
 LOCAL_ORIGIN: ReplicationPath = ()
 _MAX_LOCAL = 100_000  # producer ids of local producers
+_BEFORE = "<"  # in a rule's text, in front of ``whole_before``
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +39,21 @@ class Rule:
     """Which copies a flow forwards: none with its target on their path, none from ``elsewhere``.
 
     ``elsewhere`` holds aliases of clusters whose records reach the target through another flow.
+    ``whole_before``: below this source offset every record is copied, whose copy it ever is.
     """
 
     target: str  # id of the flow's target cluster
     elsewhere: frozenset[str] = frozenset()
     by: str = BY_ID  # how copies are recognized
+    whole_before: int = 0
 
-    def path_of(self, entry: ProducerEntry | None) -> ReplicationPath | None:
-        """Return the path of a batch of ``entry``; None: do not copy it."""
+    def path_of(self, entry: ProducerEntry | None, offset: int) -> ReplicationPath | None:
+        """Return the path of a batch of ``entry`` at a source offset; None: do not copy it."""
         if entry is None:
             return LOCAL_ORIGIN
         path = entry.came_by
+        if offset < self.whole_before:
+            return path
         return None if self.target in path or entry.alias in self.elsewhere else path
 
 
@@ -55,12 +62,32 @@ def rule_text(elsewhere: Collection[str], by: str = BY_ID) -> str:
     return " ".join([by, *(f"-{each}" for each in sorted(elsewhere))])
 
 
+def with_whole_before(text: str, offset: int) -> str:
+    """Return a rule's text with ``whole_before``: ``producer-id -A <1200``; "" copies all."""
+    return f"{text} {_BEFORE}{offset}" if text and offset else text
+
+
+def carried_over(text: str, known: str) -> str:
+    """Return the rule ``text`` of a plan with ``whole_before`` of the rule in the anchor.
+
+    It belongs to the copy, which begins with these records; no file names it.
+    """
+    plain = " ".join(each for each in text.split(" ") if not each.startswith(_BEFORE))
+    return with_whole_before(plain, _whole_before(known))
+
+
 def rule_of(text: str, target: str) -> Rule | None:
     """Parse a rule, for a flow into the cluster with the id ``target``; None: copy all."""
     if not text:
         return None
-    by, *others = text.split(" ")
-    return Rule(target, frozenset(each.removeprefix("-") for each in others), by)
+    by, *rest = text.split(" ")
+    others = frozenset(each.removeprefix("-") for each in rest if not each.startswith(_BEFORE))
+    return Rule(target, others, by, _whole_before(text))
+
+
+def _whole_before(text: str) -> int:
+    found = (each for each in text.split(" ") if each.startswith(_BEFORE))
+    return int(next(found, _BEFORE + "0").removeprefix(_BEFORE))
 
 
 @dataclass(slots=True)
@@ -88,9 +115,9 @@ class Origins:
             self._local = {NO_PRODUCER_ID}
         self._local.update(each for each in producer_ids if each not in self.entries)
 
-    def path_of(self, producer_id: int, rule: Rule) -> ReplicationPath | None:
-        """Return the path of a batch of ``producer_id``; None: do not copy it."""
-        return rule.path_of(self.entries.get(producer_id))
+    def path_of(self, producer_id: int, offset: int, rule: Rule) -> ReplicationPath | None:
+        """Return the path of a batch of ``producer_id`` at an offset; None: do not copy it."""
+        return rule.path_of(self.entries.get(producer_id), offset)
 
 
 def forwarding_id(transactional_id: str, path: ReplicationPath, source: str) -> str:

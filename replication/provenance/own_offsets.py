@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from replication.provenance.origins import Rule
     from replication.state import ProducerEntry
 
-    Concerns = Callable[[ProducerEntry | None], bool]
+    Concerns = Callable[[ProducerEntry | None, int], bool]  # of a batch, and its first offset
 
 _NO_PROGRESS_S = 30.0
 _PAUSE_S = 0.1
@@ -57,12 +57,12 @@ class OffsetsAppended:
 
 def copied_by(rule: Rule) -> Concerns:
     """Return a predicate that is true of a registry entry whose records ``rule`` copies."""
-    return lambda entry: rule.path_of(entry) is not None
+    return lambda entry, offset: rule.path_of(entry, offset) is not None
 
 
 def appended_by(flow: str) -> Concerns:
     """Return a predicate that is true of a registry entry of ``flow``, for its own records."""
-    return lambda entry: entry is not None and entry.flow == flow
+    return lambda entry, _: entry is not None and entry.flow == flow
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class OwnOffsets:
             batches = list(walk(answer.records, partition, answer.legacy))
             await self.registry.look_up({each.producer_id for each in batches})
             for each in batches:
-                if concerns(self.registry.origins.entries.get(each.producer_id)):
+                if concerns(self.registry.origins.entries.get(each.producer_id), each.base):
                     found.add(each.base, each.last + 1)
                 position = each.last + 1
         return found

@@ -50,11 +50,22 @@ class SourceRegistry:
         """
         async with self._turn:
             if self.origins.unknown(producer_ids):
-                if self.anchored is None:
-                    await self._read(needed=needed)
-                else:
-                    await self._read_verified(self.anchored, needed=needed)
+                await self._read_all(needed=needed)
                 self.origins.note_looked_up(producer_ids)
+
+    async def read(self) -> None:
+        """Read the registry to its end: all of what is copied by now is known afterwards (F).
+
+        Raises as ``look_up`` does.
+        """
+        async with self._turn:
+            await self._read_all(needed=False)
+
+    async def _read_all(self, *, needed: bool) -> None:
+        if self.anchored is None:
+            await self._read(needed=needed)
+        else:
+            await self._read_verified(self.anchored, needed=needed)
 
     async def _read_verified(self, anchored: AnchoredProducers, *, needed: bool) -> None:
         """Read the registry; when it is another topic than before, verify it by the anchors."""

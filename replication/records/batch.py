@@ -238,6 +238,8 @@ def _read(view: memoryview, base: int, length: int, where: object) -> Batch:
         )
     if crc32c(view[_CRC_START:]) != crc:
         raise CorruptBatch(f"reading {where} at offset {base}: the checksum does not match")
+    if base < 0:
+        raise CorruptBatch(f"reading {where} at offset {base}: no log has a negative offset")
     producer_id, producer_epoch, sequence, count = writer
     if last_delta < 0 or not 0 <= count <= last_delta + 1:
         raise CorruptBatch(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _MIN_SIZE = 7  # bytes of a record: a length, six fields of one byte each, nothing else
+MOST_RECORDS = 1 << 20  # of a batch that is decoded: each takes 150 bytes of memory beside its own
 _MAX_TIMESTAMP = 1 << 62  # ms; the distance of two timestamps must fit into 64 bits
 
 
@@ -52,6 +53,8 @@ def _records(batch: Batch, data: memoryview) -> Iterable[Record]:
     """Yield the records. Lengths and counts of a damaged batch are checked before they are used."""
     if batch.count * _MIN_SIZE > len(data):
         raise CorruptBatch(f"{batch.count} records in {len(data)} bytes")
+    if batch.count > MOST_RECORDS:
+        raise CorruptBatch(f"{batch.count} records; {MOST_RECORDS} at most can be decoded")
     position, following = 0, batch.base
     for _ in range(batch.count):
         length, position = read_varint(data, position)
@@ -84,12 +87,19 @@ def encode(records: Sequence[Record], codec: int = 0) -> bytearray:
     for number, record in enumerate(records):
         head = b"\0" + varint(record.timestamp - first) + varint(number)
         body += varint(len(head) + len(record.rest)) + head + record.rest
-    packed = compress(codec, bytes(body))
-    batch = bytearray(HEADER_SIZE) + packed
     latest = max(record.timestamp for record in records)
+    return batch_of_body(bytes(body), len(records), first, latest, codec)
+
+
+def batch_of_body(body: bytes, count: int, first: int, latest: int, codec: int = 0) -> bytearray:
+    """Return the batch of ``count`` encoded records, without a producer.
+
+    ``first``: the time in ms that theirs are counted from; ``latest``: the greatest of theirs.
+    """
+    batch = bytearray(HEADER_SIZE) + compress(codec, body)
     HEADER.pack_into(
-        batch, 0, 0, len(batch) - 12, NO_LEADER_EPOCH, 2, 0, codec, len(records) - 1, first, latest,
-        *NO_PRODUCER, NO_SEQUENCE, len(records),
+        batch, 0, 0, len(batch) - 12, NO_LEADER_EPOCH, 2, 0, codec, count - 1, first, latest,
+        *NO_PRODUCER, NO_SEQUENCE, count,
     )  # fmt: skip
     struct.pack_into(">I", batch, 17, crc32c(memoryview(batch)[21:]))
     return batch
@@ -107,17 +117,17 @@ class Reshaped:
 def reshape(
     batch: Batch,
     *,
-    start: int,
+    within: range,
     skip: int,
     where: object,
     recast: Callable[[Record], Record | None] | None = None,
 ) -> Reshaped:
-    """Re-encode ``batch`` without the records before offset ``start`` and the next ``skip``.
+    """Re-encode the records of ``batch`` at the offsets ``within``, without the next ``skip``.
 
     Keeps the compression codec, timestamps, keys, values, headers and order. ``recast`` changes
     single records, or returns None for those to leave out, which are not counted either.
     """
-    records = [each for each in decode(batch, where) if each.offset >= start]
+    records = [each for each in decode(batch, where) if each.offset in within]
     if recast is not None:
         records = [changed for each in records if (changed := recast(each)) is not None]
     skipped = min(skip, len(records))
@@ -148,16 +158,21 @@ def plain_record(
     timestamp: int,
     key: bytes | None,
     value: bytes | None,
-    headers: Iterable[tuple[str, bytes]] = (),
+    headers: Iterable[tuple[str, bytes | None]] = (),
 ) -> Record:
     """Build a record of our own, as in the state topics."""
     return Record(0, timestamp, _rest(key, value, list(headers)))
 
 
 def _rest(
-    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes]] = ()
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()
 ) -> bytes:
-    parts = [_sized(key), _sized(value), varint(len(headers))]
+    return b"".join((_sized(key), _sized(value), encoded_headers(headers)))
+
+
+def encoded_headers(headers: Sequence[tuple[str, bytes | None]]) -> bytes:
+    """Return headers as they stand in a record: behind their count."""
+    parts = [varint(len(headers))]
     for name, content in headers:
         parts += [_sized(name.encode()), _sized(content)]
     return b"".join(parts)

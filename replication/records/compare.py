@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from replication.records.comparison_result import Apart, Comparison, Example, Kind, Known, Limits
+from replication.records.comparison_result import (
+    Apart,
+    Comparison,
+    Example,
+    Kind,
+    Known,
+    Limits,
+    Part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,10 +64,11 @@ class _Side:
 
 
 class _Place(NamedTuple):
-    """The gap and the offset of an unmatched record."""
+    """The gap and the offset of an unmatched record, and the hashes of its parts."""
 
     gap: int
     offset: int
+    parts: tuple[int, ...]
 
 
 class _Skip(NamedTuple):
@@ -77,7 +86,9 @@ class _Unmatched:
         self.count = 0
 
     def add(self, gap: int, record: Fingerprint) -> None:
-        self._by_digest.setdefault(record.digest, deque()).append(_Place(gap, record.offset))
+        self._by_digest.setdefault(record.digest, deque()).append(
+            _Place(gap, record.offset, record.parts)
+        )
         self.count += 1
 
     def claim(self, digest: int) -> int | None:
@@ -91,11 +102,11 @@ class _Unmatched:
         self.count -= 1
         return offset
 
-    def drain(self) -> dict[int, list[int]]:
-        """Remove all records: offsets in order, by gap."""
-        gaps: dict[int, list[int]] = {}
-        for gap, offset in sorted(each for places in self._by_digest.values() for each in places):
-            gaps.setdefault(gap, []).append(offset)
+    def drain(self) -> dict[int, list[_Place]]:
+        """Remove all records: their places in order, by gap."""
+        gaps: dict[int, list[_Place]] = {}
+        for place in sorted(each for places in self._by_digest.values() for each in places):
+            gaps.setdefault(place.gap, []).append(place)
         self._by_digest.clear()
         self.count = 0
         return gaps
@@ -206,24 +217,26 @@ class _Comparing:
         for gap in sorted(lost.keys() | extra.keys()):
             self._classify_gap(gap, self._due(lost.get(gap, [])), extra.get(gap, []))
 
-    def _due(self, sources: list[int]) -> list[int]:
-        """Return the offsets of records that must be on the target; count those in flight."""
-        due = [each for each in sources if not self._known.may_be_in_flight(each)]
+    def _due(self, sources: list[_Place]) -> list[_Place]:
+        """Return the places of records that must be on the target; count those in flight."""
+        due = [each for each in sources if not self._known.may_be_in_flight(each.offset)]
         self._result.apart[Apart.IN_FLIGHT] += len(sources) - len(due)
         self._result.source_records -= len(sources) - len(due)
         return due
 
-    def _classify_gap(self, gap: int, sources: list[int], targets: list[int]) -> None:
+    def _classify_gap(self, gap: int, sources: list[_Place], targets: list[_Place]) -> None:
         pairs = 0 if self._foreign_ok else min(len(sources), len(targets))
         if gap <= self._leading:
             sources = sources[self._excuse(Apart.DELETED_ON_TARGET, len(sources) - pairs) :]
             targets = targets[self._excuse(Apart.DELETED_ON_SOURCE, len(targets) - pairs) :]
         for source, target in zip(sources[:pairs], targets[:pairs], strict=True):
-            self._note(Kind.DIFFERENT, source, target)
+            parts = _differing(source.parts, target.parts)
+            example = Example(source.offset, target.offset)
+            self._result.note_different(example, parts, self._limits)
         for source in sources[pairs:]:
-            self._note(Kind.LOST, source, None)
+            self._note(Kind.LOST, source.offset, None)
         for target in targets[pairs:]:
-            self._note(Kind.EXTRA, None, target)
+            self._note(Kind.EXTRA, None, target.offset)
 
     def _excuse(self, why: Apart, most: int) -> int:
         """Return how many of ``most`` records retention can account for, and count them."""
@@ -234,6 +247,12 @@ class _Comparing:
 
     def _note(self, kind: Kind, source: int | None, target: int | None) -> None:
         self._result.note(kind, Example(source, target), self._limits)
+
+
+def _differing(source: tuple[int, ...], target: tuple[int, ...]) -> tuple[Part, ...]:
+    """Return which parts of two records differ; none where their parts are not known."""
+    known = zip(Part, source, target, strict=False)
+    return tuple(part for part, here, there in known if here != there)
 
 
 def _nearest(source: deque[Fingerprint], target: deque[Fingerprint]) -> _Skip | None:

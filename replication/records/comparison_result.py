@@ -52,11 +52,25 @@ class Apart(StrEnum):
     OF_OTHERS = "of other producers"  # on the target, which several flows or producers write to
 
 
+class Part(StrEnum):
+    """A part of a record's content, in the order of ``Fingerprint.parts``."""
+
+    KEY = "key"
+    VALUE = "value"
+    HEADERS = "headers"
+    TIMESTAMP = "timestamp"
+
+
 class Fingerprint(NamedTuple):
-    """A record's offset and the fingerprint of its content."""
+    """A record's offset and the fingerprint of its content.
+
+    ``parts``: a hash of each Part, valid in this process alone; empty: which part differs is not
+    asked.
+    """
 
     offset: int
     digest: int
+    parts: tuple[int, ...] = ()
 
 
 class Example(NamedTuple):
@@ -99,10 +113,14 @@ class Known:
 
 @dataclass(slots=True)
 class Finding:
-    """How often a kind was found, with its first examples."""
+    """How often a kind was found, with its first examples.
+
+    ``differs``: for each example of DIFFERENT, which parts differ, if the fingerprints say so.
+    """
 
     count: int = 0
     examples: list[Example] = field(default_factory=list)
+    differs: list[tuple[Part, ...]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -114,6 +132,7 @@ class Comparison:
     equal: int = 0
     found: dict[Kind, Finding] = field(default_factory=lambda: {each: Finding() for each in Kind})
     apart: dict[Apart, int] = field(default_factory=lambda: dict.fromkeys(Apart, 0))
+    parts: dict[Part, int] = field(default_factory=lambda: dict.fromkeys(Part, 0))  # of DIFFERENT
 
     def count(self, kind: Kind) -> int:
         """Return how many records have this kind of difference."""
@@ -125,6 +144,15 @@ class Comparison:
         finding.count += 1
         if len(finding.examples) < limits.examples:
             finding.examples.append(example)
+
+    def note_different(self, example: Example, parts: tuple[Part, ...], limits: Limits) -> None:
+        """Count one record of which ``parts`` differ from those of its copy."""
+        self.note(Kind.DIFFERENT, example, limits)
+        finding = self.found[Kind.DIFFERENT]
+        if len(finding.differs) < len(finding.examples):
+            finding.differs.append(parts)
+        for part in parts:
+            self.parts[part] += 1
 
     def is_clean(self, *, foreign_ok: bool = False) -> bool:
         """Say whether the target holds the source's records, each once and in order."""

@@ -1,6 +1,9 @@
-"""Failover, switchover, failback: their steps, where a flow stood, and what may be missing.
+"""Failover, switchover, failback, drill: their steps, where a flow stood, and what may be missing.
 
+``canaries``: The records of a drill, and what became of them: lost, repeated, different
 ``diverged_tail``: Finds the records of a source that never arrived at the target: its diverged tail
+``drill``: A drill: a failover and a failback, practised with canary records
+``drill_acls``: The ACLs that Isthmus requires for the flows of a file and for drills of them
 ``failback``: A return to a source that was lost: its options, its steps, what becomes of its tail
 ``flow_fence``: Fences the producers of a flow from outside its units: after it no record of theirs
     is appended
@@ -8,11 +11,15 @@
 ``procedure``: The steps of an operation in order, and who may carry it out
 ``proven_positions``: Proves how far a flow copied: from its anchors, and by counting behind those
     of an unclean end
+``recreated_topic``: A topic of a source that is created anew, and filled from its copy: where both
+    flows begin
 ``source_writers``: Finds who still writes records that a flow copies, from the batches that reached
     its source
+``unshared_log``: Up to where a copy holds records of its flow alone: no client of the target wrote
+    before
 ``switchover``: A planned move of a flow's clients to its target: its options and its steps, in
     order
 
-May import: ``copier.partition``, ``offsets`` and what is below them. Only ``flow_fence``,
-``proven_positions`` and ``source_writers`` call a cluster.
+May import: ``copier.partition``, ``offsets``, ``planning`` and what is below them. Only
+``flow_fence``, ``proven_positions``, ``source_writers`` and ``unshared_log`` call a cluster.
 """

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 BEAT_S = 1.0
 WATCH_S = 5.0  # a record whose beat does not move for so long has no operator
 RUNNING, DONE, UNDONE = "running", "done", "undone"
-FAILOVER, FAILBACK = "failover", "failback"
+FAILOVER, FAILBACK, DRILL = "failover", "failback", "drill"
 
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """One step: its name, what it does, and how to go back after it."""
+    """One step: its name, what it does, and how to go back after it; empty: nothing has to."""
 
     name: str
     does: str
-    back: str
+    back: str = ""
 
 
 def failover_steps(flow: str, target: str) -> tuple[StepPlan, ...]:

@@ -154,7 +154,8 @@ class SourceWriters:
             return True
         if rule.by == BY_HEADERS:
             return any(is_copied(origin_of(headers_of(e)), rule) for e in decode(batch, where))
-        return self._registry.origins.path_of(batch.producer_id, rule) is not None
+        path = self._registry.origins.path_of(batch.producer_id, batch.base, rule)
+        return path is not None
 
     async def _batches(self, reading: Reading, at: int) -> list[Batch]:
         """Return the batches at an offset, from a single Fetch; none: the log ends there."""

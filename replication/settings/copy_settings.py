@@ -49,12 +49,25 @@ class CopySettings:
             "`topic:partition:offset` triples that override `copy.start`; the other partitions "
             "of these topics start at their first record"),
     ] = field(default_factory=dict)  # topic -> partition -> source offset  # fmt: skip
+    until_offsets: Annotated[
+        Mapping[str, Mapping[int, int]],
+        Key("copy.until.offsets", "start-offsets",
+            "`topic:partition:offset` triples: copying of a partition ends before this offset of "
+            "the source; of the other partitions of these topics nothing is copied"),
+    ] = field(default_factory=dict)  # topic -> partition -> source offset  # fmt: skip
     bytes_per_second: Annotated[
         int,
         Key("copy.max.bytes.per.second", "bytes",
             "byte rate limit of the flow, divided evenly among its units and over time; one "
             "partition gets at most a tenth of a second's bytes at once; `0`: no limit"),
     ] = 0  # of the whole flow; in a unit's spec the unit's share  # fmt: skip
+    target_free_percent: Annotated[
+        int,
+        Key("copy.target.free.percent", "int",
+            "while less than this share of a log directory of the target is free, the flow copies "
+            "at most what would fill the rest in an hour; `0`: it never looks. Needs DESCRIBE on "
+            "the target's Cluster, and brokers since Kafka 3.3", least=0),
+    ] = 5  # fmt: skip
     priority_topics: Annotated[
         tuple[str, ...],
         Key("copy.priority.topics", "patterns",

@@ -13,6 +13,7 @@ from replication.model import BY_ID
 from replication.settings.copy_settings import CopySettings
 from replication.settings.setting_key import Derived, Key, Level
 from replication.settings.state_policies import Policies
+from replication.settings.transform_settings import DEAD_LETTER, TopicTransform
 
 
 class MappedName(NamedTuple):
@@ -362,6 +363,25 @@ class Flow(Section):
 
     source: str
     target: str
+    mode: Annotated[
+        Literal["stream", "batch"],
+        Key("mode", "choice",
+            "`stream`: copies always; `batch`: each run copies what the source has when it begins, "
+            "and ends ([batch flows](batch.md))"),
+    ] = "stream"  # fmt: skip
+    batch_schedule: Annotated[
+        str,
+        Key("batch.schedule", "cron",
+            "when Dagster runs the flow if `mode = batch`, a cron line in UTC such as "
+            "`0 */6 * * *`; empty: never by itself"),
+    ] = ""  # fmt: skip
+    batch_max_age: Annotated[
+        timedelta,
+        Key("batch.max.age", "interval",
+            "maximum age of the last run that copied all, if `mode = batch`, such as `12h`; beyond "
+            "it the check `batch_age` fails and the flow is not healthy; `0`: there is no such "
+            "check", default="`0`"),
+    ] = timedelta(0)  # fmt: skip
     selection: Selection = Selection()
     naming: Naming = Naming()
     creation: TopicCreation = TopicCreation()
@@ -371,6 +391,37 @@ class Flow(Section):
     policies: Policies = Policies()
     mm2: Mm2 = Mm2()
     groups: GroupSettings = GroupSettings()
+    transforms: Annotated[
+        tuple[TopicTransform, ...],
+        Key("transform.*", "string",
+            "`transform.<topic regex>/<what>`: changes the records of these topics on their way; "
+            "[transforms](transforms.md) has the list"),
+        Key("transforms", "list",
+            "Connect's single message transforms, as `transforms.<name>.*` and "
+            "`predicates.<name>.*` set them", level=Level.CONNECTOR),
+    ] = ()  # fmt: skip
+    registry: Annotated[
+        Mapping[str, str],
+        Key("schema.registry.url", "string",
+            "where schemas of values in Avro are, for [transforms](transforms.md#avro); of several "
+            "the first one that answers is asked"),
+        Key("schema.registry.basic.auth.user.info", "string", "`user:password`"),
+        Key("schema.registry.ssl.truststore.location", "string",
+            "whose certificates are trusted, as for Kafka's clients"),
+        Key("schema.registry.ssl.truststore.type", "string", "`JKS`, `PKCS12` or `PEM`"),
+        Key("schema.registry.ssl.truststore.password", "string", "of a JKS or PKCS12 store"),
+        Key("schema.registry.ssl.truststore.certificates", "string", "PEM text instead of a file"),
+        Key("schema.registry.ssl.keystore.location", "string",
+            "the client's own certificate and key"),
+        Key("schema.registry.ssl.keystore.type", "string", "`JKS`, `PKCS12` or `PEM`"),
+        Key("schema.registry.ssl.keystore.password", "string", "of a JKS or PKCS12 store"),
+        Key("schema.registry.ssl.keystore.key", "string", "PEM text instead of a file"),
+        Key("schema.registry.ssl.keystore.certificate.chain", "string",
+            "PEM text of the key's certificates"),
+        Key("schema.registry.ssl.key.password", "string", "of an encrypted key"),
+        Key("schema.registry.ssl.endpoint.identification.algorithm", "string",
+            "empty: any host name will do"),
+    ] = Field(default={}, repr=False)  # may hold passwords  # fmt: skip
     clients: FlowClients
     cycle_prevention: Annotated[
         Literal["producer-id", "headers", "names"],
@@ -390,12 +441,54 @@ class Flow(Section):
         Key("lag.sla.seconds", "duration",
             "maximum age of a record that is not copied; beyond it the lag check fails"),
     ] = timedelta(seconds=60)  # fmt: skip
+    lag_sla_records: Annotated[
+        int | None,
+        Key("lag.sla.records", "int",
+            "maximum number of records of the flow that are not copied; beyond it the lag check "
+            "fails", least=0),
+    ] = None  # fmt: skip
+    lag_sla_topics: Annotated[
+        Mapping[str, timedelta | None],
+        Key("lag.sla.topics", "topic-limits",
+            "source topics, by name, that have an asset and a lag check of their own in Dagster; "
+            "`orders:5`: with a limit of 5 s instead of `lag.sla.seconds`"),
+    ] = {}  # fmt: skip
+    owners: Annotated[
+        tuple[str, ...],
+        Key("owners", "owners",
+            "who operates the flow, shown in Dagster: e-mail addresses, `team:name`"),
+    ] = ()  # fmt: skip
     rpo_slo: Annotated[
         timedelta,
         Key("rpo.slo.seconds", "duration",
             "maximum age of a record that a failover would lose; beyond it the check `rpo_slo` "
             "fails"),
     ] = timedelta(seconds=60)  # fmt: skip
+    drill_schedule: Annotated[
+        str,
+        Key("drill.schedule", "cron",
+            "when Dagster practises a failover and a failback of the flow, a cron line in UTC such "
+            "as `0 3 * * sun`; empty: never by itself ([drills](failover.md#drill))"),
+    ] = ""  # fmt: skip
+    drill_max_age: Annotated[
+        timedelta,
+        Key("drill.max.age", "interval",
+            "maximum age of the last good drill, such as `30d`; beyond it the check `drill_age` "
+            "fails; `0`: there is no such check", default="`0`"),
+    ] = timedelta(0)  # fmt: skip
+    verify_schedule: Annotated[
+        str,
+        Key("verify.schedule", "cron",
+            "when Dagster verifies the flow, a cron line in UTC such as `37 2 * * *`; empty: never "
+            "by itself ([verification](verification.md#dagster))"),
+    ] = ""  # fmt: skip
+    verify_max_age: Annotated[
+        timedelta,
+        Key("verify.max.age", "interval",
+            "maximum age of the last good [verification](verification.md), such as `7d`; beyond "
+            "it, or if the last one found a difference, the check `verified_age` fails; `0`: there "
+            "is no such check", default="`0`"),
+    ] = timedelta(0)  # fmt: skip
     state_replication_factor: Annotated[
         int,
         Key("isthmus.topics.replication.factor", "int",
@@ -412,6 +505,17 @@ class Flow(Section):
     def name(self) -> str:
         """``A->B``, as MM2 writes it."""
         return f"{self.source}->{self.target}"
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is copied in runs that end, and not always."""
+        return self.mode == "batch"
+
+    @property
+    def writes_dead_letters(self) -> bool:
+        """Whether records may go to the dead-letter topic: refused ones, or poison records."""
+        policies = (each.on_error for each in self.transforms)
+        return self.policies.dead_letters or DEAD_LETTER in policies
 
 
 class SparkSettings(Section):
@@ -432,14 +536,74 @@ class SparkSettings(Section):
     ] = Field(default={}, repr=False)  # may hold passwords
 
 
+class BoundedJobs(Section):
+    """What a Spark job that ends by itself may use, beside the streams: ``isthmus verify``."""
+
+    cores: Annotated[
+        int,
+        Key("jobs.cores", "int", "Spark task slots of a job that ends, such as `isthmus verify`",
+            least=1, level=Level.FILE),
+    ] = 1  # fmt: skip
+    memory_bytes: Annotated[
+        int,
+        Key("jobs.memory", "bytes",
+            "heap of such a job's JVM: of its driver where `spark.master` is `local`, else of "
+            "each executor", least=512 << 20, level=Level.FILE),
+    ] = 512 << 20  # Spark refuses less than 450 MiB  # fmt: skip
+
+
+class VerificationSettings(Section):
+    """How copies are verified, and how long reports are kept."""
+
+    range_bytes: Annotated[
+        int,
+        Key("verification.range.bytes", "bytes", "size of the ranges that are compared, each by "
+            "one Spark task", least=1 << 20, level=Level.FILE),
+    ] = 64 << 20  # fmt: skip
+    reports: Annotated[
+        str | None,
+        Key("reports.directory", "string", "directory of reports, an absolute path",
+            level=Level.FILE, default="`reports` in the state directory"),
+    ] = None  # fmt: skip
+    reports_kept: Annotated[
+        timedelta,
+        Key("reports.retention.seconds", "duration", "age at which reports are deleted",
+            level=Level.FILE),
+    ] = timedelta(days=30)  # fmt: skip
+
+
 class Alerts(Section):
     """Where alerts go besides the log."""
+
+    urls: Annotated[
+        tuple[str, ...],
+        Key("alert.urls", "urls",
+            "URLs of [Apprise](alerts.md#channels), separated by commas: Slack, PagerDuty, "
+            "e-mail, Teams and others", level=Level.FILE),
+    ] = Field(default=(), repr=False)  # they hold tokens and passwords  # fmt: skip
+    runbooks: Annotated[
+        str,
+        Key("alert.runbooks.url", "string",
+            "address of the page of runbooks, for the links in alerts", level=Level.FILE),
+    ] = "docs/runbooks.md"  # fmt: skip
 
     webhook_url: Annotated[
         str | None,
         Key("alert.webhook.url", "string",
             "URL to which alerts are posted, besides the log", level=Level.FILE),
     ] = Field(default=None, repr=False)  # such addresses hold a token  # fmt: skip
+
+
+class DagsterSettings(Section):
+    """What Dagster loads beside the definitions of the flows."""
+
+    definitions: Annotated[
+        tuple[str, ...],
+        Key("dagster.definitions", "list",
+            "Python modules whose Dagster definitions are loaded beside those of the flows: their "
+            "assets may depend on those of flows and topics ([an example](hybrid.md))",
+            level=Level.FILE),
+    ] = ()  # fmt: skip
 
 
 class MetricsSettings(Section):
@@ -494,8 +658,11 @@ class Config(Section):
     clusters: Mapping[str, Cluster]
     flows: tuple[Flow, ...]
     spark: SparkSettings = SparkSettings()
+    jobs: BoundedJobs = BoundedJobs()
+    verification: VerificationSettings = VerificationSettings()
     alerts: Alerts = Alerts()
     metrics: MetricsSettings = MetricsSettings()
+    dagster: DagsterSettings = DagsterSettings()
     warnings: tuple[str, ...] = ()  # about the file, each with file:line, key and what to do
 
     def flow(self, name: str) -> Flow:

@@ -99,6 +99,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     PartitionState.TARGET_FOREIGN: (CONTINUE,),
     PartitionState.REFUSED: (SKIP,),
     PartitionState.POSITION_LOST: (CONTINUE, RESEED),
+    PartitionState.TRANSFORM_FAILED: (SKIP,),
     PartitionState.NAME_CHANGED: (CONTINUE, RESEED, KEEP),
 }
 

@@ -1,27 +1,37 @@
 """Records of Isthmus' own topics on the target cluster, as JSON. Pure.
 
 ``anchors``: State records of partitions: anchors, claims, losses, offset points, producer ids
+``backfill_names``: The names of a backfill: its source alias is its own, and so are its state and
+    producers
+``drill_names``: The names of a drill: aliases, canary topic and group of its own, so that it meets
+    no real one
 ``flow_status``: State records of flows: health, desired state, decisions, applied configs and
     ACLs
 ``record``: Base class of state records: kind, key and version, encoded as JSON
-``recovery``: State records of disaster recovery: operations, proven positions, positions of groups
+``recovery``: State records of disaster recovery: operations, drills, positions of partitions and
+    groups
 ``source_topics``: State records of a flow's source: what it had when the flow first started, and
     what is gone
 ``topics``: Names of the topics in which Isthmus keeps its state
+``transform_start``: State records of transforms: from where on they made what the target has
+``verification``: State records of verification: up to where a copy was compared, and how a flow's
+    last run ended
 
 Topics, one partition each, compacted:
 
 - ``isthmus-anchors.<source>.internal``: an :class:`Anchor` a source partition, by its appender; a
   :class:`Claim` of whoever may append to it; a :class:`Loss` for what was not copied; a second copy
-  of each :class:`ProducerEntry` of its flows
+  of each :class:`ProducerEntry` of its flows; a :class:`Verification` a flow; a
+  :class:`TransformStart` a transform
 - ``isthmus-offsets.<source>.internal``: :class:`OffsetPoint`, from which offsets are translated;
-  :class:`GroupPositions`
+  :class:`GroupPositions`; :class:`VerifiedUpTo`
 - ``isthmus-producers.internal``: a :class:`ProducerEntry` a producer id (invariant F)
 - ``isthmus-status.<source>.internal``: :class:`FlowStatus` (which is the lease),
-  :class:`ClusterIds`, Intent, Control,
+  :class:`BatchRun`, :class:`ClusterIds`, Intent, Control,
   :class:`Decision`, :class:`NameDecision`, :class:`AppliedConfigs`, :class:`AppliedAcls`,
   :class:`NewName`, :class:`InventoryPart`, :class:`AbsentTopic`, :class:`Fencing`,
-  :class:`Operation`, :class:`ProvenPosition` and :class:`DivergedTail`
+  :class:`Operation`, :class:`Drill`, :class:`ProvenPosition`, :class:`DivergedTail` and
+  :class:`RecreatedTopic`
 
 Every value carries ``"v": 1``. A record of an unknown version is refused, not guessed at.
 
@@ -34,6 +44,7 @@ import json
 from typing import TYPE_CHECKING, Any, get_args
 
 from replication.state.anchors import (
+    TAIL_CUT,
     TAIL_KEPT,
     Anchor,
     Claim,
@@ -44,6 +55,7 @@ from replication.state.anchors import (
 from replication.state.flow_status import (
     AppliedAcls,
     AppliedConfigs,
+    BatchRun,
     ClusterIds,
     Control,
     Decision,
@@ -55,7 +67,14 @@ from replication.state.flow_status import (
     TaskReport,
 )
 from replication.state.record import VERSION, UnknownVersion
-from replication.state.recovery import DivergedTail, GroupPositions, Operation, ProvenPosition
+from replication.state.recovery import (
+    DivergedTail,
+    Drill,
+    GroupPositions,
+    Operation,
+    ProvenPosition,
+    RecreatedTopic,
+)
 from replication.state.source_topics import AbsentTopic, InventoryPart
 from replication.state.topics import (
     ANCHORS_BEGIN,
@@ -71,6 +90,8 @@ from replication.state.topics import (
     offsets_topic,
     status_topic,
 )
+from replication.state.transform_start import TransformStart
+from replication.state.verification import Verification, VerifiedUpTo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,17 +101,20 @@ __all__ = [
     "COMPACT",
     "PROBE_TOPIC",
     "PRODUCERS_TOPIC",
+    "TAIL_CUT",
     "TAIL_KEPT",
     "VERSION",
     "AbsentTopic",
     "Anchor",
     "AppliedAcls",
     "AppliedConfigs",
+    "BatchRun",
     "Claim",
     "ClusterIds",
     "Control",
     "Decision",
     "DivergedTail",
+    "Drill",
     "Fencing",
     "FlowStatus",
     "GroupPositions",
@@ -103,9 +127,13 @@ __all__ = [
     "Operation",
     "ProducerEntry",
     "ProvenPosition",
+    "RecreatedTopic",
     "Stored",
     "TaskReport",
+    "TransformStart",
     "UnknownVersion",
+    "Verification",
+    "VerifiedUpTo",
     "anchors_topic",
     "dead_letters_topic",
     "flow_topics",
@@ -124,6 +152,7 @@ Stored = (
     | OffsetPoint
     | ProducerEntry
     | FlowStatus
+    | BatchRun
     | ClusterIds
     | Intent
     | Control
@@ -137,9 +166,14 @@ Stored = (
     | AppliedAcls
     | Fencing
     | Operation
+    | Drill
     | ProvenPosition
     | DivergedTail
+    | RecreatedTopic
     | GroupPositions
+    | VerifiedUpTo
+    | Verification
+    | TransformStart
 )
 _KINDS: dict[str, type[Stored]] = {each.KIND: each for each in get_args(Stored)}
 
@@ -150,6 +184,7 @@ _SHAPES: dict[str, Callable[[Any], Any]] = {
     "known": lambda found: {topic: tuple(each) for topic, each in found.items()},
     "latency_ms": tuple,
     "done": lambda found: tuple(tuple(each) for each in found),
+    "groups": lambda found: tuple(tuple(each) for each in found),
     "positions": lambda found: tuple(tuple(each) for each in found),
     "run": tuple,
     "since": tuple,

@@ -55,6 +55,10 @@ class Anchor(Record):
     # The topic on the target that was the copy before this one, if any: it is no local topic there.
     # With ``since``, it holds the records before.
     former: str = ""
+    # A target offset: the flow's records before it are of the source's former topic, which a
+    # failback created anew. They are no part of this copy.
+    own_from: int = 0
+    transform: str = ""  # the key of the transform that its records went through; empty: none
     # Delays in ms, see copier.latency: the last one, the recent maximum, the sum over ``timed``
     # records; when read at the source, and when acked by the target.
     timed: int = 0
@@ -81,7 +85,9 @@ class Claim(Record):
     epoch: int = 0
 
 
-TAIL_KEPT = "TAIL_KEPT"  # of a loss: a failback left these records on the source alone
+# Of a loss: what a failback did with records that never arrived at the target.
+TAIL_KEPT = "TAIL_KEPT"  # they are on the source alone
+TAIL_CUT = "TAIL_CUT"  # they were deleted with their topic, which was created anew
 
 
 @dataclass(frozen=True, slots=True)

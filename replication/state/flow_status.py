@@ -34,7 +34,31 @@ class FlowStatus(Record):
     units: int = 0
     partitions: int = 0
     not_running: int = 0  # partitions in another state than RUNNING
+    source_throttled_ms: int = 0  # by the source's brokers in the last epoch, over connections
+    target_throttled_ms: int = 0
+    backed_off_to: int = 0  # bytes a second, because the target throttles; 0: it has not
+    disk_limit: int = 0  # bytes a second, because a disk of the target fills; 0: none does
     reason: str = ""
+    starts_again: bool = False  # the driver has ended, to start with an edited file
+    config: str = ""  # fingerprint of the settings that the driver follows; empty: an older release
+    config_read_ms: int = 0  # when it read them
+    config_problem: str = ""  # why the file's present content is not in force
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun(Record):
+    """How the last run of a batch flow ended. Its driver writes it, unless it is killed."""
+
+    KIND: ClassVar[str] = "batch run"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow",)
+
+    flow: str
+    generation: int = 0  # of its driver
+    started_ms: int = 0
+    ended_ms: int = 0
+    records: int = 0  # that it copied
+    problem: str = ""  # why it did not copy all that the source had at its start; empty: it did
+    good_ms: int = 0  # when the last run ended that copied all; 0: none has
 
 
 @dataclass(frozen=True, slots=True)

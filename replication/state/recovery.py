@@ -1,4 +1,4 @@
-"""State records of disaster recovery: operations, proven positions, positions of groups."""
+"""State records of disaster recovery: operations, drills, positions of partitions and groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Record):
-    """A failover, switchover or failback of a flow, as far as it got.
+    """A failover, switchover, failback or drill of a flow, as far as it got.
 
     Its operator writes it before and after each step. ``state`` is ``running``, ``done`` or
     ``undone``. Of a flow's operations the one with the highest ``turn`` counts.
@@ -26,7 +26,7 @@ class Operation(Record):
 
     flow: str
     id: str
-    verb: str = ""  # failover, switchover, failback
+    verb: str = ""  # failover, switchover, failback, drill
     state: str = ""
     step: str = ""  # the one under way; empty between steps
     done: tuple[tuple[str, int, str], ...] = ()  # name of a step, when it ended, what it did
@@ -37,6 +37,26 @@ class Operation(Record):
     beat_ms: int = 0  # written every few seconds while a process works on it
     writable: str = ""  # alias of the cluster that clients may write to; empty: not decided
     options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Drill(Record):
+    """The last good drill of a flow, or the last one that was not good."""
+
+    KIND: ClassVar[str] = "drill"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "good")
+
+    flow: str
+    good: bool
+    id: str = ""  # of its operation
+    by: str = ""  # user@host
+    started_ms: int = 0
+    ended_ms: int = 0
+    rto_s: float | None = None  # None: it did not come so far
+    rpo_records: int | None = None
+    rpo_s: float | None = None
+    problem: str = ""  # the first one
+    report: str = ""  # the file with all of it, on the host of ``by``
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +128,28 @@ class DivergedTail(Record):
     end: int = 0
     records: int = 0
     whole: bool = True  # False: some of the records may be on the target
+
+
+@dataclass(frozen=True, slots=True)
+class RecreatedTopic(Record):
+    """A topic of the source that a failback deletes, and creates again as it was.
+
+    Written before the deletion: whoever finds neither topic creates it from this.
+    """
+
+    KIND: ClassVar[str] = "recreated topic"
+    KEYS: ClassVar[tuple[str, ...]] = ("flow", "operation", "topic")
+
+    flow: str
+    operation: str
+    topic: str
+    topic_id: str = ""  # of the one that is deleted
+    partitions: int = 0
+    replicas: int = 0
+    configs: Mapping[str, str] = field(default_factory=dict)  # those that were set on the topic
+    # Groups of the source, whose offsets go with the topic: name, partition, and where the group
+    # continues on the target.
+    groups: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

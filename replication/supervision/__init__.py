@@ -1,5 +1,6 @@
 """What is observed of flows and what follows: lag, health, losses, leases, restarts. Pure.
 
+``batch_run``: What a run of a batch flow still has to copy, and how it ended
 ``driver_lease``: Which of two drivers may run a flow: the one whose status has the highest
     generation
 ``driver_supervision``: Decide when a Spark application is started, restarted with back-off, or
@@ -15,8 +16,8 @@
     each allows
 ``recovery_point``: What the loss of a flow's source would cost (RPO): per partition, topic and
     group
+``settings_check``: Decide whether a flow's driver follows the file as it is now
 ``task_schedule``: How often a background task runs, and whether Dagster or the driver runs it
-``unit_assignment``: Assigns a flow's partitions to its units
 
 May import: ``naming``, ``client`` and what is below them. Pure.
 """

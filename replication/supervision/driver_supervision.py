@@ -7,9 +7,8 @@ decided by lease and fence, so a superfluous launch is rejected there and does n
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from replication.model import Desired
 
@@ -32,18 +31,28 @@ class Application:
     name: str
     target: str
     flows: tuple[str, ...]
+    is_batch: bool = False  # it ends by itself, and nobody launches it but its schedule or a person
 
 
 def applications(config: Config) -> tuple[Application, ...]:
-    """Return the applications of a file, ordered by name: one a target, or one a flow."""
+    """Return the applications of a file: one a target, or one a flow; then one a batch flow.
+
+    Both are ordered by name.
+    """
+    streams = [each for each in config.flows if not each.is_batch]
     if config.spark.application == "per-flow":
-        found = [Application(each.name, each.target, (each.name,)) for each in config.flows]
+        found = [Application(each.name, each.target, (each.name,)) for each in streams]
     else:
         found = [
-            Application(target, target, tuple(each.name for each in config.flows_into(target)))
-            for target in {each.target for each in config.flows}
+            Application(target, target, tuple(e.name for e in streams if e.target == target))
+            for target in {each.target for each in streams}
         ]
-    return tuple(sorted(found, key=lambda each: each.name))
+    found += [
+        Application(each.name, each.target, (each.name,), is_batch=True)
+        for each in config.flows
+        if each.is_batch
+    ]
+    return tuple(sorted(found, key=lambda each: (each.is_batch, each.name)))
 
 
 def metrics_port(config: Config, name: str) -> int | None:
@@ -88,19 +97,18 @@ class Memory:
     apps: Mapping[str, AppMemory] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str | None, now_ms: int) -> Self:
-        """Read what ``dump`` wrote; start empty when there is nothing, or nothing readable."""
+    def parse(cls, stored: Any, now_ms: int) -> Self:
+        """Read what ``dump`` returned; start empty when there is nothing, or nothing readable."""
         try:
-            stored = json.loads(text or "")
             apps = {name: AppMemory(**each) for name, each in stored["apps"].items()}
             return cls(int(stored["born_ms"]), apps)
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls(now_ms)
 
-    def dump(self) -> str:
-        """Write the memory as a few hundred bytes of JSON."""
-        apps = {name: asdict(each) for name, each in self.apps.items()}
-        return json.dumps({"born_ms": self.born_ms, "apps": apps}, sort_keys=True)
+    def dump(self) -> dict[str, Any]:
+        """Return the memory as plain values, a few hundred bytes as JSON."""
+        apps = {name: asdict(each) for name, each in sorted(self.apps.items())}
+        return {"born_ms": self.born_ms, "apps": apps}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +180,8 @@ def _remember_beat(known: AppMemory, seen: Observed, now_ms: int) -> AppMemory:
 
 
 def _decide(app: Application, seen: Observed, known: AppMemory, now_ms: int) -> Decision:
+    if app.is_batch:
+        return Leave(app, "a batch flow: it is not kept running")
     if seen.launching:
         return Leave(app, "a driver is being launched")
     if not _wanted(app, seen):

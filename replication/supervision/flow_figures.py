@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from replication.model import PartitionPlan, TopicPartition
-    from replication.state import Anchor, FlowStatus, Loss
+    from replication.state import Anchor, FlowStatus, Loss, Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ def rate(before: CounterSample | None, after: CounterSample) -> Rate | None:
     )
 
 
+class EpochThrottle(NamedTuple):
+    """How brokers' quotas held a flow up in one epoch: ms, summed over connections."""
+
+    source_ms: int = 0
+    target_ms: int = 0
+    backed_off_to: int = 0  # bytes a second of all units, because of the target; 0: they have not
+
+
 class FlowCounters(NamedTuple):
     """What was counted since the driver started."""
 
@@ -60,6 +68,9 @@ class FlowCounters(NamedTuple):
     takeovers: int = 0  # partitions that were fenced and counted
     cpu_s: float = 0.0  # of the processes that copy
     at_least_once: int = 0  # partitions, in the last epoch
+    source_throttle_s: float = 0.0
+    target_throttle_s: float = 0.0
+    throttle: EpochThrottle = EpochThrottle()  # in the last epoch
 
     def plus(self, epoch: Mapping[str, Any]) -> Self:
         """Add the figures of a finished epoch."""
@@ -68,6 +79,11 @@ class FlowCounters(NamedTuple):
             takeovers=self.takeovers + epoch["takeovers"],
             cpu_s=self.cpu_s + epoch["cpu_s"],
             at_least_once=epoch["at_least_once"],
+            source_throttle_s=self.source_throttle_s + epoch["source_throttled_ms"] / 1000,
+            target_throttle_s=self.target_throttle_s + epoch["target_throttled_ms"] / 1000,
+            throttle=EpochThrottle(
+                epoch["source_throttled_ms"], epoch["target_throttled_ms"], epoch["backed_off_to"]
+            ),
         )
 
 
@@ -108,6 +124,7 @@ class Copied:
     target_answers: bool = True
     lag_ms: int = 0
     point: RecoveryPoint = field(default_factory=RecoveryPoint)
+    verification: Verification | None = None  # the last one of all topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +140,8 @@ class FlowFigures:
     tasks: tuple[TaskFigures, ...]
     plan: tuple[PartitionPlan, ...] | None
     copied: Copied
+    batch_good_ms: int | None = None  # when the last run of a batch flow that copied all ended
+    disk_limit: int = 0  # bytes a second, because the target's disks fill; 0: no limit
     absent: Mapping[str, str] = field(
         default_factory=dict
     )  # state of each topic that is not copied any more

@@ -7,24 +7,29 @@ cluster that does not answer, a pattern that matches no topic and a dead driver 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from replication.model import ABSENT, Desired, FlowState, PartitionState
 from replication.settings.state_policies import what_to_do
+from replication.supervision.batch_run import batch_age
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from replication.state import AbsentTopic, Anchor, FlowStatus, Loss
+    from replication.state import AbsentTopic, Anchor, BatchRun, FlowStatus, Loss
 
 _EPOCH_MS = 60_000  # two of the usual length
 BEAT_STALE_MS = 15_000  # a driver beats every second; this long without is no hiccup
-START_MS = 60_000  # until then a driver without partitions, or without anchors, is starting
+START_MS = 60_000  # a start that takes longer is slow
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``state`` is a FlowState, or DEAD or UNKNOWN, which no driver can say of itself."""
+    """``state`` is a FlowState, or DEAD, UNKNOWN or IDLE, which no driver can say of itself.
+
+    IDLE: a batch flow between two runs.
+    """
 
     state: str
     healthy: bool
@@ -52,6 +57,9 @@ class Seen:
     wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
     recovery: str = ""  # how far a failover or switchover got, if it is open or not finished
     open_since: str = ""  # since which of them the target is open for clients; empty: it is not
+    is_batch: bool = False  # the flow is copied in runs that end
+    run: BatchRun | None = None  # how the last of them ended
+    batch_max_age: timedelta = timedelta(0)  # of the last good one; 0: any
 
 
 def flow_health(seen: Seen) -> Health:
@@ -63,7 +71,10 @@ def flow_health(seen: Seen) -> Health:
         return Health("UNKNOWN", healthy=False, reason=silence)
     if seen.desired is Desired.STOP:
         return _as_wanted(seen, FlowState.STOPPED)
-    status = seen.status
+    return (_batch if seen.is_batch else _stream)(seen, seen.status)
+
+
+def _stream(seen: Seen, status: FlowStatus | None) -> Health:
     if status is None or not has_driver(seen):
         return _without_driver(seen, status)
     if seen.desired is Desired.PAUSE:
@@ -71,15 +82,56 @@ def flow_health(seen: Seen) -> Health:
     return _running(seen, status)
 
 
+def _batch(seen: Seen, status: FlowStatus | None) -> Health:
+    """Return the health of a batch flow: it may have no driver, and its driver may start or end."""
+    if status is not None and has_driver(seen):
+        now = _running(seen, status)
+        passes = now.state in {FlowState.STARTING, FlowState.STOPPING}
+        return replace(now, healthy=True) if passes else now
+    if seen.desired is Desired.PAUSE:
+        return _as_wanted(seen, FlowState.PAUSED)
+    if seen.driver:
+        return Health(FlowState.STARTING, healthy=True, reason="a run begins")
+    return _between_runs(seen, status)
+
+
+def _between_runs(seen: Seen, status: FlowStatus | None) -> Health:
+    run = seen.run
+    if status is not None and status.state != FlowState.STOPPED:
+        ago = _ago(status.beat_ms, seen.now_ms)
+        reason = f"its last run was cut off {ago}; the next run continues where that ended"
+        return Health(FlowState.FAILED, healthy=False, reason=reason)
+    young, too_old = True, ""
+    if seen.batch_max_age:
+        young, too_old = batch_age(run, seen.batch_max_age, seen.now_ms)
+    if run is None:
+        reason = "a batch flow that has not run yet" if young else too_old
+        return Health("IDLE", healthy=young, reason=reason)
+    ago = _ago(run.ended_ms, seen.now_ms)
+    if run.problem:
+        good = (
+            f"; the last one that did ended {_ago(run.good_ms, seen.now_ms)}" if run.good_ms else ""
+        )
+        reason = f"its last run ended {ago} and did not copy all: {run.problem}{good}"
+        return Health(FlowState.FAILED, healthy=False, reason=reason)
+    took_s = max(0, run.ended_ms - run.started_ms) // 1000
+    reason = f"a batch flow; its last run ended {ago}: {run.records:,} records in {took_s} s"
+    return Health("IDLE", healthy=young, reason=reason if young else too_old)
+
+
 def _without_driver(seen: Seen, status: FlowStatus | None) -> Health:
     """Return the health of a flow that is to run and has no driver, or one that starts."""
-    if seen.driver and (status is None or _was_stopped(seen) or _starts(status, seen)):
-        return Health(FlowState.STARTING, healthy=False, reason="the driver is starting")
+    starts = status is not None and _starts(status, seen)
+    if starts or (seen.driver and (status is None or _was_stopped(seen))):
+        reason = (
+            status.reason if status is not None and starts else ""
+        ) or "the driver is starting"
+        return Health(FlowState.STARTING, healthy=False, reason=reason)
     if _was_stopped(seen):
         return Health(FlowState.STOPPED, healthy=False, reason=_stopped(seen))
     if status is None:
         return Health(FlowState.STARTING, healthy=False, reason="the driver was never started")
-    return Health("DEAD", healthy=False, reason=_dead(status, seen.now_ms))
+    return Health("DEAD", healthy=False, reason=_dead(status, seen))
 
 
 def has_driver(seen: Seen) -> bool:
@@ -109,8 +161,12 @@ def _was_stopped(seen: Seen) -> bool:
 
 
 def _starts(status: FlowStatus, seen: Seen) -> bool:
-    """Say whether its driver starts: it beats once, and not again until Spark is up."""
-    return status.state == FlowState.STARTING and seen.now_ms - status.beat_ms < START_MS
+    """Say whether its driver starts: it beats once, and not again until Spark is up.
+
+    One that starts again for an edited file ends before, and says so in its last status.
+    """
+    here = seen.driver or status.starts_again
+    return here and status.state == FlowState.STARTING and seen.now_ms - status.beat_ms < START_MS
 
 
 def _stopped(seen: Seen) -> str:
@@ -127,10 +183,11 @@ def _ago(then_ms: int, now_ms: int) -> str:
     return f"{max(0, now_ms - then_ms) // 1000} s ago"
 
 
-def _dead(status: FlowStatus, now_ms: int) -> str:
+def _dead(status: FlowStatus, seen: Seen) -> str:
     where = f"process {status.pid} on {status.host}, {status.state}"
-    last = f"last status {_ago(status.beat_ms, now_ms)} ({where})"
-    return f"no driver: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
+    last = f"last status {_ago(status.beat_ms, seen.now_ms)} ({where})"
+    who = "the driver's process runs, but hangs" if seen.driver else "no driver"
+    return f"{who}: {last}" + (f"; last reason: {status.reason}" if status.reason else "")
 
 
 def _as_wanted(seen: Seen, state: FlowState) -> Health:
@@ -151,27 +208,36 @@ def _running(seen: Seen, status: FlowStatus) -> Health:
         return Health(FlowState.STARTING, healthy=False, reason=waits_for)
     status = replace(status, **_newer(seen, status))
     if status.state == FlowState.RUNNING and not status.partitions:
-        source = seen.flow.partition("->")[0]
-        why = status.reason or f"no topic of {source} matches the flow's patterns"
-        return Health(status.state, healthy=False, reason=f"copies nothing: {why}")
+        reason = f"copies nothing: {status.reason}"
+        return Health(FlowState.DEGRADED, healthy=False, reason=reason)
     if status.state == FlowState.RUNNING and (worst is None or not status.not_running):
         parts = (f"{status.partitions} partitions", status.reason)
         return Health(status.state, healthy=True, reason="; ".join(filter(None, parts)))
-    reason = status.reason or (_partition(worst) if worst else f"is {status.state.lower()}")
+    reason = status.reason or (
+        _partition(worst) if worst else f"the driver is {status.state.lower()}"
+    )
     return Health(status.state, healthy=False, reason=reason)
 
 
 def _waits_for(seen: Seen, status: FlowStatus) -> str:
-    """Return what a driver that has just started waits for; empty: nothing."""
-    if status.state != FlowState.RUNNING or seen.now_ms - status.started_ms >= START_MS:
+    """Return what a driver waits for that has not begun to copy; empty: nothing.
+
+    However long that takes: what ends it is a status of the driver, or that it is restarted.
+    """
+    if status.state != FlowState.RUNNING:
         return ""
+    late = seen.now_ms - status.started_ms >= START_MS
+    # No number that grows: whoever watches is told of each change.
+    after = f", more than {START_MS // 1000} s after the driver's start" if late else ""
     if not status.partitions:
-        return "" if status.reason else "its topics are planned"
-    bad = [each for each in seen.anchors if each.state not in _FINE]
-    begins = bad or not seen.anchors
-    if not begins or not all(map(_has_not_begun, bad)):
-        return ""
-    return f"its units begin {status.partitions} partitions"
+        return "" if status.reason else f"its topics are planned{after}"
+    copied = [each for each in seen.anchors if each.state not in ABSENT]
+    begin = [each for each in copied if _has_not_begun(each)]
+    bad = [each for each in copied if each.state not in _FINE]
+    some = begin and not late and len(begin) == len(bad)
+    if len(begin) == len(copied) or some:
+        return f"its units begin {status.partitions} partitions{after}"
+    return ""
 
 
 def _has_not_begun(anchor: Anchor) -> bool:

@@ -198,9 +198,13 @@ def unknown_lag(
 
 
 def evaluate_sla(
-    lag: FlowLag, sla: timedelta, up_s: float, silence: str | None = None
+    lag: FlowLag,
+    sla: timedelta,
+    up_s: float,
+    silence: str | None = None,
+    records: int | None = None,
 ) -> SlaVerdict:
-    """Say whether no partition is more than ``sla`` behind.
+    """Say whether no partition is more than ``sla`` behind, nor all of them ``records``.
 
     A partition without a position counts as behind once the driver is up (``up_s``) for that long.
     While lag is not known, the promise is kept as long as no partition can be behind by more;
@@ -214,6 +218,13 @@ def evaluate_sla(
             passed=False,
             reason=f"{len(late)} of {len(lag.partitions)} partitions are more than {limit:g} s "
             f"behind; worst: {worst.partition}, {worst.seconds:.0f} s, {worst.records} records",
+        )
+    if records is not None and lag.records > records:
+        worst = max(lag.partitions, key=lambda each: each.records or 0)
+        return SlaVerdict(
+            passed=False,
+            reason=f"{lag.records} records behind, limit {records}; worst: {worst.partition}, "
+            f"{worst.records} records",
         )
     if lag.unknown_since or silence is not None:
         return while_unknown(lag, limit, silence, "lag")

@@ -101,12 +101,42 @@ OF_FLOWS = tuple(
         ("takeovers_total", _COUNTER, "Partitions that were fenced and counted.", ()),
         ("copy_cpu_seconds_total", _COUNTER, "CPU time of copying, added when an epoch ends.", ()),
         (
+            "throttle_seconds_total",
+            _COUNTER,
+            "Time for which quotas of a cluster throttled the flow; added when an epoch ends.",
+            ["cluster"],
+        ),
+        (
+            "backed_off_bytes_per_second",
+            _GAUGE,
+            "Byte rate to which the flow backed off because of its target; 0: it has not.",
+            ["why"],
+        ),
+        (
             "losses_total",
             _COUNTER,
             "Recorded losses: events in which records were not copied.",
             ["state"],
         ),
         ("loss_timestamp_seconds", _GAUGE, "Time of the newest recorded loss.", ()),
+        (
+            "batch_timestamp_seconds",
+            _GAUGE,
+            "End time of the last run of a batch flow that copied all; 0: there is none.",
+            (),
+        ),
+        (
+            "verified_timestamp_seconds",
+            _GAUGE,
+            "Time of the last verification that found all equal; 0: there is none.",
+            (),
+        ),
+        (
+            "verification_differences",
+            _GAUGE,
+            "Differences that the last verification of all topics found.",
+            (),
+        ),
         ("duty_ok", _GAUGE, "1 if the last run of a background task succeeded.", ["duty"]),
         ("duty_seconds", _GAUGE, "Duration of the last run of a background task.", ["duty"]),
         (

@@ -12,7 +12,7 @@ from replication.model import ABSENT, FlowState, PartitionState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from replication.state import Anchor, Loss
+    from replication.state import Anchor, Loss, Verification
     from replication.supervision.flow_figures import FlowFigures
     from replication.supervision.lag import PartitionLag
     from replication.supervision.recovery_point import MissingRecords, RecoveryPoint
@@ -82,6 +82,7 @@ def flow_samples(seen: FlowFigures, detail: str) -> Iterator[Sample]:
         *_losses(seen.copied.losses),
         *_states(shown),
         *_recovery_point(seen.copied.point),
+        *_verification(seen.copied.verification),
     ):
         yield Sample(f"isthmus_{name}", (*flow, *more), value)
     since_ms = seen.copied.now_ms - OF_LATE_MS
@@ -140,6 +141,8 @@ def _health(seen: FlowFigures) -> Iterator[Named]:
     yield "flow_beat_timestamp_seconds", (), status.beat_ms / 1000
     yield "flow_beat_arrives", (), seen.arrives
     yield "flow_tasks", (), status.units
+    if seen.batch_good_ms is not None:
+        yield "batch_timestamp_seconds", (), seen.batch_good_ms / 1000
     if seen.plan is not None:
         yield "flow_partitions", (), len(seen.plan)
     yield "partitions_at_least_once", (), seen.tally.at_least_once
@@ -154,6 +157,10 @@ def _work(seen: FlowFigures) -> Iterator[Named]:
     yield "epochs_total", (), seen.tally.epochs
     yield "takeovers_total", (), seen.tally.takeovers
     yield "copy_cpu_seconds_total", (), seen.tally.cpu_s
+    yield "throttle_seconds_total", (seen.source,), seen.tally.source_throttle_s
+    yield "throttle_seconds_total", (seen.target,), seen.tally.target_throttle_s
+    yield "backed_off_bytes_per_second", ("throttle",), seen.tally.throttle.backed_off_to
+    yield "backed_off_bytes_per_second", ("disk",), seen.disk_limit
     for task in seen.tasks:
         yield "duty_ok", (task.name,), task.ok
         yield "duty_seconds", (task.name,), task.took_ms / 1000
@@ -205,6 +212,12 @@ def _missing(partitions: Iterable[_Partition]) -> Iterator[tuple[str, Value]]:
         yield "rpo_records", sum(each.records for each in found)
         yield "rpo_bytes", sum(each.bytes for each in found)
         yield "rpo_seconds", max(each.seconds for each in found)
+
+
+def _verification(last: Verification | None) -> Iterator[Named]:
+    if last is not None:
+        yield "verified_timestamp_seconds", (), last.good_ms / 1000
+        yield "verification_differences", (), last.differences
 
 
 def _recovery_point(point: RecoveryPoint) -> Iterator[Named]:

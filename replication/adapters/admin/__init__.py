@@ -1,5 +1,7 @@
 """Topics, configs, ACLs and offsets over confluent-kafka's AdminClient.
 
+``deletions``: Deletes topics and consumer groups; what is not there counts as deleted
+``first_login``: Logs in once before a client of librdkafka is made
 ``kafka_acls``: Converts ACLs between the client library's classes and ours
 ``kafka_admin``: A cluster's topics, configs and offsets, read and changed with confluent-kafka
 ``kafka_errors``: Translates the client library's errors into ours
@@ -9,5 +11,5 @@
     ours
 ``worker_group``: Read how many workers the group of a Kafka Connect cluster has
 
-May import: ``replication.adapters.auth`` and the core.
+May import: ``replication.adapters.auth``, ``replication.adapters.wire`` and the core.
 """

@@ -18,19 +18,22 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from replication.adapters.admin.deletions import delete_groups, delete_topics
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_acls import create_acls, delete_acls, read_acls
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.admin.topic_descriptions import alterations, info, settings
 from replication.adapters.auth.client_settings import RenewedClient, explained
+from replication.adapters.auth.reached_clusters import reached_by
 from replication.client.admin import Absence, TopicInfo, set_on_topic
-from replication.errors import ClusterRejected
+from replication.errors import ClusterRejected, WrongCluster
 from replication.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from concurrent.futures import Future
 
-    from confluent_kafka.admin import DescribeClusterResult
+    from confluent_kafka.admin import ClusterMetadata, DescribeClusterResult
 
     from replication.client.acl_values import Acl
     from replication.client.admin import ConfigValue
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 _PATIENCE = timedelta(seconds=10)
+_NOTICE_S = 2.0  # after which a call that is not answered looks whether the login is refused
 _AT_ONCE = 500  # topics a request: answers of a large cluster stay small
 # A topic may go, or have no leader for a while, between our question and the answer.
 # The client's metadata of leaders is stale, and it does not refresh it by itself for minutes.
@@ -61,8 +65,9 @@ class KafkaAdmin:
     ClusterRejected, which name the cluster's address.
 
     ``verify`` raises WrongCluster for the id of another cluster. It is called after each answer,
-    before anybody uses it, and before each change. (Brokers of two clusters behind the addresses of
-    one, at the same time, are not noticed: the client tells not which of them has answered.)
+    before anybody uses it, and before each change; with ``reads_any`` only before changes. (Brokers
+    of two clusters behind the addresses of one, at the same time, are not noticed: the client tells
+    not which of them has answered.)
     """
 
     def __init__(
@@ -71,22 +76,36 @@ class KafkaAdmin:
         timeout: timedelta = _PATIENCE,
         *,
         verify: Verify | None = None,
+        reads_any: bool = False,
     ) -> None:
         self._settings = client
         self._verify = verify
+        self._reads_any = reads_any
         self._address = client["bootstrap.servers"]
         self._timeout_s = timeout.total_seconds()
         self._complaints = ReportedErrors()
-        self._clients = RenewedClient(client, self._connected)
-        self._informed: AdminClient | None = None  # the client that knows a topic
+        self._clients = RenewedClient(client, self._connected, is_refused=self._complaints.refuse)
+        self._informed = False  # the client knows a topic
 
     def _connected(self, client: Mapping[str, Any]) -> AdminClient:
+        require_login(self._settings)
+        self._informed = False
         # Else a question about a topic that is not there would make the broker create it.
         return AdminClient({**quiet(client, self._complaints), "allow.auto.create.topics": False})
 
     def cluster_id(self) -> str:
         """Return the id of the cluster that answers, be it the right one or not."""
-        return str(self._cluster("reading the cluster id").cluster_id)
+        heard = str(self._cluster("reading the cluster id").cluster_id)
+        if self._verify is not None:
+            try:
+                self._verify(heard)
+            except WrongCluster:  # it knows the other cluster's brokers, and asks them for ever
+                self.reconnect()
+        return heard
+
+    def reconnect(self) -> None:
+        """Forget the brokers that the client has learned: the next call asks the address."""
+        self._clients.close()
 
     def require_same(self) -> None:
         """Raise WrongCluster if the address leads to another cluster."""
@@ -112,7 +131,7 @@ class KafkaAdmin:
     def topic_names(self) -> set[str]:
         """Return the names of all topics: cheaper than all that is known of them."""
         with self._doing("listing the topics") as client:
-            return set(client.list_topics(timeout=self._timeout_s).topics)
+            return set(self._metadata(client).topics)
 
     def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         """Return all topics that the credentials may see, internal ones too.
@@ -185,6 +204,16 @@ class KafkaAdmin:
             )
             self._wait(answers[name])
 
+    def delete_topics(self, names: Collection[str]) -> None:
+        """Delete topics; those that do not exist are passed over."""
+        with self._doing(f"deleting topics {', '.join(sorted(names))}", changes=True) as client:
+            delete_topics(client, names, self._timeout_s)
+
+    def delete_groups(self, names: Collection[str]) -> None:
+        """Delete consumer groups; those that do not exist are passed over."""
+        with self._doing(f"deleting groups {', '.join(sorted(names))}", changes=True) as client:
+            delete_groups(client, names, self._timeout_s)
+
     def alter_configs(self, topic: str, changes: Mapping[str, str | None]) -> None:
         """Set configs, or unset those that are None; all or none. Others stay as they are."""
         resource = ConfigResource(
@@ -228,7 +257,7 @@ class KafkaAdmin:
                     raise
                 found = {}
             if len(found) < len(specs):
-                client.list_topics(timeout=self._timeout_s)  # renews what it knows
+                self._metadata(client)  # renews what it knows
                 found = self._list_offsets(client, specs)
             return found
 
@@ -238,9 +267,9 @@ class KafkaAdmin:
         Else it searches for the leaders, and a search that comes while it changes from the
         bootstrap connection to the broker's own is lost and repeated 3 s later (librdkafka 2.16).
         """
-        if self._informed is not client:
-            client.list_topics(topic, timeout=self._timeout_s)
-            self._informed = client
+        if not self._informed:
+            self._metadata(client, topic)
+            self._informed = True
 
     def _list_offsets(
         self, client: AdminClient, specs: dict[ClientPartition, OffsetSpec]
@@ -260,7 +289,9 @@ class KafkaAdmin:
             answers: Future[DescribeClusterResult] = client.describe_cluster(
                 request_timeout=self._timeout_s
             )
-            return self._wait(answers)
+            found = self._wait(answers)
+        reached_by(self._settings).heard(str(found.cluster_id))
+        return found
 
     @contextmanager
     def _doing(self, doing: str, *, changes: bool = False) -> Iterator[AdminClient]:
@@ -269,7 +300,7 @@ class KafkaAdmin:
             self.require_same()
         with self._asking(doing) as client:
             yield client
-        if not changes:
+        if not (changes or self._reads_any):
             self.require_same()
 
     @contextmanager
@@ -281,13 +312,45 @@ class KafkaAdmin:
                 client.poll(0)  # this is what calls error_cb
             return self._complaints
 
-        with explained(self._settings), our_errors(f"{doing} at {self._address}", heard):
+        refusals, errors = self._clients.ended_by_refusal(), explained(self._settings)
+        with errors, refusals, our_errors(f"{doing} at {self._address}", heard):
             client = self._clients.get()
             yield client
         self._complaints.forget()  # it answers again: old complaints explain nothing
 
     def _wait(self, answer: Future[Answer]) -> Answer:
-        return answer.result(self._timeout_s + 1)  # the client's own limit comes first
+        limit_s = self._timeout_s + 1  # the client's own limit comes first
+        error = self._unless_refused(answer.exception, limit_s, TimeoutError)
+        if isinstance(error, KafkaException):
+            # Raised itself it would hold the future, which holds it: the client would live on.
+            raise KafkaException(*error.args)
+        return answer.result()
+
+    def _metadata(self, client: AdminClient, *topic: str) -> ClusterMetadata:
+        return self._unless_refused(
+            lambda limit_s: client.list_topics(*topic, timeout=limit_s),
+            self._timeout_s,
+            KafkaException,
+        )
+
+    def _unless_refused(
+        self, ask: Callable[[float], Answer], limit_s: float, unanswered: type[Exception]
+    ) -> Answer:
+        """Return what ``ask`` returns within so many seconds; once it is asked a second time.
+
+        Between that it raises TimeoutError where the login is refused meanwhile: the client would
+        go on for all of the time, and try again at each broker every second.
+        """
+        first_s = min(_NOTICE_S, limit_s)
+        try:
+            return ask(first_s)
+        except unanswered:
+            client = self._clients.made
+            if client is not None and self._complaints.refuse(client):
+                raise TimeoutError from None
+            if first_s == limit_s:
+                raise
+        return ask(limit_s - first_s)
 
     def _present(
         self, answers: Mapping[Any, Future[Answer]], denied: Answer | None = None

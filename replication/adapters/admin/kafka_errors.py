@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.adapters.auth.oauth import TokenCallback
+from replication.adapters.auth.reached_clusters import ReachedCluster, reached_by
+from replication.errors import (
+    ClusterRejected,
+    ClusterUnavailable,
+    LoginRejected,
+    UntrustedConnection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
 
 # KafkaError.retriable() is no guide here: it is False even for an admin call's time-out.
 _MAY_WORK_LATER = frozenset(
@@ -38,9 +49,11 @@ _MAY_WORK_LATER = frozenset(
     }
 )
 # A connection that fails with one of these fails again; the client itself retries forever.
-_REFUSED_CONNECTION = frozenset(
-    {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
-)
+_REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
+_LOGIN_PAUSE_MS = 1000
+_WARNING = 4  # of syslog; librdkafka warns once it hears another cluster's id than before
+_OTHER_CLUSTER = re.compile(r'reports different ClusterId "(.+?)" than previously known "(.+?)"')
+_FLUSH_S = 1.0
 _NOISE = re.compile(r"^\S+/\S+: | \(after \d+ms in state \w+.*\)|, \d+ identical error.*$")
 
 
@@ -60,17 +73,65 @@ class ReportedErrors:
         self._last = None
 
     @property
-    def rejected(self) -> bool:
-        """Whether the connection was rejected in a way that a retry does not fix."""
-        return self._last is not None and self._last.code() in _REFUSED_CONNECTION
+    def kind(self) -> type[ClusterUnavailable | ClusterRejected]:
+        """What kept the connection from being used: nobody answered, or one side refused."""
+        code = None if self._last is None else self._last.code()
+        if code in _REFUSED_LOGIN:
+            return LoginRejected
+        return UntrustedConnection if code == KafkaError._SSL else ClusterUnavailable
+
+    def refuse(self, client: AdminClient | Producer) -> bool:
+        """Say whether ``client``, which reports to this, is not let in."""
+        client.poll(0)  # this is what calls error_cb
+        return self.kind is LoginRejected
 
     def __str__(self) -> str:
-        return "" if self._last is None else _NOISE.sub("", self._last.str()).strip()
+        if self._last is None:
+            return ""
+        if self._last.code() == KafkaError._ALL_BROKERS_DOWN:
+            return "every broker refuses the connection, or closes it"
+        return _NOISE.sub("", self._last.str()).strip()
+
+
+class _Log:
+    """Takes what a client logs, while it is polled, and heeds only that it met another cluster.
+
+    What a former client says at its end is no news.
+    """
+
+    def __init__(self, reached: ReachedCluster) -> None:
+        self._reached, self._turns = reached, reached.turns
+
+    def log(self, _level: int, text: str, *about: object) -> None:
+        found = _OTHER_CLUSTER.search(text % about)
+        if found and self._reached.turns == self._turns:
+            self._reached.heard(found[1], found[2])
 
 
 def quiet(client: Mapping[str, Any], complaints: ReportedErrors) -> dict[str, Any]:
-    """Return the client's settings so that it reports errors to ``complaints``, not to stderr."""
-    return {"log_level": 0, **client, "error_cb": complaints}
+    """Return the client's settings so that it reports errors to ``complaints``, not to stderr.
+
+    All clients of its address hear of it when it meets another cluster than before.
+    A client that logs in connects again after 1 s at the earliest: a refused login counts. Raises
+    ClusterUnavailable or LoginRejected where it needs a token of ours and there is none.
+    """
+    if isinstance(tokens := client.get("oauth_cb"), TokenCallback):
+        tokens.require(str(client["bootstrap.servers"]))
+    pauses = {}
+    if "sasl.mechanism" in client:
+        longest_ms = client.get("reconnect.backoff.max.ms", _LOGIN_PAUSE_MS)
+        pauses = {"reconnect.backoff.ms": min(_LOGIN_PAUSE_MS, longest_ms)}
+    log = {"logger": _Log(reached_by(client)), "log_level": _WARNING}
+    return {**log, **pauses, **client, "error_cb": complaints}
+
+
+def flush(producer: Producer, complaints: ReportedErrors, limit_s: float) -> None:
+    """Wait until all is delivered. Raises TimeoutError, at once where the login is refused."""
+    deadline = time.monotonic() + limit_s
+    while producer.flush(_FLUSH_S):
+        if time.monotonic() > deadline or complaints.kind is LoginRejected:
+            producer.purge()
+            raise TimeoutError
 
 
 @contextmanager
@@ -80,6 +141,8 @@ def our_errors(
     """Re-raise the client's errors as ours, saying what was being done and what came back."""
     try:
         yield
+    except (LoginRejected, UntrustedConnection) as error:  # before there was a client
+        raise type(error)(f"{doing}: {error}") from error
     except TimeoutError as error:
         raise _unanswered(doing, "no response in time", complaints()) from error
     except KafkaException as error:
@@ -92,5 +155,4 @@ def our_errors(
 def _unanswered(
     doing: str, message: str, complaints: ReportedErrors
 ) -> ClusterUnavailable | ClusterRejected:
-    kind = ClusterRejected if complaints.rejected else ClusterUnavailable
-    return kind(f"{doing}: {str(complaints) or message}")
+    return complaints.kind(f"{doing}: {str(complaints) or message}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import weakref
 from typing import TYPE_CHECKING
 
 from replication.adapters.admin.kafka_admin import KafkaAdmin
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
 
 class PlannedCluster(KafkaAdmin):
-    """Implements ``client.admin.Cluster``; ``properties`` are Java client properties."""
+    """Implements ``client.admin.Cluster``; ``properties`` are Java client properties.
 
-    def __init__(self, properties: Mapping[str, str], verify: Verify | None = None) -> None:
+    ``name`` is the cluster's in the file: errors show it beside the address.
+    """
+
+    def __init__(
+        self, properties: Mapping[str, str], verify: Verify | None = None, name: str = ""
+    ) -> None:
         super().__init__(to_librdkafka(properties), verify=verify)
-        self._listing = TopicListing(properties, "isthmus-topics", verify)
-        atexit.register(self.close)
+        if name:
+            self._address = f"{name} ({self._address})"
+        self._listing = TopicListing(properties, "isthmus-topics", verify, self._address)
+        # At the latest when the process ends; a process that lives for months makes many of these.
+        self.close = weakref.finalize(self, self._listing.close)
 
     def topics(self, *, another_broker: bool = False) -> dict[str, TopicInfo]:
         return self._listing.topics(another_broker=another_broker)
-
-    def close(self) -> None:
-        """Close the connection for listings."""
-        self._listing.close()

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
+from replication.config.file.input_file import read_input
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _store(props: Mapping[str, str], kind: str) -> Store | None:
     if not location:
         return None
     try:
-        data = Path(location).read_bytes()
+        data = read_input(Path(location))
     except OSError as error:
         raise ConfigError(
             f"ssl.{kind}.location: {location} cannot be read ({error.strerror}); {_FORMS}"

@@ -10,22 +10,36 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from replication.errors import ClusterUnavailable, ConfigError
+from replication.errors import ClusterUnavailable, ConfigError, LoginRejected
 
-_RENEW_AT = 0.8  # of a token's life, as the Java clients do
+if TYPE_CHECKING:
+    import http.client
+
+# Of a token's life. A SASL session ends with its token: each lasts half of that at least, which is
+# long enough for its connection to log in anew.
+_RENEW_AT = 0.5
 _YOUNG_S = 10.0
 _TIMEOUT_S = 10.0
+_LARGEST = 1 << 20  # bytes of a response
+
+
+class TokenSource(Protocol):
+    """Where tokens come from."""
+
+    def fetch(self) -> tuple[str, float]:
+        """Return a token and its life in s. Raises ClusterUnavailable or ConfigError."""
 
 
 class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
-    """Fetches tokens; a short outage of the end-point is bridged while the last one lives."""
+    """Fetches tokens; a short outage of their source is bridged while the last one lives."""
 
-    def __init__(self, credentials: ClientCredentials) -> None:
+    def __init__(self, source: TokenSource) -> None:
         super().__init__()
-        self._credentials = credentials
+        self._source = source
         self._lock = threading.Lock()
         self._token = ""
         self._fetched_at = self._renew_at = self._ends_at = 0.0
@@ -41,21 +55,55 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no t
 
     def token(self) -> str:
         """Return a token that is valid now. Raises ClusterUnavailable or ConfigError."""
+        return self.token_and_end()[0]
+
+    def token_and_end(self) -> tuple[str, float]:
+        """Return such a token, and when it ends, in s since 1970."""
         with self._lock:
             now = time.time()
             if now >= self._renew_at:
                 self._renew(now)
-            return self._token
+            return self._token, self._ends_at
 
     def _renew(self, now: float) -> None:
         try:
-            self._token, lifetime_s = _fetch(self._credentials)
+            self._token, lifetime_s = self._source.fetch()
         except ClusterUnavailable:
             if now >= self._ends_at:
                 raise
             return  # the old one is still good
         self._fetched_at = now
         self._renew_at, self._ends_at = now + lifetime_s * _RENEW_AT, now + lifetime_s
+
+
+class TokenCallback:
+    """Hands tokens to librdkafka, which asks after 80 % of a token's life, in a thread of its own.
+
+    It never raises: nobody could catch that there. Where it has no token for a moment it hands
+    over the last one, for 10 s. A broker refuses that if it has ended; whoever makes a client anew
+    because of that calls ``require`` and is told the reason.
+    """
+
+    def __init__(self, provider: TokenProvider) -> None:
+        self._provider = provider
+        self._last = "none"
+
+    def require(self, where: str) -> None:
+        """Raise ClusterUnavailable or LoginRejected where there is no token for ``where``."""
+        try:
+            self._last = self._provider.token()
+        except ConfigError as error:
+            raise LoginRejected(f"authenticating at {where}: {error}") from error
+        except ClusterUnavailable as error:
+            raise ClusterUnavailable(f"authenticating at {where}: {error}") from error
+
+    def __call__(self, _: object) -> tuple[str, float]:
+        """Return a token, and when it ends, in s since 1970."""
+        try:
+            self._last, ends_at = self._provider.token_and_end()
+        except (ClusterUnavailable, ConfigError):
+            ends_at = time.time() + _YOUNG_S
+        return self._last, ends_at
 
 
 class UnsecuredTokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it has no types
@@ -75,6 +123,7 @@ class UnsecuredTokenProvider(AbstractTokenProvider):  # type: ignore[misc]  # it
 def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
     """Return a token and its life in seconds."""
     url = credentials.url
+    shown = _without_login(url)
     if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
         raise ConfigError("sasl.oauthbearer.token.endpoint.url must begin with https:// or http://")
     pair = f"{credentials.client_id}:{credentials.secret}".encode()
@@ -87,15 +136,34 @@ def _fetch(credentials: ClientCredentials) -> tuple[str, float]:
     )
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as reply:  # noqa: S310 -- the scheme was checked
-            answer = json.load(reply)
+            answer = json.loads(_body(reply))
         return str(answer["access_token"]), float(answer.get("expires_in", 300))
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code < 500:
-            raise ConfigError(f"requesting a token from {url}: HTTP {error.code}") from None
-        raise ClusterUnavailable(f"requesting a token from {url}: HTTP {error.code}") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"requesting a token from {shown}: HTTP {error.code}") from None
+        raise ClusterUnavailable(f"requesting a token from {shown}: HTTP {error.code}") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
-        raise ClusterUnavailable(f"requesting a token from {url}: {reason}") from None
+        raise ClusterUnavailable(f"requesting a token from {shown}: {reason}") from None
+
+
+def _body(reply: http.client.HTTPResponse) -> bytes:
+    """Return the whole response, which may neither be huge nor drip in."""
+    found, deadline = b"", time.monotonic() + _TIMEOUT_S
+    while part := reply.read1(_LARGEST):
+        found += part
+        if len(found) > _LARGEST:
+            raise ValueError("the response is no token")
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return found
+
+
+def _without_login(url: str) -> str:
+    """Return ``url`` without user and password, and without a query: it may hold a key."""
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _encoded(part: dict[str, object]) -> str:
@@ -110,3 +178,7 @@ class ClientCredentials:
     client_id: str
     secret: str = field(repr=False)
     scope: str = ""
+
+    def fetch(self) -> tuple[str, float]:
+        """Return a token and its life in s. Raises ClusterUnavailable or ConfigError."""
+        return _fetch(self)

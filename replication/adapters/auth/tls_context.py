@@ -6,21 +6,31 @@ import os
 import ssl
 from typing import TYPE_CHECKING
 
+from replication.config.file.tls_limits import TlsLimits
 from replication.errors import ConfigError
 
 if TYPE_CHECKING:
     from replication.adapters.auth.key_stores import Store
 
 
-def tls_context(
-    trusted: Store | None, own: Store | None, *, checks_host_name: bool
-) -> ssl.SSLContext:
+class TlsContext(ssl.SSLContext):
+    """A context that knows its limits: OpenSSL keeps all of them but one."""
+
+    limits = TlsLimits()
+
+    def use(self, limits: TlsLimits) -> None:
+        """Offer no protocol and, of TLS 1.2, no cipher suite beyond ``limits``."""
+        self.limits = limits
+        limits.apply(self)
+
+
+def tls_context(trusted: Store | None, own: Store | None, *, checks_host_name: bool) -> TlsContext:
     """Return a context for TLS 1.2 and later.
 
     ``trusted``: None for the system's authorities. ``own``: the client's chain and key, if any.
     Raises ConfigError for certificates that cannot be used.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = TlsContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = checks_host_name
     if trusted is None:

@@ -7,6 +7,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from replication.adapters.local import class_archive
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -125,7 +127,7 @@ def jvm_options(heap: str, *, quick: bool, archive: Path | None = None) -> list[
     if quick:
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
     if quick and archive is not None and archive.exists():
-        options += [f"-XX:SharedArchiveFile={archive}"]
+        options += class_archive.java_options(archive)
     return options
 
 

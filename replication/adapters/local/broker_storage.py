@@ -65,7 +65,7 @@ def run_format_tool(directory: Path, version: str) -> Path:
     node = Node(1, 9092, 9093)
     file, data = directory / "server.properties", directory / "data"
     file.write_text(as_properties(server_properties(node, (node,), data, {})))
-    done = _format_tool(file, version)
+    done = _format_tool(file, new_cluster_id(), version)
     if done.returncode != 0:
         raise EnvironmentProblem(
             f"formatting storage for Kafka {version} with Kafka's own tool: {_said(done)}"
@@ -73,16 +73,18 @@ def run_format_tool(directory: Path, version: str) -> Path:
     return data / _FEATURES
 
 
-def config_problem(file: Path, version: str) -> str:
+def config_problem(file: Path, cluster_id: str, version: str) -> str:
     """Return what Kafka finds wrong in a server.properties whose storage is formatted, or ""."""
-    done = _format_tool(file, version, "--ignore-formatted")
+    done = _format_tool(file, cluster_id, version, "--ignore-formatted")
     return _said(done) if done.returncode != 0 else ""
 
 
-def _format_tool(file: Path, version: str, *options: str) -> subprocess.CompletedProcess[str]:
+def _format_tool(
+    file: Path, cluster_id: str, version: str, *options: str
+) -> subprocess.CompletedProcess[str]:
     command = [
         *(str(java()), *jvm_options("256m", quick=True), "-cp", f"{kafka_jars(version)}/*"),
-        *("kafka.tools.StorageTool", "format", "-t", new_cluster_id(), "-c", str(file), *options),
+        *("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(file), *options),
     ]
     try:
         return subprocess.run(

@@ -32,3 +32,13 @@ def archive_path(program: str, jars: Sequence[Path]) -> Path | None:
     told = f"{real} {real.stat().st_mtime_ns} {jars[0].parent} {len(jars)} {stamp}"
     archive = place / f"{program}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.jsa"
     return archive if os.access(archive, os.R_OK) or is_writable(place) else None
+
+
+def java_options(archive: Path) -> list[str]:
+    """Return the options of a JVM that takes its classes from an archive.
+
+    At the address that the archive was written for: to move the pointers of 100 MB costs a start
+    half a second of CPU time (measured with Java 17, which moves them unless told otherwise).
+    """
+    address = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+    return [f"-XX:SharedArchiveFile={archive}", *address]

@@ -18,6 +18,7 @@ from replication.errors import EnvironmentProblem
 PRIVATE_UMASK = 0o077  # of our processes: also what Spark, Dagster and brokers write is private
 _PRIVATE_DIRECTORY, _PRIVATE_FILE = 0o700, 0o600
 
+_LOG_BYTES = 20 << 20
 _PROBE_BYTES = 64 << 10  # more than Spark writes for an epoch
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -37,19 +38,53 @@ def open_private(file: Path, mode: str) -> IO[Any]:
     return open(file, mode, opener=_private)
 
 
-def write_whole(file: Path, text: str) -> None:
+def write_whole(file: Path, content: str | bytes) -> None:
     """Replace a file's content as a whole: half of it would say something else.
 
     Other processes of this user read it meanwhile. Raises OSError, and leaves the file as it was.
     """
     temporary = _new_file(file.parent, file.name)
     try:
-        temporary.write_text(text)
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(file)
     except OSError:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def replace_content(file: Path, before: bytes, after: bytes) -> None:
+    """Replace the content of an operator's file as a whole; its mode and owner stay.
+
+    A link stays a link: the file that it leads to is replaced. Raises EnvironmentProblem where the
+    file is not ``before`` any more, OSError.
+    """
+    there = file.resolve()
+    temporary = _new_file(there.parent, there.name)
+    try:
+        temporary.write_bytes(after)
+        found = there.stat()
+        temporary.chmod(stat.S_IMODE(found.st_mode))
+        with suppress(PermissionError):  # only root gives a file away
+            os.chown(temporary, found.st_uid, found.st_gid)
+        if there.read_bytes() != before:
+            raise EnvironmentProblem(f"{file} was edited meanwhile: nothing was changed; try again")
+        temporary.replace(there)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def shorten_log(log: Path) -> None:
+    """Move a long log aside, to ``.log.1``. Who appends to it keeps doing so: it is empty now."""
+    aside = log.with_suffix(".log.1")
+    try:
+        if log.stat().st_size > _LOG_BYTES:
+            aside.touch(_PRIVATE_FILE)
+            aside.write_bytes(log.read_bytes())
+            os.truncate(log, 0)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)  # half of it: a full disk needs the space more
 
 
 def lacks_space(error: OSError) -> bool:

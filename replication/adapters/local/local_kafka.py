@@ -14,10 +14,11 @@ import shutil
 import signal
 import time
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from replication.adapters.local import processes
 from replication.adapters.local.broker_config import (
+    HOST,
     LOG4J1,
     LOG4J2,
     Node,
@@ -31,7 +32,7 @@ from replication.adapters.local.class_archive import archive_path
 from replication.adapters.local.files import make_private, write_whole
 from replication.adapters.local.java import java
 from replication.adapters.local.kafka_jars import DEFAULT_VERSION, kafka_jars
-from replication.adapters.local.local_network import brokers_seen_by, free_ports, require_free
+from replication.adapters.local.local_network import brokers_seen, free_ports, require_free
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _GRACE_S = 10.0
 class LocalCluster:
     """A cluster of brokers on this machine. ``stop`` keeps its data, ``destroy`` does not."""
 
+    KEPT: ClassVar[tuple[str, ...]] = ("brokers", "version", "heap", "properties", "quick")
     name: str
     directory: Path  # of all clusters; this one lives in <directory>/<name>
     brokers: int = 1
@@ -61,7 +63,7 @@ class LocalCluster:
     _id: str = ""
 
     @classmethod
-    def load(cls, name: str, directory: Path) -> LocalCluster:
+    def load(cls, name: str, directory: Path) -> Self:
         """Return a cluster that was started before. Raises FileNotFoundError."""
         saved = json.loads((directory / name / "cluster.json").read_text())
         nodes = tuple(Node(**each) for each in saved.pop("nodes"))
@@ -76,6 +78,15 @@ class LocalCluster:
     def bootstrap_servers(self) -> str:
         """Where clients begin; known once it has been started."""
         return ",".join(node.address for node in self._nodes)
+
+    @property
+    def admin(self) -> dict[str, str]:
+        """Java properties of somebody who may do all."""
+        return self.login()
+
+    def login(self) -> dict[str, str]:
+        """Return Java properties of Isthmus' user."""
+        return {"bootstrap.servers": self.bootstrap_servers}
 
     def log(self, broker: int) -> Path:
         """Return the log file of a broker (counted from 1)."""
@@ -148,10 +159,7 @@ class LocalCluster:
             for each in range(self.brokers)
         )
         self._id = new_cluster_id()
-        options = {
-            name: getattr(self, name)
-            for name in ("brokers", "version", "heap", "properties", "quick")
-        }
+        options = {name: getattr(self, name) for name in self.KEPT}
         saved = {"id": self._id, "options": options, "nodes": [asdict(n) for n in self._nodes]}
         write_whole(self.home / "cluster.json", json.dumps(saved, indent=2))
 
@@ -161,11 +169,23 @@ class LocalCluster:
         if is_formatted(place / "data"):
             return
         make_private(place)
-        values = server_properties(node, self._nodes, place / "data", self.properties)
+        values = server_properties(node, self._nodes, place / "data", self._overrides(node))
         (place / "server.properties").write_text(as_properties(values))
         (place / "log4j2.properties").write_text(LOG4J2)
         (place / "log4j.properties").write_text(LOG4J1)
         format_storage(place / "data", node.id, self._id, self.version)
+
+    def _overrides(self, node: Node) -> Mapping[str, str]:
+        """Return the server properties that replace ours."""
+        return self.properties
+
+    def _system_properties(self) -> Mapping[str, str]:
+        """Return system properties of the brokers' JVMs."""
+        return {}
+
+    def _seen_by(self, node: Node) -> set[int]:
+        """Return the brokers that this one lists; none while it does not answer."""
+        return brokers_seen((HOST, node.port), {"bootstrap.servers": node.address})
 
     def _launch(self, node: Node) -> None:
         process = processes.spawn(self._command(node), self.log(node.id), self.environment)
@@ -179,6 +199,7 @@ class LocalCluster:
             f"-Djava.io.tmpdir={place}",  # codecs unpack their libraries there
             f"-Dlog4j2.configurationFile={place}/log4j2.properties",
             f"-Dlog4j.configuration=file:{place}/log4j.properties",
+            *(f"-D{key}={value}" for key, value in self._system_properties().items()),
             *("-cp", f"{kafka_jars(self.version)}/*"),
             *("kafka.Kafka", str(place / "server.properties")),
         ]
@@ -193,12 +214,12 @@ class LocalCluster:
                 raise self._did_not_start(dead[0], self._why_ended(dead[0]))
             if time.monotonic() > deadline:
                 raise self._did_not_start(waiting[0], f"no answer within {_READY_S:.0f} s")
-            waiting = [node for node in waiting if not expected <= brokers_seen_by(node)]
+            waiting = [node for node in waiting if not expected <= self._seen_by(node)]
             time.sleep(0.1 if waiting else 0)
 
     def _why_ended(self, node: Node) -> str:
         """Return what ended a broker: what is wrong in its configuration is not in its log."""
-        problem = config_problem(self._place(node.id) / "server.properties", self.version)
+        problem = config_problem(self._place(node.id) / "server.properties", self._id, self.version)
         return f"its process ended: {problem}" if problem else "its process ended"
 
     def _did_not_start(self, node: Node, why: str) -> EnvironmentProblem:
@@ -239,9 +260,3 @@ class LocalCluster:
 def broker_archive(version: str) -> Path | None:
     """Return where the classes of a broker are that are ready to be used; None: nowhere."""
     return archive_path(f"kafka-{version}", sorted(kafka_jars(version).glob("*.jar")))
-
-
-def clusters(directory: Path) -> list[LocalCluster]:
-    """Return the clusters that were started in ``directory``, by name."""
-    found = sorted(directory.glob("*/cluster.json"))
-    return [LocalCluster.load(file.parent.name, directory) for file in found]

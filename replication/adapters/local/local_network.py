@@ -6,7 +6,8 @@ import contextlib
 import errno
 import random
 import socket
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -15,16 +16,30 @@ from replication.adapters.local.broker_config import HOST
 from replication.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from replication.adapters.local.broker_config import Node
 
 _PORTS = range(20000, 32000)  # below the range from which systems give ports to clients
 
 
+_given: set[int] = set()  # by this process: whoever got a port listens there only later
+_giving = threading.Lock()
+
+
 def free_ports(count: int) -> list[int]:
-    """Return random free ports: two concurrent starts seldom get the same."""
-    candidates = random.sample(_PORTS, len(_PORTS))
-    free = (port for port in candidates if _is_free(port))
-    return [next(free) for _ in range(count)]
+    """Return random free ports: concurrent starts of other processes seldom get the same.
+
+    Those of one process never do, until it has given all.
+    """
+    with _giving:
+        if len(_given) + count > len(_PORTS) // 2:
+            _given.clear()
+        candidates = random.sample(_PORTS, len(_PORTS))
+        free = (port for port in candidates if port not in _given and _is_free(port))
+        found = [next(free) for _ in range(count)]
+        _given.update(found)
+    return found
 
 
 def require_free(cluster: str, node: Node) -> None:
@@ -37,12 +52,15 @@ def require_free(cluster: str, node: Node) -> None:
             )
 
 
-def brokers_seen_by(node: Node) -> set[int]:
-    """Return the brokers that this one lists; none while it does not answer."""
-    with contextlib.suppress(OSError), socket.create_connection((HOST, node.port), timeout=1):
-        client = AdminClient({"bootstrap.servers": node.address, "log_level": 0})
+def brokers_seen(address: tuple[str, int], client: Mapping[str, Any]) -> set[int]:
+    """Return the brokers that the one at ``address`` lists; none while it does not answer.
+
+    ``client``: librdkafka's settings of who asks.
+    """
+    with contextlib.suppress(OSError), socket.create_connection(address, timeout=1):
+        admin = AdminClient({**client, "log_level": 0})
         with contextlib.suppress(KafkaException):
-            return set(client.list_topics(timeout=5).brokers)
+            return set(admin.list_topics(timeout=5).brokers)
     return set()
 
 

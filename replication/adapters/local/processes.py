@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _POLL_S = 0.05
+_EXEC_S = 0.5  # more than an exec needs; a process that has ended has no arguments
 _TICKS = os.sysconf("SC_CLK_TCK")  # the unit of ``Process.began``, as Linux counts
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
@@ -107,7 +108,10 @@ def this_process() -> Process:
 
 def description(process: Process) -> dict[str, Any]:
     """Return what ``described`` tells a process by, for a JSON file."""
-    return {**asdict(process), "command": _command(process.pid)}
+    deadline = time.monotonic() + _EXEC_S
+    while not (command := _command(process.pid)) and time.monotonic() < deadline:
+        time.sleep(_EXEC_S / 100)  # the kernel has not put its arguments in place yet
+    return {**asdict(process), "command": command}
 
 
 def described(content: object) -> Process | None:

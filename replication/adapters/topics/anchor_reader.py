@@ -12,6 +12,7 @@ from replication.state import (
     Anchor,
     GroupPositions,
     Loss,
+    Verification,
     anchors_topic,
     is_of,
     offsets_topic,
@@ -22,6 +23,7 @@ from replication.supervision.recovery_point import selected_groups
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from replication.client.cluster_ids import Verify
     from replication.settings.sections import Flow
 
 
@@ -36,21 +38,30 @@ class _Unread(NamedTuple):
 
 
 class CopyState(NamedTuple):
-    """What the target holds of a flow; ``groups``: stored offsets of those that are selected."""
+    """What the target holds of a flow; ``groups``: stored offsets of those that are selected.
+
+    ``verification``: the last one of all its topics.
+    """
 
     anchors: Mapping[TopicPartition, Anchor]
     losses: tuple[Loss, ...] = ()
     groups: tuple[GroupPositions, ...] = ()
+    verification: Verification | None = None
 
 
 class AnchorReader:
-    """Connects at its first read, and does nothing between reads. One thread at a time."""
+    """Connects at its first read, and does nothing between reads. One thread at a time.
 
-    def __init__(self, flow: Flow) -> None:
+    ``verify`` raises WrongCluster for the id of another cluster: no connection to it is used.
+    """
+
+    def __init__(self, flow: Flow, verify: Verify | None = None) -> None:
         self._flow = flow
+        self._verify = verify
         self._anchors: dict[TopicPartition, Anchor] = {}
         self._losses: dict[bytes, Loss] = {}
         self._groups: dict[bytes, GroupPositions] = {}
+        self._verification: Verification | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._logs: tuple[StateLog, ...] = ()
 
@@ -60,7 +71,8 @@ class AnchorReader:
             self._loop = asyncio.new_event_loop()
         self._learn(self._loop.run_until_complete(self._news()))
         groups = selected_groups(self._groups.values(), self._flow.selection)
-        return CopyState(dict(self._anchors), tuple(self._losses.values()), groups)
+        losses = tuple(self._losses.values())
+        return CopyState(dict(self._anchors), losses, groups, self._verification)
 
     async def _news(self) -> Iterable[_Unread]:
         if not self._logs:
@@ -78,6 +90,7 @@ class AnchorReader:
         """Return the log of the anchors, and where groups are synced that of their offsets."""
         name = f"isthmus-metrics-{self._flow.name}"
         network = connect(self._flow.clients.target_producer, name)
+        network.verify = self._verify
         anchors = StateLog(network, anchors_topic(self._flow.source), read=_unread)
         if not self._flow.groups.sync:
             return (anchors,)
@@ -92,6 +105,8 @@ class AnchorReader:
                 self._losses[each.name] = record
             elif isinstance(record, GroupPositions) and record.flow == self._flow.name:
                 self._groups[each.name] = record
+            elif isinstance(record, Verification) and record.flow == self._flow.name:
+                self._verification = record
 
 
 def _unread_group(key: bytes | None, value: bytes | None) -> _Unread | None:

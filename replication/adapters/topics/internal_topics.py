@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
-from replication.adapters.auth.client_settings import RenewedClient
+from replication.adapters.admin.kafka_errors import ReportedErrors, flush, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient, explained
+from replication.adapters.auth.reached_clusters import reached_by
 from replication.adapters.topics.record_reader import RecordReader
 from replication.errors import ClusterRejected
 from replication.model import TopicPartition
@@ -17,6 +19,7 @@ from replication.model import TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from replication.client.cluster_ids import Verify
     from replication.mm2.ports import Entry
 
 _PATIENCE_S = 10.0
@@ -36,15 +39,22 @@ _TAKEN_FOR_THERE = frozenset(
 class InternalTopics:
     """Implements ``mm2.ports.Topics`` for one cluster. ``client`` holds librdkafka's settings.
 
-    Raises ClusterUnavailable or ClusterRejected, which name the cluster's address.
+    Raises ClusterUnavailable or ClusterRejected, which name the cluster's address. ``verify``: as
+    for KafkaAdmin; a write trusts what was heard last.
     """
 
-    def __init__(self, client: Mapping[str, Any], admin: KafkaAdmin | None = None) -> None:
+    def __init__(
+        self,
+        client: Mapping[str, Any],
+        admin: KafkaAdmin | None = None,
+        verify: Verify | None = None,
+    ) -> None:
         self._client = client
+        self._verify = verify
         self._address = client["bootstrap.servers"]
         self._complaints = ReportedErrors()
-        self._admin = admin or KafkaAdmin(client)
-        self._producers = RenewedClient(client, self._connected)
+        self._admin = admin or KafkaAdmin(client, verify=verify)
+        self._producers = RenewedClient(client, self._connected, is_refused=self._complaints.refuse)
 
     def ensure(self, name: str, replication_factor: int) -> None:
         """Create a compacted topic of one partition unless it is there, or not ours to make."""
@@ -67,13 +77,16 @@ class InternalTopics:
             if error is not None:
                 problems.append(error)
 
-        with our_errors(f"writing to {topic} at {self._address}", lambda: self._complaints):
+        doing = f"writing to {topic} at {self._address}"
+        refusals, errors = self._producers.ended_by_refusal(), explained(self._client)
+        with errors, refusals, our_errors(doing, lambda: self._complaints):
+            self._producers.get().poll(0)  # it may say that it has met another cluster
+            reached_by(self._client).require(self._verify)
             producer = self._producers.get()
+            self._complaints.forget()
             for each in entries:
                 self._hand_over(producer, topic, each, delivered)
-            if producer.flush(_PATIENCE_S + 1):
-                producer.purge()
-                raise TimeoutError
+            flush(producer, self._complaints, _PATIENCE_S + 1)
             if problems:
                 raise KafkaException(problems[0])
 
@@ -112,6 +125,7 @@ class InternalTopics:
                 return
 
     def _connected(self, client: Mapping[str, Any]) -> Producer:
+        require_login(self._client)
         return Producer(
             {
                 **quiet(client, self._complaints),

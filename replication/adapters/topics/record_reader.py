@@ -14,6 +14,7 @@ from confluent_kafka import (
 )
 from confluent_kafka import TopicPartition as ClientPartition
 
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.auth.client_settings import read_now
 from replication.errors import ClusterUnavailable
@@ -68,6 +69,8 @@ class RecordReader:
     def __init__(self, client: Mapping[str, Any], isolation: str) -> None:
         self._address = client["bootstrap.servers"]
         self._complaints = ReportedErrors()
+        with our_errors(f"logging in at {self._address}"):
+            require_login(client)
         wanted = {**read_now(client), **_OURS, "isolation.level": isolation}
         with our_errors(f"creating a consumer for {self._address}"):
             self._client = Consumer(quiet(wanted, self._complaints))

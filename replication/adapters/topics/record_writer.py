@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.errors import ClusterUnavailable
 
@@ -39,6 +40,8 @@ class RecordWriter:
         self._address = client["bootstrap.servers"]
         self._complaints = ReportedErrors()
         self._error: KafkaError | None = None
+        with our_errors(f"logging in at {self._address}"):
+            require_login(client)
         settings = {**_OURS, "compression.type": compression, **client}
         with our_errors(f"creating a producer for {self._address}"):
             self._client = Producer(quiet(settings, self._complaints))

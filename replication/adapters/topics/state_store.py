@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_admin import KafkaAdmin
-from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
-from replication.adapters.auth.client_settings import RenewedClient
+from replication.adapters.admin.kafka_errors import ReportedErrors, flush, our_errors, quiet
+from replication.adapters.auth.client_settings import RenewedClient, explained
+from replication.adapters.auth.reached_clusters import reached_by
 from replication.adapters.topics.state_tail import StateTail
-from replication.errors import ClusterRejected, ClusterUnavailable
+from replication.errors import ClusterRejected, ClusterUnavailable, LoginRejected, WrongCluster
 from replication.model import TopicPartition
 from replication.state import (
     COMPACT,
@@ -57,8 +60,9 @@ class StateStore:
     """Isthmus' own topics on one cluster. ``client`` holds librdkafka's settings.
 
     Every call ends within about 10 s. Raises ClusterUnavailable or ClusterRejected, which name
-    the topic and the cluster's address. ``verify``: as for KafkaAdmin; ``post`` does not wait for
-    it.
+    the topic and the cluster's address. ``verify``: as for KafkaAdmin, and the producer is asked
+    too before it writes; ``post`` does not wait for an answer, and trusts what was heard last.
+    With ``reads_any`` what another cluster says is returned, but not followed.
     """
 
     def __init__(
@@ -67,13 +71,17 @@ class StateStore:
         replication_factor: int,
         *,
         verify: Verify | None = None,
+        reads_any: bool = False,
     ) -> None:
         self._client = client
+        self._verify, self._read_verify = verify, None if reads_any else verify
         self._address = client["bootstrap.servers"]
         self._replication_factor = replication_factor
         self._complaints = ReportedErrors()
-        self._admin = KafkaAdmin(client, verify=verify)
-        self._producers = RenewedClient(client, self._connected, _send_waiting)
+        self._admin = KafkaAdmin(client, verify=verify, reads_any=reads_any)
+        self._producers = RenewedClient(
+            client, self._connected, partial(_end, client, verify), self._complaints.refuse
+        )
         self.last_error: str | None = None  # why the last post failed, until one succeeds
 
     def ensure_topics(self, source: str) -> None:
@@ -114,11 +122,16 @@ class StateStore:
         """Return the id of the cluster that answers, be it the right one or not."""
         return self._admin.cluster_id()
 
+    def reconnect(self) -> None:
+        """Forget the brokers that the clients have learned: the next call asks the address."""
+        self._admin.reconnect()
+        self._producers.close()
+
     def read(self, topic: str) -> dict[bytes, Stored]:
         """Return the newest record of every key; empty when there is no such topic."""
         if not self.exists(topic):
             return {}
-        tail = self.tail(topic)
+        tail = StateTail(self._client, topic, verify=self._read_verify)
         try:
             return {each.key(): each for each in tail.catch_up()}
         finally:
@@ -133,7 +146,7 @@ class StateStore:
         """Return the newest record of every key of several topics that exist, by one client."""
         if not topics:
             return ()
-        tail = StateTail(self._client, *topics)
+        tail = StateTail(self._client, *topics, verify=self._read_verify)
         try:
             return tuple({each.key(): each for each in tail.catch_up()}.values())
         finally:
@@ -141,10 +154,18 @@ class StateStore:
 
     def tail(self, topic: str, kind: type[Stored] | None = None) -> StateTail:
         """Follow ``topic`` from its beginning; records of another ``kind`` are left out."""
-        return StateTail(self._client, topic, read=parse_only(kind) if kind else parse)
+        read = parse_only(kind) if kind else parse
+        return StateTail(self._client, topic, read=read, verify=self._verify)
 
     def write(self, topic: str, *records: Stored) -> None:
         """Write in order and wait until all replicas in sync have it."""
+        self._write(topic, [(each.key(), each.value()) for each in records])
+
+    def remove(self, topic: str, *records: Stored) -> None:
+        """Write tombstones: compaction deletes the records of these keys."""
+        self._write(topic, [(each.key(), None) for each in records])
+
+    def _write(self, topic: str, pairs: Iterable[tuple[bytes, bytes | None]]) -> None:
         self._admin.require_same()
         problems: list[KafkaError] = []
 
@@ -153,27 +174,46 @@ class StateStore:
                 problems.append(error)
 
         doing = f"writing to {topic} at {self._address}"
-        with our_errors(doing, lambda: self._complaints):
+        refusals, errors = self._producers.ended_by_refusal(), explained(self._client)
+        with errors, refusals, our_errors(doing, lambda: self._complaints):
             producer = self._producers.get()
-            for each in records:
-                producer.produce(
-                    topic,
-                    key=each.key(),
-                    value=each.value(),
-                    partition=0,
-                    on_delivery=delivered,
-                )
-            if producer.flush(_PATIENCE_S + 1):
-                producer.purge()
-                raise TimeoutError
+            self._require_same(producer, topic)
+            self._complaints.forget()
+            for key, value in pairs:
+                producer.produce(topic, key=key, value=value, partition=0, on_delivery=delivered)
+            flush(producer, self._complaints, _PATIENCE_S + 1)
             if problems and problems[0].code() == KafkaError._MSG_TIMED_OUT:
                 raise TimeoutError
             if problems:
                 raise KafkaException(problems[0])
 
+    def _require_same(self, producer: Producer, topic: str) -> None:
+        """Ask the producer itself: it may have learned other brokers than the admin client."""
+        if self._verify is None:
+            return
+        heard = str(producer.list_topics(topic, timeout=_PATIENCE_S).cluster_id)
+        reached_by(self._client).heard(heard)
+        try:
+            self._verify(heard)
+        except WrongCluster:
+            self._producers.close()
+            raise
+
     def post(self, topic: str, record: Stored) -> None:
         """Write without waiting; ``last_error`` tells later whether it failed."""
-        producer = self._producers.get()
+        if self._unsent and self._complaints.kind is LoginRejected:
+            self._producers.refused(LoginRejected(str(self._complaints)))
+        try:
+            with explained(self._client):
+                reached_by(self._client).require(self._verify)
+                self._producers.get().poll(0)  # it may say that it has met another cluster
+                reached_by(self._client).require(self._verify)
+                producer = self._producers.get()
+        except (LoginRejected, WrongCluster) as error:
+            if isinstance(error, WrongCluster):
+                self._producers.close()
+            self.last_error = f"writing to {topic} at {self._address}: {error}"
+            return
         try:
             producer.produce(
                 topic,
@@ -188,6 +228,12 @@ class StateStore:
             self._note(topic, error.args[0])
         producer.poll(0)
 
+    @property
+    def _unsent(self) -> bool:
+        """Say whether something that was posted is not written, or was not."""
+        producer = self._producers.made
+        return self.last_error is not None or (producer is not None and len(producer) > 0)
+
     def close(self) -> None:
         """Send what is waiting, for at most a second, and forget the rest."""
         self._producers.close()
@@ -200,6 +246,8 @@ class StateStore:
             self.last_error = f"writing to {topic} at {self._address}: {message}"
 
     def _connected(self, client: Mapping[str, Any]) -> Producer:
+        require_login(self._client)
+        self._complaints.forget()
         return Producer(
             {
                 **quiet(client, self._complaints),
@@ -231,5 +279,10 @@ class StateStore:
             self._admin.topic_names()  # asks for all metadata: the client would keep "no leader"
 
 
-def _send_waiting(producer: Producer) -> None:
+def _end(client: Mapping[str, Any], verify: Verify | None, producer: Producer) -> None:
+    """Send what waits, for at most a second; nothing to another cluster."""
+    try:
+        reached_by(client).require(verify)
+    except WrongCluster:
+        producer.purge()
     producer.flush(1.0)

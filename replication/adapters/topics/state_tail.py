@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as ClientPartition
 
+from replication.adapters.admin.first_login import require_login
 from replication.adapters.admin.kafka_admin import KafkaAdmin
 from replication.adapters.admin.kafka_errors import ReportedErrors, our_errors, quiet
 from replication.adapters.auth.client_settings import RenewedClient
-from replication.errors import ClusterUnavailable
+from replication.adapters.auth.reached_clusters import reached_by
+from replication.errors import ClusterUnavailable, LoginRejected
 from replication.model import TopicPartition
 from replication.state import Stored, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+
+    from replication.client.cluster_ids import Verify
 
     Read = Callable[[bytes | None, bytes | None], Stored | None]
 
@@ -27,19 +31,33 @@ _AT_ONCE = 1000  # records a poll
 
 
 class StateTail:
-    """Follows state topics: all of each first, then what is new. ``read`` decodes key and value."""
+    """Follows state topics: all of each first, then what is new. ``read`` decodes key and value.
 
-    def __init__(self, client: Mapping[str, Any], *topics: str, read: Read = parse) -> None:
+    ``verify``: as for KafkaAdmin. While the address leads to another cluster nothing is read, as
+    far as any client of this process knows by then; after that it goes on where it was.
+    """
+
+    def __init__(
+        self,
+        client: Mapping[str, Any],
+        *topics: str,
+        read: Read = parse,
+        verify: Verify | None = None,
+    ) -> None:
         more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
         self._where = f"{topics[0]}{more} at {client['bootstrap.servers']}"
+        self._client = client
         self._complaints = ReportedErrors()
-        self._admin = KafkaAdmin(client)
+        self._admin = KafkaAdmin(client, verify=verify)
+        self._verify = verify
         self._next = dict.fromkeys(topics, 0)
         self._read = read
         self._consumers = RenewedClient(client, self._connected, Consumer.close)
         self._open = True
 
     def _connected(self, client: Mapping[str, Any]) -> Consumer:
+        require_login(self._client)
+        self._complaints.forget()
         consumer = Consumer(
             {
                 **quiet(client, self._complaints),
@@ -55,7 +73,10 @@ class StateTail:
         return consumer
 
     def catch_up(self) -> list[Stored]:
-        """Return everything up to the present ends. Raises ClusterUnavailable after 10 s."""
+        """Return everything up to the present ends.
+
+        Raises WrongCluster, and ClusterUnavailable after 10 s.
+        """
         found_ends = self._admin.end_offsets([TopicPartition(each, 0) for each in self._next])
         ends = {partition.topic: end for partition, end in found_ends.items()}
         if missing := min(self._next.keys() - ends, default=""):
@@ -70,11 +91,21 @@ class StateTail:
         return found
 
     def poll(self, wait_s: float = 0.0) -> list[Stored]:
-        """Return what has come since the last call, oldest first; cheap when there is nothing."""
+        """Return what has come since the last call, oldest first; cheap when there is nothing.
+
+        Raises WrongCluster, ClusterUnavailable, ClusterRejected.
+        """
         if not self._open:
             return []
+        reached = reached_by(self._client)
+        reached.require(self._verify)
+        turns = reached.turns
         with self._doing():
             messages = self._consumers.get().consume(_AT_ONCE, timeout=wait_s)
+            if reached.turns != turns:  # they may be another cluster's; ours are read again
+                return []
+            if not messages and self._complaints.kind is LoginRejected:
+                self._consumers.refused(LoginRejected(str(self._complaints)))
             return [each for message in messages if (each := self._take(message)) is not None]
 
     def close(self) -> None:

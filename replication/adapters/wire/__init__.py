@@ -1,5 +1,6 @@
 """Kafka's protocol for the append engine; Fetch and Produce are framed without a copy.
 
+``api_messages``: kafka-python's requests as frames, and their responses as it decodes them
 ``batched_requests``: Batches the requests of one iteration of the event loop into a single one
 ``channel``: One connection to a broker on the event loop: sends requests and matches responses in
     order
@@ -11,10 +12,10 @@
 ``framing``: Encodes Fetch and Produce requests and decodes their responses, without copying
     records
 ``group_codec``: Converts consumer group offsets between kafka-python's messages and our values
-``groups``: Consumer groups of one cluster: list them, read and commit their offsets in bulk
+``groups``: Consumer groups of one cluster: list them, count members, read and commit offsets in
+    bulk
 ``legacy_records``: Converts messages of formats 0 and 1, written by brokers before 0.11, to
     batches of format 2
-``members``: Counts the members of a group of any protocol, Kafka Connect's worker groups included
 ``network``: One cluster on one event loop: metadata, Fetch, Produce, offsets and transactions
 ``offsets``: Requests offsets by timestamp: one ListOffsets per leader, however many partitions
 ``open_connection``: Open and authenticate a connection with kafka-python, then take its socket

@@ -3,6 +3,9 @@
 Kafka answers the requests of a connection in the order they were sent, so the oldest open request
 gets the next response. Large responses are received straight into the request's own buffer.
 
+A broker that throttles says for how long it reads no further request of a connection (KIP-219).
+Who uses it waits so long, see ``pause_s``; what was sent before gets that much more time.
+
 A SASL session ends at a time that the broker has told (KIP-368): the first request after it closes
 the connection. So a channel changes to another connection before, between two requests.
 """
@@ -27,11 +30,14 @@ _MAX_BUFFERS = 512  # of one sendmsg; the kernel takes 1,024
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _SIZE = 4  # bytes of the size before a response
 _FIRST_READ = 64 << 10  # bytes; small responses come whole, or several at a time
-_LARGEST = 1 << 30  # bytes of a response; what announces more is no broker, or is broken
+_LARGEST = 1 << 30  # bytes of a Fetch response; what announces more is no broker, or is broken
+_LARGEST_OTHER = 100_000_000  # bytes of other responses: the limit of librdkafka and kafka-python
+_TRUSTED = 16 << 20  # bytes that are reserved as announced; more only as bytes arrive
 _READ_TURN = 8 << 20  # bytes before other sockets are read
 _TOO_LATE_S = 0.5  # before the end of a session: a request may arrive after it
 _LEAST_PAUSE_S = 1.0  # between two attempts to renew
 _RENEW_AT = (0.6, 0.8)  # of a session's life; spread, so that not all log in at once
+_LONGEST_THROTTLE_MS = 300_000  # that is obeyed; 16 MiB at a quota of 100 kB/s take 168 s
 _STUCK_S = 15.0  # without any byte taken by the kernel, as TCP_USER_TIMEOUT within it
 
 
@@ -39,7 +45,7 @@ class Buffer(Protocol):
     """Memory for a response, reused for the next one."""
 
     def view(self, size: int) -> memoryview:
-        """Return ``size`` writable bytes; earlier views become invalid."""
+        """Return the first ``size`` writable bytes; nothing of an earlier view has to be kept."""
 
 
 class _NewBuffer:
@@ -84,8 +90,10 @@ class Channel:
         self._sent_at = Moment.now()  # the last byte of ``_out`` while there is more
         self._first = memoryview(bytearray(_FIRST_READ))
         self._partial = 0  # bytes in it: an incomplete size
-        self._body: memoryview | None = None  # of an incomplete response
+        self._body: memoryview | None = None  # of an incomplete response, or of its first part
+        self._size = 0  # bytes of the whole response
         self._received = 0  # bytes of it
+        self._throttled_until = 0.0  # monotonic
         self.error: Exception | None = None
 
     def _use(self, connection: OpenConnection, where: str) -> None:
@@ -124,6 +132,17 @@ class Channel:
         self._out.extend(buffers)
         if not self._writing:
             self._flush()
+
+    def throttle(self, for_ms: int, now: float) -> None:
+        """Note that the broker reads no request for ``for_ms`` from ``now`` on, in seconds."""
+        pause_s = max(0, min(for_ms, _LONGEST_THROTTLE_MS)) / 1000
+        self._throttled_until = max(self._throttled_until, now + pause_s)
+        for each in self._open:
+            each.deadline += pause_s
+
+    def pause_s(self, now: float) -> float:
+        """Return for how many seconds no request may be sent; not more than 0: it may be."""
+        return self._throttled_until - now
 
     def detach(self) -> OpenConnection:
         """Stop using the connection, which must have no open request, and return it."""
@@ -272,9 +291,22 @@ class Channel:
             self._split(self._partial + count)
             return
         self._received += count
-        if self._received == len(self._body):
-            body, self._body = self._body, None
-            self._open.popleft().on_response(body, None)
+        if self._received < len(self._body):
+            return
+        body, self._body = self._body, None
+        if self._received < self._size:
+            self._body = self._grown(body)
+            return
+        self._open.popleft().on_response(body, None)
+
+    def _grown(self, first: memoryview) -> memoryview:
+        """Return room for twice as much as has arrived, and ``first`` in it.
+
+        Who announces a large response has to send it before it takes our memory.
+        """
+        room = self._open[0].buffer.view(min(self._size, 2 * len(first)))
+        room[: len(first)] = first
+        return room
 
     def _split(self, end: int) -> None:
         """Split the first ``end`` bytes: complete responses, then the beginning of one."""
@@ -285,14 +317,15 @@ class Channel:
                 return
             size = int.from_bytes(self._first[at : at + _SIZE], "big")
             at += _SIZE
-            if size > _LARGEST:
+            buffer = self._open[0].buffer
+            if size > (_LARGEST_OTHER if isinstance(buffer, _NewBuffer) else _LARGEST):
                 self._lost(OSError(f"a response of {size:,} bytes was announced"))
                 return
-            body, there = self._open[0].buffer.view(size), min(size, end - at)
+            body, there = buffer.view(min(size, _TRUSTED)), min(size, end - at)
             body[:there] = self._first[at : at + there]
             at += there
             if there < size:
-                self._body, self._received = body, there
+                self._body, self._size, self._received = body, size, there
                 return
             self._open.popleft().on_response(body, None)
             if self.error is not None:

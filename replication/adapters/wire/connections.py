@@ -11,13 +11,13 @@ import functools
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_settings import explained, read_now
 from replication.adapters.auth.logins import Logins
-from replication.adapters.wire import framing
+from replication.adapters.wire import api_messages, framing
 from replication.adapters.wire.channel import Channel
 from replication.adapters.wire.open_connection import (
     NO_VERSION,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from concurrent.futures import Future
 
+    from replication.adapters.wire.channel import Buffer, OnResponse
     from replication.client.cluster_ids import Verify
 
 _Response = TypeVar("_Response")
@@ -51,7 +52,17 @@ TRY_AGAIN = COORDINATOR_MOVED | {
 }
 _DIAL_S = 10.0
 _METADATA = 12
+_LAST_CORRELATION = (1 << 31) - 1
 _SWEEP_S = 1.0
+
+
+class Framed(NamedTuple):
+    """A request of ``framing``; its response is received into ``into``, if that is given."""
+
+    key: int
+    version: int
+    body: Sequence[bytes | memoryview]
+    into: Buffer | None = None
 
 
 class BrokerConnections:
@@ -59,6 +70,7 @@ class BrokerConnections:
 
     def __init__(self, bootstrap: Sequence[str], config: Mapping[str, Any], client_id: str) -> None:
         self.brokers = _numbered(bootstrap)
+        self.throttled_ms = 0  # for which the brokers have throttled us, over all connections
         self.verify: Verify | None = None  # raises WrongCluster for the id of another cluster
         self._config = config
         self._bootstrap = config.get("bootstrap_servers")  # as last read
@@ -66,7 +78,7 @@ class BrokerConnections:
         self._logins = Logins()
         self._channels: dict[tuple[int, str], Channel] = {}
         self._dialing: dict[tuple[int, str], asyncio.Task[Channel]] = {}
-        self._correlation = itertools.count(1)
+        self._correlation = 0
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="dial")
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -96,6 +108,7 @@ class BrokerConnections:
         key = (node, purpose)
         if key not in self._dialing:
             self._dialing[key] = asyncio.create_task(self._dial(node, purpose))
+            self._dialing[key].add_done_callback(_retrieve)
         return self._dialing[key]
 
     async def any_channel(self) -> Channel:
@@ -111,28 +124,62 @@ class BrokerConnections:
         raise problem
 
     async def call(self, channel: Channel, request: Any, highest: int) -> Any:
-        """Send a kafka-python request, in the highest version that both sides support."""
+        """Send a kafka-python request, in the highest version that both sides support.
+
+        While the broker throttles us the request waits.
+        Raises ClusterUnavailable for a response that is damaged, ClusterRejected where the broker
+        has no version from the request's ``min_version`` to ``highest``.
+        """
         low, high = channel.connection.versions.get(request.API_KEY, NO_VERSION)
         version = min(highest, high)
-        if version < low:
+        if version < max(low, request._min_version or 0):
             raise ClusterRejected(
                 f"{channel.where} supports no version of {request.name} that Isthmus supports"
             )
-        request.API_VERSION = version
-        request.with_header(correlation_id=next(self._correlation), client_id=self._client_id)
-        response = request.header.get_response_class()
-        raw = request.encode(version=version, header=True, framed=True)
-        response_bytes: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
-        channel.request([raw], functools.partial(settle, response_bytes), CALL_S)
-        return response.decode(await response_bytes, version=version, header=True)
+        correlation = self._next_correlation()
+        raw = api_messages.encode(request, version, correlation, self._client_id)
+        frame: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        await self.rest(channel)
+        on_response = _matched(channel, correlation, functools.partial(settle, frame))
+        channel.request([raw], on_response, CALL_S)
+        try:
+            answer = api_messages.decode(request, await frame)
+        except ValueError as damage:
+            raise malformed(channel, damage) from damage
+        self.throttle(channel, getattr(answer, "throttle_time_ms", None) or 0)
+        return answer
 
-    def framed(
-        self, key: int, version: int, buffers: Sequence[bytes | memoryview]
-    ) -> list[bytes | memoryview]:
-        """Prepend size and header to a request body."""
-        head = framing.request_head(key, version, next(self._correlation), self._client_id)
-        size = len(head) + sum(map(len, buffers))
-        return [size.to_bytes(4, "big") + head, *buffers]
+    def throttle(self, channel: Channel, for_ms: int) -> None:
+        """Obey the throttle time of a response."""
+        if for_ms > 0:
+            self.throttled_ms += for_ms
+            channel.throttle(for_ms, time.monotonic())
+
+    async def rest(self, channel: Channel) -> None:
+        """Wait until the broker reads requests of this connection again."""
+        if (pause_s := channel.pause_s(time.monotonic())) > 0:
+            await asyncio.sleep(pause_s)
+
+    def pause_s(self, node: int, purpose: str) -> float:
+        """Return for how many seconds a connection may not be used; not more than 0: it may be."""
+        channel = self._channels.get((node, purpose))
+        return 0.0 if channel is None else channel.pause_s(time.monotonic())
+
+    def send(
+        self, channel: Channel, request: Framed, on_response: OnResponse, timeout_s: float
+    ) -> None:
+        """Send a request of ``framing``; ``on_response`` is called as ``Channel.request`` says."""
+        correlation = self._next_correlation()
+        head = framing.request_head(request.key, request.version, correlation, self._client_id)
+        size = len(head) + sum(map(len, request.body))
+        buffers = [size.to_bytes(4, "big") + head, *request.body]
+        matched = _matched(channel, correlation, on_response)
+        channel.request(buffers, matched, timeout_s, request.into)
+
+    def _next_correlation(self) -> int:
+        """Return the next correlation id; it is a signed number of four bytes, and wraps."""
+        self._correlation = (self._correlation + 1) & _LAST_CORRELATION
+        return self._correlation
 
     def drop(self, purpose: str) -> None:
         """Close the channels of ``purpose`` that have an open request."""
@@ -176,11 +223,12 @@ class BrokerConnections:
         host, port = self.brokers[node]
 
         def log_in(present: Mapping[str, Any]) -> OpenConnection:
-            with explained(self._config):
-                settings = {**present, "client_id": self._client_id}
-                return open_connection(host, port, settings, _DIAL_S)
+            settings = {**present, "client_id": self._client_id}
+            return open_connection(host, port, settings, _DIAL_S)
 
-        return await self._in_thread(self._logins.attempt, config, log_in), address(host, port)
+        with explained(self._config):
+            opened = await self._in_thread(self._logins.attempt, config, log_in)
+        return opened, address(host, port)
 
     async def _in_thread(self, work: Callable[..., _Response], *arguments: Any) -> _Response:
         running = self._threads.submit(work, *arguments)
@@ -242,6 +290,30 @@ def settle(
         future.set_result(answer)
 
 
+def malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
+    """Return the error for a response that cannot be decoded."""
+    return ClusterUnavailable(f"decoding a response of {channel.where}: {problem}")
+
+
+def _matched(channel: Channel, correlation: int, on_response: OnResponse) -> OnResponse:
+    """Return ``on_response`` for responses to this request alone; another's ends the connection.
+
+    All later ones would be taken for responses to the wrong requests, too.
+    """
+    wanted = correlation.to_bytes(4, "big")
+
+    def take(frame: memoryview | None, error: Exception | None) -> None:
+        if frame is not None and frame[:4] != wanted:
+            error = ClusterUnavailable(
+                f"connection to {channel.where}: a response to another request"
+            )
+            channel.close(error)
+            frame = None
+        on_response(frame, error)
+
+    return take
+
+
 async def attempts() -> AsyncIterator[int]:
     """Yield attempt numbers with growing pauses between: 20 ms, doubling to 1 s, 15 s in all."""
     pause, deadline = 0.02, time.monotonic() + 15
@@ -251,6 +323,12 @@ async def attempts() -> AsyncIterator[int]:
             return
         await asyncio.sleep(pause)
         pause = min(pause * 2, 1.0)
+
+
+def _retrieve(dialing: asyncio.Task[Channel]) -> None:
+    """Take the error of a dial whose callers were all cancelled: asyncio logs what nobody takes."""
+    if not dialing.cancelled():
+        dialing.exception()
 
 
 def _postpone_if_failed(channel: Channel, dialing: asyncio.Task[Channel]) -> None:

@@ -76,7 +76,9 @@ class Coordination:
             0,
             lambda each: {e.error_code for e in each.transaction_states} - _UNKNOWN_ID,
         )
-        (found,) = answer.transaction_states
+        found = next(iter(answer.transaction_states), None)
+        if found is None:
+            raise ClusterUnavailable(f"describing {transactional_id}: the response is empty")
         if found.error_code:
             return None
         return ProducerIdAndEpoch(int(found.producer_id), int(found.producer_epoch))
@@ -120,7 +122,10 @@ class Coordination:
             3,
             lambda each: set(_errors(each).values()) - _PARTITION_ERRORS,
         )
-        return {partition: code for partition, code in _errors(answer).items() if code}
+        errors = _errors(answer)
+        if not errors.keys() >= set(partitions):
+            raise ClusterUnavailable(f"{transactional_id}: the response lacks some partitions")
+        return {partition: code for partition, code in errors.items() if code}
 
     async def end(
         self, transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool
@@ -163,10 +168,13 @@ class Coordination:
     ) -> Any:
         """Send a request to the coordinator until the response is final."""
         errors: set[int] = set()
+        problem: ClusterUnavailable | None = None
+        doing = f"{request.name.removesuffix('Request')} for {transactional_id}"
         async for _ in attempts():
             try:
                 answer = await self._send(transactional_id, request, highest, errors_of)
-            except ClusterUnavailable:
+            except ClusterUnavailable as error:
+                problem = error
                 self._coordinators.pop(transactional_id, None)
                 continue
             errors = errors_of(answer) - {ErrorCode.NONE}
@@ -176,8 +184,9 @@ class Coordination:
                 break
             if errors & COORDINATOR_MOVED:
                 self._coordinators.pop(transactional_id, None)
-        doing = type(request).__name__.split("_")[0].removesuffix("Request")
-        raise _problem(f"{doing} for {transactional_id}", errors)
+        if not errors and problem is not None:
+            raise ClusterUnavailable(f"{doing}: {problem}") from problem
+        raise _problem(doing, errors)
 
     async def _send(
         self,
@@ -202,7 +211,10 @@ class Coordination:
         request = FindCoordinatorRequest(
             key=transactional_id, key_type=1, coordinator_keys=[transactional_id]
         )
-        found = (await self._call(None, request, 4)).coordinators[0]
+        answer = await self._call(None, request, 4)
+        found = next(iter(answer.coordinators), None)
+        if found is None:
+            raise ClusterUnavailable("the response names no coordinator")
         if found.error_code:
             raise _problem(f"finding the coordinator of {transactional_id}", {found.error_code})
         self._connections.brokers.setdefault(found.node_id, (found.host, found.port))

@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, settle
+from replication.adapters.wire.connections import CALL_S, Framed, malformed, settle
 from replication.adapters.wire.open_connection import NO_VERSION
 from replication.client.error_codes import ErrorCode
 from replication.client.network import SessionLost
@@ -63,16 +63,24 @@ class PendingFetch:
             _MAX_VERSION, channel.connection.versions.get(framing.FETCH, NO_VERSION).highest
         )
         body = framing.fetch_request(self.entries, self.options, version)
-        buffers = lines.framed(framing.FETCH, version, [body])
+        request = Framed(framing.FETCH, version, [body], self.into)
         timeout_s = CALL_S + self.options.max_wait_ms / 1000
-        take = functools.partial(self._take, channel)
-        channel.request(buffers, take, timeout_s, self.into)
+        lines.send(channel, request, functools.partial(self._take, lines, channel), timeout_s)
 
-    def _take(self, channel: Channel, frame: memoryview | None, problem: Exception | None) -> None:
+    def _take(
+        self,
+        lines: BrokerConnections,
+        channel: Channel,
+        frame: memoryview | None,
+        problem: Exception | None,
+    ) -> None:
         if frame is None:
-            self.on_response(None, problem or ClusterUnavailable("no on_response"))
+            self.on_response(
+                None, problem or ClusterUnavailable(f"fetching from {channel.where}: no answer")
+            )
             return
         try:
+            lines.throttle(channel, framing.fetch_throttle_ms(frame))
             error, number, found = framing.fetch_response(frame)
         except framing.MALFORMED as damage:
             self.on_response(None, malformed(channel, damage))
@@ -97,6 +105,7 @@ class Fetches:
     ) -> list[Fetched]:
         """Fetch once, and wait for the response."""
         channel = await self._lines.channel(node, options.line)
+        await self._lines.rest(channel)
         answered: asyncio.Future[list[Fetched]] = asyncio.get_running_loop().create_future()
         pending = PendingFetch(entries, options, into, functools.partial(settle, answered))
         pending.send(self._lines, channel)
@@ -135,8 +144,3 @@ def _problem(channel: Channel, error: int, session: FetchSession | None) -> Clus
         session.refused()
         return SessionLost(message)
     return ClusterUnavailable(message)
-
-
-def malformed(channel: Channel, problem: Exception) -> ClusterUnavailable:
-    """Return the error for a response that cannot be decoded."""
-    return ClusterUnavailable(f"decoding a response of {channel.where}: {problem}")

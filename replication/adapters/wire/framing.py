@@ -56,15 +56,15 @@ def uvarint(value: int) -> bytes:
 
 
 def read_uvarint(frame: memoryview, at: int) -> tuple[int, int]:
-    """Return the number at ``at`` and the position after it."""
-    result = shift = 0
-    while True:
+    """Return the number at ``at`` and the position after it. Raises ValueError beyond 35 bits."""
+    result = 0
+    for shift in range(0, 35, 7):
         byte = frame[at]
         at += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
             return result, at
-        shift += 7
+    raise ValueError("a number of more than 32 bits")
 
 
 @functools.lru_cache(4096)  # of topics, for the most part
@@ -139,6 +139,11 @@ def _forgotten(partitions: Iterable[tuple[bytes, int]]) -> bytes:
         out += topic_id + uvarint(len(listed) + 1)
         out += struct.pack(f">{len(listed)}i", *listed) + _NO_TAGS
     return bytes(out)
+
+
+def fetch_throttle_ms(frame: memoryview) -> int:
+    """Return for how long a Fetch response says that its broker throttles us."""
+    return _int(frame, 4 + 1)  # after correlation id and header tags
 
 
 def fetch_response(frame: memoryview) -> tuple[int, int, list[Fetched]]:
@@ -221,8 +226,11 @@ def produce_request(
     return [*buffers, bytes(head + _NO_TAGS)]
 
 
-def produce_response(frame: memoryview) -> list[Ack]:
-    """Return the ack of each partition. ``frame`` begins with the correlation id."""
+def produce_response(frame: memoryview) -> tuple[list[Ack], int]:
+    """Return the ack of each partition, and for how many ms the broker throttles us.
+
+    ``frame`` begins with the correlation id.
+    """
     topics, at = read_uvarint(frame, 5)
     acks: list[Ack] = []
     for _ in range(topics - 1):
@@ -239,7 +247,7 @@ def produce_response(frame: memoryview) -> list[Ack]:
                 at = skip_tags(frame, at)
             acks.append(Ack(topic, partition, error, base, message))
         at = skip_tags(frame, at)
-    return acks
+    return acks, _int(frame, at)
 
 
 def _produce_errors(frame: memoryview, at: int) -> tuple[str, int]:
@@ -258,6 +266,11 @@ def _nullable(frame: memoryview, at: int) -> tuple[str, int]:
     length, at = read_uvarint(frame, at)
     size = max(length - 1, 0)
     return str(frame[at : at + size], "utf-8"), at + size
+
+
+def _int(frame: memoryview, at: int) -> int:
+    (value,) = struct.unpack_from(">i", frame, at)
+    return int(value)
 
 
 def skip_tags(frame: memoryview, at: int) -> int:

@@ -71,13 +71,23 @@ def commit_request(action: CommitGroup) -> Any:
     )
 
 
-def rejection(answer: Any) -> tuple[set[int], str]:
-    """Return the error codes of a commit and the reasons; both empty if it succeeded."""
+def rejection(answer: Any, action: CommitGroup) -> tuple[set[int], str]:
+    """Return the error codes of a commit and the reasons; both empty if it succeeded.
+
+    It did not for partitions that the response leaves out.
+    """
     errors: Mapping[int, str] = {
         each.error_code: f"{topic.name}-{each.partition_index}"
         for topic in answer.topics
         for each in topic.partitions
         if each.error_code
     }
-    reasons = (f"{REASONS.get(code, f'error {code}')} ({at})" for code, at in errors.items())
+    answered = {
+        TopicPartition(topic.name, each.partition_index)
+        for topic in answer.topics
+        for each in topic.partitions
+    }
+    reasons = [f"{REASONS.get(code, f'error {code}')} ({at})" for code, at in errors.items()]
+    if missing := sorted(action.positions.keys() - answered):
+        reasons.append(f"the response lacks {missing[0]}")
     return set(errors), "; ".join(reasons)

@@ -1,4 +1,4 @@
-"""Consumer groups of one cluster: list them, read and commit their offsets in bulk."""
+"""Consumer groups of one cluster: list them, count members, read and commit offsets in bulk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kafka.protocol.admin import ListGroupsRequest
+from kafka.protocol.admin import DescribeGroupsRequest, ListGroupsRequest
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
@@ -27,6 +27,7 @@ from replication.offsets.consumer_groups import Group
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
+    from replication.adapters.wire.connections import BrokerConnections
     from replication.offsets.consumer_groups import CommitGroup, Positions
 
     Call = Callable[[int | None, Any, int], Awaitable[Any]]  # node, request, highest version
@@ -36,6 +37,7 @@ _COMMITS_IN_FLIGHT = 100  # to one broker
 # Highest versions; fetches of many groups began with 8.
 _LIST, _FIND, _FETCH, _COMMIT, _METADATA = 5, 4, 8, 8, 12
 _OFFSETS_TOPIC = "__consumer_offsets"
+_GROUP = 0  # key_type of FindCoordinator
 _NO_NODE = -1  # the key of a problem of no broker
 _PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a moved coordinator is looked up again
 _CONSUMERS = {"", "consumer"}  # protocol types; others, as Connect's workers, commit no offsets
@@ -143,6 +145,8 @@ class Groups:
                 require_stable=True,  # an offset that is part of an open transaction may go back
             )
             answer = await self._call(node, request, _FETCH)
+            if set(some) - {each.group_id for each in answer.groups}:
+                self.unavailable[node] = f"coordinator {node}: its response lacks some groups"
             for each in answer.groups:
                 if each.error_code == ErrorCode.NONE:
                     positions[each.group_id] = positions_of(each)
@@ -186,7 +190,7 @@ class Groups:
             answer = await self._call(node, commit_request(action), _COMMIT)
         except ClusterUnavailable as problem:
             return set(), str(problem)
-        return rejection(answer)
+        return rejection(answer, action)
 
     async def _coordinators(self, names: Sequence[str]) -> dict[str, int]:
         """Return the coordinators of groups."""
@@ -206,3 +210,34 @@ def _slices(names: Sequence[str]) -> Iterator[list[str]]:
     rest = iter(names)
     while some := list(islice(rest, _GROUPS_PER_REQUEST)):
         yield some
+
+
+async def members(
+    connections: BrokerConnections,
+    call: Callable[[int | None, Any, int], Awaitable[Any]],
+    group: str,
+) -> int:
+    """Return the number of members of a group of any protocol, Connect's worker groups included.
+
+    Raises ClusterRejected if our user may not describe it.
+    """
+    async for _ in attempts():
+        request = FindCoordinatorRequest(key=group, key_type=_GROUP, coordinator_keys=[group])
+        found = _only((await call(None, request, 4)).coordinators, group)
+        error = found.error_code
+        if not error:
+            connections.brokers.setdefault(found.node_id, (found.host, found.port))
+            request = DescribeGroupsRequest(groups=[group], include_authorized_operations=False)
+            described = _only((await call(found.node_id, request, 5)).groups, group)
+            error = described.error_code
+            if error in {ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND}:
+                return len(described.members)
+        if error not in COORDINATOR_MOVED:
+            raise ClusterRejected(f"describing group {group}: error {error}")
+    raise ClusterUnavailable(f"describing group {group}: its coordinator is not ready")
+
+
+def _only(listed: Sequence[Any], group: str) -> Any:
+    if not listed:
+        raise ClusterUnavailable(f"describing group {group}: the response is empty")
+    return listed[0]

@@ -10,14 +10,14 @@ from kafka.protocol.metadata import MetadataRequest
 
 from replication.adapters.auth.client_config import to_kafka_python
 from replication.adapters.wire import framing
-from replication.adapters.wire.connections import CALL_S, BrokerConnections
+from replication.adapters.wire.connections import CALL_S, BrokerConnections, Framed, malformed
 from replication.adapters.wire.coordination import Coordination
-from replication.adapters.wire.fetches import Fetches, PendingFetch, malformed
-from replication.adapters.wire.groups import Groups
-from replication.adapters.wire.members import members
+from replication.adapters.wire.fetches import Fetches, PendingFetch
+from replication.adapters.wire.groups import Groups, members
 from replication.adapters.wire.offsets import Offsets
 from replication.client.error_codes import ErrorCode
 from replication.client.fetch_values import FetchBuffer, Fetched, FetchEntry, Leader
+from replication.client.network import APPENDS
 from replication.errors import ClusterRejected, ClusterUnavailable
 from replication.model import ProducerIdAndEpoch, TopicPartition
 
@@ -122,7 +122,14 @@ class WireNetwork:
     # -- data --------------------------------------------------------------------------------
 
     async def ready(self, node: int) -> None:
-        await self._connections.channel(node, "produce")
+        await self._connections.channel(node, APPENDS)
+
+    @property
+    def throttled_ms(self) -> int:
+        return self._connections.throttled_ms
+
+    def pause_s(self, node: int, line: str = APPENDS) -> float:
+        return self._connections.pause_s(node, line)
 
     async def fetch(
         self,
@@ -150,7 +157,7 @@ class WireNetwork:
         on_response: Callable[[list[Ack] | None, Exception | None], None],
         transactional_id: str = "",
     ) -> None:
-        channel = self._connections.ready(node, "produce")
+        channel = self._connections.ready(node, APPENDS)
         if channel is None:
             error = ClusterUnavailable(f"appending to broker {node}: not connected")
             asyncio.get_running_loop().call_soon(on_response, None, error)
@@ -158,14 +165,15 @@ class WireNetwork:
 
         def on_frame(frame: memoryview | None, error: Exception | None) -> None:
             try:
-                acks = None if frame is None else framing.produce_response(frame)
+                acks, throttled_ms = (None, 0) if frame is None else framing.produce_response(frame)
+                self._connections.throttle(channel, throttled_ms)
             except framing.MALFORMED as damage:
                 acks, error = None, malformed(channel, damage)
             on_response(acks, error)
 
         buffers = framing.produce_request(batches, int(CALL_S * 1000), transactional_id)
-        framed = self._connections.framed(framing.PRODUCE, _PRODUCE_VERSION, buffers)
-        channel.request(framed, on_frame, 2 * CALL_S)
+        request = Framed(framing.PRODUCE, _PRODUCE_VERSION, buffers)
+        self._connections.send(channel, request, on_frame, 2 * CALL_S)
 
     async def offset_at(self, partition: TopicPartition, timestamp: int) -> int:
         return await self._offsets.at(partition, timestamp)

@@ -12,7 +12,7 @@ from replication.adapters.wire.connections import TRY_AGAIN, attempts
 from replication.adapters.wire.framing import CONSUMER_REPLICA_ID
 from replication.client.error_codes import ErrorCode
 from replication.errors import ClusterRejected, ClusterUnavailable
-from replication.model import NO_LEADER_EPOCH, UNKNOWN_OFFSET
+from replication.model import EARLIEST_LOCAL_TIMESTAMP, NO_LEADER_EPOCH, UNKNOWN_OFFSET
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Call = Callable[[int, Any, int], Awaitable[Any]]  # node, request, highest version
 
+_VERSION, _LOCAL_VERSION = 7, 8  # 8 is the first that knows the log on the broker's own disk
 _Topic = ListOffsetsRequest.ListOffsetsTopic
 
 
@@ -71,17 +72,19 @@ class Offsets:
                 partitions: Sequence[TopicPartition],
             ) -> Mapping[TopicPartition, _Found]:
                 self._batched.pop(key, None)
-                return _found(
-                    await self._call(node, _request(partitions, timestamp), 7), partitions
-                )
+                is_local = timestamp == EARLIEST_LOCAL_TIMESTAMP
+                request = _request(partitions, timestamp, _LOCAL_VERSION if is_local else 0)
+                highest = _LOCAL_VERSION if is_local else _VERSION
+                return _found(await self._call(node, request, highest), partitions)
 
             self._batched[key] = BatchedRequests(ask_all)
         return self._batched[key]
 
 
-def _request(partitions: Iterable[TopicPartition], timestamp: int) -> Any:
+def _request(partitions: Iterable[TopicPartition], timestamp: int, lowest: int) -> Any:
     by_topic = groupby(sorted(partitions), key=lambda each: each.topic)
     return ListOffsetsRequest(
+        min_version=lowest,
         replica_id=CONSUMER_REPLICA_ID,
         isolation_level=0,
         topics=[

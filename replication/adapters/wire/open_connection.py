@@ -6,7 +6,9 @@ So Isthmus has no SASL or TLS code. All functions block: call them from a thread
 from __future__ import annotations
 
 import logging
+import re
 import socket
+import ssl
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,13 +20,24 @@ from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from replication.adapters.auth.oauth import TokenProvider
-from replication.errors import ClusterRejected, ClusterUnavailable, ConfigError
+from replication.adapters.auth.tls_context import TlsContext
+from replication.errors import (
+    ClusterUnavailable,
+    ConfigError,
+    LoginRejected,
+    UntrustedConnection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TCP_TIMEOUT_MS = 15_000
 _SOCKET_BUFFER = 4 << 20  # a fetch response arrives in few segments
+# How OpenSSL names what a peer says about our certificate.
+_ALERT = re.compile(
+    r"ALERT_((?:BAD|UNKNOWN|NO|UNSUPPORTED)?_?CERTIFICATE\w*|UNKNOWN_CA|\w*_REQUIRED)"
+)
+_NO_PROTOCOL = ("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL")  # in OpenSSL's names of errors
 _REJECTIONS = (
     kafka_errors.SaslAuthenticationFailedError,
     kafka_errors.UnsupportedSaslMechanismError,
@@ -71,20 +84,65 @@ def open_connection(
         provider = config.get("sasl_oauth_token_provider")
         if isinstance(provider, TokenProvider):
             provider.forget()
-        raise ClusterRejected(f"authenticating at {where}: {error}") from error
+        raise LoginRejected(f"authenticating at {where}: {_said(error)}") from error
     except kafka_errors.KafkaProtocolError as error:
         reason = f"the answer is not Kafka's ({error}): check port and security.protocol"
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
     except (kafka_errors.KafkaError, OSError) as error:
-        reason = str(error) or type(error).__name__
+        if refusal := _refused_certificate(error):
+            raise UntrustedConnection(f"connecting to {where}: {refusal}") from error
+        reason = _no_protocol(error, config) or str(error) or type(error).__name__
         raise ClusterUnavailable(f"connecting to {where}: {reason}") from error
     finally:
         net.close()
 
 
+def _said(error: Exception) -> str:
+    """Return a refusal in the broker's words: kafka-python adds its own names, twice."""
+    return re.sub(r"^\[Error \d+\] |\w+Error: ", "", str(error))
+
+
+def _refused_certificate(error: Exception) -> str:
+    """Return which side's certificate TLS refuses, and why; empty: it is about something else."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if alert := _ALERT.search(str(error)):
+        why = alert[1].replace("_", " ").lower()
+        return f"it wants a client's certificate that it trusts (ssl.keystore.location): {why}"
+    return ""
+
+
+def _no_protocol(error: Exception, config: Mapping[str, Any]) -> str:
+    """Return that both sides have no TLS protocol in common; empty: that is not why."""
+    context = config.get("ssl_context")
+    if not isinstance(context, TlsContext) or not any(e in str(error) for e in _NO_PROTOCOL):
+        return ""
+    ours = " and ".join(context.limits.protocols)
+    return f"it does not speak {ours} (ssl.enabled.protocols, ssl.protocol, ssl.cipher.suites)"
+
+
 def address(host: str, port: int) -> str:
     """Return ``host:port``, with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class _ReadsToTheEnd:
+    """Hands over what a peer sent right before it closed.
+
+    kafka-python drops that: of a broker that rejects a login one would learn that it disconnected.
+    """
+
+    def _sock_recv(self) -> tuple[bytes, Exception | None]:
+        received, error = super()._sock_recv()  # type: ignore[misc] # of the transport
+        return received, None if received else error  # the end is read again
+
+
+class _TCPTransport(_ReadsToTheEnd, KafkaTCPTransport):  # type: ignore[misc] # untyped
+    pass
+
+
+class _SSLTransport(_ReadsToTheEnd, KafkaSSLTransport):  # type: ignore[misc] # untyped
+    pass
 
 
 async def _open(
@@ -130,16 +188,26 @@ async def _transport(
         if manager.ssl_enabled:
             tls = {k: v for k, v in manager.config.items() if k.startswith("ssl_")}
             name = node.host.partition("%")[0]  # certificates name addresses without scope
-            transport = KafkaSSLTransport(net, sock, host=name, **tls)
+            transport = _SSLTransport(net, sock, host=name, **tls)
         else:
-            transport = KafkaTCPTransport(net, sock, host=node.host)
+            transport = _TCPTransport(net, sock, host=node.host)
         await transport.handshake()
+        if manager.ssl_enabled:
+            _refuse_suite(transport, manager.config["ssl_context"], address(node.host, node.port))
     except BaseException as error:
         sock.close()  # where TLS has wrapped it already this does nothing
         if transport is not None:
             transport.abort(error)
         raise
     return transport
+
+
+def _refuse_suite(transport: KafkaTCPTransport, context: ssl.SSLContext, where: str) -> None:
+    """Raise UntrustedConnection where TLS 1.3 came to a suite that the file does not list."""
+    if isinstance(context, TlsContext) and (
+        refusal := context.limits.refusal(transport._sock.cipher()[0])
+    ):
+        raise UntrustedConnection(f"connecting to {where}: {refusal}")
 
 
 def _set_keepalive(sock: socket.socket) -> None:

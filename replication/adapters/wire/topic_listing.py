@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import struct
 import threading
 from typing import TYPE_CHECKING
 
 from replication.adapters.auth.client_config import to_kafka_python
-from replication.adapters.wire.connections import CALL_S, BrokerConnections, settle
+from replication.adapters.wire.connections import CALL_S, BrokerConnections, Framed, settle
 from replication.adapters.wire.framing import MALFORMED, read_uvarint, skip_tags
 from replication.client.admin import TopicInfo
 from replication.errors import ClusterRejected, ClusterUnavailable
@@ -36,15 +37,19 @@ _TIMEOUT_S = 10.0
 class TopicListing:
     """Requests the topics of one cluster, over a connection that stays open.
 
-    ``properties`` are Java client properties. Threads take turns. Raises ClusterUnavailable or
-    ClusterRejected; ConfigError for stores that cannot be read.
+    ``properties`` are Java client properties; errors show ``address``. Threads take turns. Raises
+    ClusterUnavailable or ClusterRejected; ConfigError for stores that cannot be read.
     """
 
     def __init__(
-        self, properties: Mapping[str, str], client_id: str, verify: Verify | None = None
+        self,
+        properties: Mapping[str, str],
+        client_id: str,
+        verify: Verify | None = None,
+        address: str = "",
     ) -> None:
         config = to_kafka_python(properties)
-        self._address = ",".join(config["bootstrap_servers"])
+        self._address = address or ",".join(config["bootstrap_servers"])
         self._loop = asyncio.new_event_loop()
         self._connections = BrokerConnections(config["bootstrap_servers"], config, client_id)
         self._connections.verify = verify
@@ -68,7 +73,15 @@ class TopicListing:
                 return self._loop.run_until_complete(self._list_in_time())
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; a garbage collector may do so, also inside of another loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self._close()
+        else:
+            threading.Thread(target=self._close).start()
+
+    def _close(self) -> None:
         with self._turn:
             if not self._loop.is_closed():
                 self._loop.run_until_complete(self._connections.close())
@@ -93,14 +106,14 @@ class TopicListing:
         connections = self._connections
         channel = await self._channel()
         answered: asyncio.Future[memoryview] = self._loop.create_future()
-        framed = self._connections.framed(_METADATA, _VERSION, [_ALL_TOPICS])
-        channel.request(framed, lambda frame, error: settle(answered, frame, error), CALL_S)
+        request = Framed(_METADATA, _VERSION, [_ALL_TOPICS])
+        connections.send(channel, request, functools.partial(settle, answered), CALL_S)
         frame = await answered
         try:
             connections.learn(read_brokers(frame)[0])
             return read_topics(frame)
         except MALFORMED as problem:
-            message = f"listing the topics at {channel.where}: decoding the response: {problem}"
+            message = f"listing the topics at {self._address}: decoding the response: {problem}"
             raise ClusterUnavailable(message) from problem
 
     async def _channel(self) -> Channel:
@@ -121,6 +134,8 @@ def read_topics(frame: memoryview) -> dict[str, TopicInfo]:
         (error,) = _TOPIC_ERROR.unpack_from(frame, at)
         length, at = read_uvarint(frame, at + _TOPIC_ERROR.size)
         name = str(frame[at : at + length - 1], "utf-8")
+        if not name.isprintable():  # a terminal would obey it, librdkafka stop at its byte of 0
+            raise ValueError(f"a topic is called {name!r}, which no broker accepts")
         at += length - 1
         topic_id = frame[at : at + 16].hex()
         partitions, at = read_uvarint(frame, at + 16 + 1)  # past "is internal"

@@ -7,6 +7,7 @@ continues it, and a backslash before any other character is dropped (``\.`` mean
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,16 +43,24 @@ class Entry:
     dropped: str = ""
 
 
-class MalformedEscape(ValueError):
-    r"""A ``\u`` without four hexadecimal digits, which Java rejects too."""
+class MalformedText(ValueError):
+    """A file that is no properties file; ``line`` 0: as a whole. ``fix`` says what to do."""
 
-    def __init__(self, line: int) -> None:
-        super().__init__(r"\u must be followed by four hexadecimal digits")
-        self.line = line
+    def __init__(self, line: int, reason: str, fix: str) -> None:
+        super().__init__(reason)
+        self.line, self.fix = line, fix
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a file: UTF-8 where it is valid, else ISO-8859-1 as Java reads it."""
+    """Return the text of a file: UTF-8 where it is valid, else ISO-8859-1 as Java reads it.
+
+    Raises MalformedText for another encoding, and for bytes of 0, which no setting has.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise MalformedText(0, "is UTF-16 text", "save it as UTF-8")
+    if (at := data.find(0)) >= 0:
+        line = data.count(b"\n", 0, at) + 1
+        raise MalformedText(line, "has a byte of 0: this is no text file", "save it as UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -61,9 +70,14 @@ def decode(data: bytes) -> str:
 def parse_properties(text: str) -> tuple[Entry, ...]:
     """Return all entries in the order of the file, repeated keys too.
 
-    Raises MalformedEscape.
+    Raises MalformedText.
     """
-    return tuple(_entry(line, content) for line, content in _logical_lines(text))
+    return tuple(_entry(line, content) for line, _, content in _logical_lines(text))
+
+
+def logical_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Return of each entry the index of its first line, and that of the line below its last."""
+    return tuple((number - 1, after) for number, after, _ in _logical_lines(text))
 
 
 def as_written(value: str) -> str:
@@ -74,19 +88,22 @@ def as_written(value: str) -> str:
     return f"\\{plain}" if plain.startswith(" ") else plain
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number of the first line, content) with continuations joined."""
+def _logical_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (number of the first line, that of the last, content) with continuations joined."""
     natural = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     numbered = iter(enumerate(natural, start=1))
     for number, raw in numbered:
-        line = raw.lstrip(_BLANKS)
+        last, line = number, raw.lstrip(_BLANKS)
         if not line or line[0] in "#!":
             continue
-        while _continues(line) and line != "\\":
-            _, following = next(numbered, (0, ""))
-            line = line[:-1] + following.lstrip(_BLANKS)
-        if line != "\\":  # alone on its line it continues nothing
-            yield number, line
+        if line == "\\":  # alone on its line it continues nothing
+            continue
+        parts = [line]
+        while _continues(parts[-1]):
+            parts[-1] = parts[-1][:-1]
+            last, following = next(numbered, (last, ""))
+            parts.append(following.lstrip(_BLANKS))
+        yield number, last, "".join(parts)
 
 
 def _continues(line: str) -> bool:
@@ -140,7 +157,8 @@ def _unescape(text: str, line: int) -> tuple[str, str]:
 
 def _unicode(digits: str, line: int) -> str:
     if len(digits) < 4 or not all(each in "0123456789abcdefABCDEF" for each in digits):
-        raise MalformedEscape(line)
+        fix = r"write \\u for a backslash and a u"
+        raise MalformedText(line, r"\u must be followed by four hexadecimal digits", fix)
     return chr(int(digits, 16))
 
 

@@ -7,27 +7,36 @@ They are resolved where a client is built, so that no secret travels in a plan, 
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from replication.config.file.properties import MalformedEscape, decode, parse_properties
+from replication.config.file.input_file import read_input
+from replication.config.file.properties import MalformedText, decode, parse_properties
 from replication.errors import ConfigError
+from replication.naming.java_regex import Untranslatable, compile_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PREFIX = "config.providers"
 # A variable that was renamed because its name would set another program still has its value here.
 SET_ASIDE = "ISTHMUS_SET_ASIDE_"
-_PLACEHOLDER = re.compile(r"\$\{([^}:]*):(?:([^}]*):)?([^}:]*)\}")
 _CLASSES = {
     "org.apache.kafka.common.config.provider.FileConfigProvider": "file",
     "org.apache.kafka.common.config.provider.EnvVarConfigProvider": "env",
     "org.apache.kafka.common.config.provider.DirectoryConfigProvider": "directory",
 }
 _PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+class _Placeholder(NamedTuple):
+    """``${provider:path:key}``, or ``${provider:key}``."""
+
+    text: str
+    provider: str
+    path: str
+    key: str
 
 
 class UnresolvedPlaceholder(ConfigError):
@@ -62,17 +71,17 @@ def resolve_all(props: Mapping[str, str]) -> dict[str, str]:
 def resolve(text: str, providers: Mapping[str, Provider]) -> str:
     """Return ``text`` with its placeholders resolved. Raises UnresolvedPlaceholder."""
 
-    def replacement(match: re.Match[str]) -> str:
-        provider = providers.get(match[1])
+    def replacement(placeholder: _Placeholder) -> str:
+        provider = providers.get(placeholder.provider)
         if provider is None:
-            return match[0]
-        path = match[2] or ""
-        found = _READ[provider.kind](provider, path, match[3])
+            return placeholder.text
+        path, key = placeholder.path, placeholder.key
+        found = _READ[provider.kind](provider, path, key)
         if found is None:
-            raise UnresolvedPlaceholder(f"{match[0]}: {_why(provider, path, match[3])}")
+            raise UnresolvedPlaceholder(f"{placeholder.text}: {_why(provider, path, key)}")
         return found
 
-    return _PLACEHOLDER.sub(replacement, text)
+    return _replaced(text, replacement)
 
 
 def anchored(text: str, providers: Mapping[str, Provider], base: Path) -> str:
@@ -81,18 +90,41 @@ def anchored(text: str, providers: Mapping[str, Provider], base: Path) -> str:
     Spark's workers resolve them too, and they may run in another directory.
     """
 
-    def replacement(match: re.Match[str]) -> str:
-        provider = providers.get(match[1])
-        if provider is None or provider.kind == "env" or not match[2]:
-            return match[0]
-        return f"${{{match[1]}:{base / match[2]}:{match[3]}}}"
+    def replacement(each: _Placeholder) -> str:
+        provider = providers.get(each.provider)
+        if provider is None or provider.kind == "env" or not each.path:
+            return each.text
+        return f"${{{each.provider}:{base / each.path}:{each.key}}}"
 
-    return _PLACEHOLDER.sub(replacement, text)
+    return _replaced(text, replacement)
 
 
 def has_placeholder(text: str, providers: Mapping[str, Provider]) -> bool:
     """Say whether ``text`` holds a placeholder of a configured provider."""
-    return any(match[1] in providers for match in _PLACEHOLDER.finditer(text))
+    return any(
+        isinstance(part, _Placeholder) and part.provider in providers for part in _parts(text)
+    )
+
+
+def _replaced(text: str, replacement: Callable[[_Placeholder], str]) -> str:
+    parts = _parts(text)
+    return "".join(replacement(each) if isinstance(each, _Placeholder) else each for each in parts)
+
+
+def _parts(text: str) -> Iterator[str | _Placeholder]:
+    """Yield plain text and placeholders, which begin with the first ``${`` before their ``}``.
+
+    In one pass, however many beginnings there are without an end.
+    """
+    at = 0
+    while (begin := text.find("${", at)) >= 0 and (end := text.find("}", begin)) >= 0:
+        provider, colon, rest = text[begin + 2 : end].partition(":")
+        path, _, key = rest.rpartition(":")
+        yield text[at:begin]
+        whole = text[begin : end + 1]
+        yield _Placeholder(whole, provider, path, key) if colon else whole
+        at = end + 1
+    yield text[at:]
 
 
 def _provider(name: str, props: Mapping[str, str]) -> Provider:
@@ -113,8 +145,10 @@ def _provider(name: str, props: Mapping[str, str]) -> Provider:
 def _allowed(provider: Provider, path: Path) -> bool:
     """``allowed.paths`` limits what a placeholder may read."""
     allowed = provider.params.get("allowed.paths", "")
-    roots = [Path(each.strip()).resolve() for each in allowed.split(",") if each.strip()]
-    return not roots or any(path.resolve().is_relative_to(root) for root in roots)
+    roots = [Path(each.strip()) for each in allowed.split(",") if each.strip()]
+    if "\0" in f"{path}{allowed}":  # no path has it
+        return False
+    return not roots or any(path.resolve().is_relative_to(root.resolve()) for root in roots)
 
 
 def _from_file(provider: Provider, path: str, key: str) -> str | None:
@@ -122,17 +156,24 @@ def _from_file(provider: Provider, path: str, key: str) -> str | None:
     if not _allowed(provider, file):
         return None
     try:
-        entries = parse_properties(decode(file.read_bytes()))
-    except (OSError, MalformedEscape):
+        entries = parse_properties(decode(read_input(file)))
+    except (OSError, MalformedText):
         return None
     return {entry.key: entry.value for entry in entries}.get(key)
 
 
 def _from_env(provider: Provider, _path: str, key: str) -> str | None:
     pattern = provider.params.get("allowlist.pattern")
-    if pattern is not None and not re.fullmatch(pattern, key):
+    if "\0" in key or (pattern is not None and not _allows(pattern, key)):
         return None
     return os.environ.get(SET_ASIDE + key, os.environ.get(key))
+
+
+def _allows(pattern: str, key: str) -> bool:
+    try:
+        return compile_rules((pattern,))[0].matches(key)
+    except Untranslatable as error:
+        raise ConfigError(f"{PREFIX}: allowlist.pattern: {error}") from None
 
 
 def _from_directory(provider: Provider, path: str, key: str) -> str | None:
@@ -140,8 +181,8 @@ def _from_directory(provider: Provider, path: str, key: str) -> str | None:
     if "/" in key or not _allowed(provider, file):
         return None
     try:
-        return decode(file.read_bytes())
-    except OSError:
+        return decode(read_input(file))
+    except (OSError, MalformedText):
         return None
 
 
@@ -157,6 +198,8 @@ def _why(provider: Provider, path: str, key: str) -> str:
         return f"the environment has no variable {key}, or allowlist.pattern forbids it"
     if provider.kind == "directory":
         return f"no readable file {key} in {path}"
-    if not Path(path).is_file():
-        return f"no readable file {path}"
+    try:
+        read_input(Path(path))
+    except OSError as error:
+        return f"no readable file {path} ({error.strerror})"
     return f"{path} has no key {key}, or allowed.paths forbids it"

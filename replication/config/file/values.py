@@ -7,15 +7,18 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING
 
+from replication.config.file.cron import cron
+from replication.config.file.sasl import SASL_MECHANISMS
+from replication.config.file.tls_names import cipher_suites, newest_protocol, tls_protocols
 from replication.durations import format_duration, parse_duration, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_+.-]*://)?(\[[^\s/\[\]]+\]|[^\s:/\[\]\"']+):(\d{1,5})")
+_OWNER = re.compile(r"team:[\w.-]+|[^@\s:]+@[^@\s]+\.[^@\s.]+")
 _SIZE = re.compile(r"(\d+)\s*(b|kb|kib|mb|mib|gb|gib)?", re.IGNORECASE | re.ASCII)
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _UNITS = {"ms": timedelta(milliseconds=1), "s": timedelta(seconds=1)}
 _SIZES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -108,9 +111,19 @@ def choice(text: str, choices: str) -> str:
 
 def sasl_mechanism(text: str) -> str:
     """Read one of the SASL mechanisms that are supported."""
-    if text.strip().upper() == "GSSAPI":
-        raise ValueError("GSSAPI (Kerberos) is not supported")
     return choice(text, "|".join(SASL_MECHANISMS))
+
+
+def urls(text: str) -> tuple[str, ...]:
+    """Read addresses with a scheme. They may hold tokens, so the message shows none."""
+    found = tuple(each for each in items(text) if each)
+    for number, each in enumerate(found, 1):
+        if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://\S", each):
+            raise ValueError(
+                f"URL {number} of {len(found)} does not begin with a scheme, such as slack:// or "
+                "mailtos://; write a comma within an URL as %2C"
+            )
+    return found
 
 
 def start(text: str) -> str:
@@ -149,6 +162,26 @@ def _triple(text: str) -> tuple[str, int, int]:
     return match[1], int(match[2]), int(match[3])
 
 
+def topic_limits(text: str) -> dict[str, timedelta | None]:
+    """Read ``topic`` or ``topic:limit`` into topic -> limit, in seconds or with a unit."""
+    found: dict[str, timedelta | None] = {}
+    for each in items(text):
+        topic, colon, limit = each.partition(":")
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", topic, re.ASCII):
+            raise ValueError(f"{displayed(each)} is not a topic or topic:seconds, such as orders:5")
+        found[topic] = positive_duration(limit, "") if colon else None
+    return found
+
+
+def owners(text: str) -> tuple[str, ...]:
+    """Read e-mail addresses and ``team:name``."""
+    found = items(text)
+    for each in found:
+        if not _OWNER.fullmatch(each):
+            raise ValueError(f"{displayed(each)} is neither an e-mail address nor team:name")
+    return found
+
+
 def addresses(text: str) -> tuple[str, ...]:
     """Read ``bootstrap.servers``: host:port pairs; a listener's name before them goes.
 
@@ -164,8 +197,9 @@ def parse(kind: str, key: str, text: str, least: int | None = None) -> object:
     """Return the value of ``kind`` that ``text`` writes; a duration counts in the unit of ``key``.
 
     Kinds: string, list, patterns, pattern, boolean, int, port, interval (below zero: never, which
-    is returned as zero), duration (longer than zero), bytes, start, start-offsets, addresses,
-    sasl-mechanism, ``choice a|b``. ``least`` limits an int and a size.
+    is returned as zero), duration (longer than zero), bytes, start, start-offsets, topic-limits,
+    owners, addresses, sasl-mechanism, cron, urls, ``choice a|b``. ``least`` limits an int
+    and a size.
     """
     name, _, choices = kind.partition(" ")
     if name == "choice":
@@ -200,7 +234,9 @@ def displayed(text: str) -> str:
 
 def _address(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
-    if match is None or not 0 < int(match[2]) < 1 << 16:
+    if match is not None and not 0 < int(match[2]) < 1 << 16:
+        raise ValueError(f"{displayed(text)} is not an address: a port is from 1 to 65535")
+    if match is None:
         raise ValueError(f"{displayed(text)} is not an address: write {_right_form(text)}")
     host = match[1]
     if host.startswith("[") and not _is_ipv6(host[1:-1]):
@@ -234,8 +270,15 @@ _PARSE: Mapping[str, Callable[[str], object]] = {
     "port": port,
     "start": start,
     "start-offsets": start_offsets,
+    "topic-limits": topic_limits,
+    "owners": owners,
     "addresses": addresses,
     "sasl-mechanism": sasl_mechanism,
+    "tls-protocols": lambda text: tls_protocols(items(text)),
+    "tls-protocol": lambda text: newest_protocol(text.strip()),
+    "cipher-suites": lambda text: cipher_suites(items(text)),
+    "cron": cron,
+    "urls": urls,
 }
 _PARSE_SPAN: Mapping[str, Callable[[str, str], timedelta]] = {
     "interval": interval,

@@ -52,9 +52,6 @@ CONNECTION = (
 
 # Connection names that our clients cannot use, and why.
 CONNECTION_WITHOUT_EFFECT = {
-    "ssl.protocol": "the newest TLS that both sides know is used, 1.2 at least",
-    "ssl.enabled.protocols": "the newest TLS that both sides know is used, 1.2 at least",
-    "ssl.cipher.suites": "OpenSSL's own choice of ciphers is used",
     **dict.fromkeys(
         names(
             "provider keymanager.algorithm trustmanager.algorithm secure.random.implementation",
@@ -64,11 +61,10 @@ CONNECTION_WITHOUT_EFFECT = {
     ),
     **dict.fromkeys(
         names(
-            "service.name kinit.cmd ticket.renew.window.factor ticket.renew.jitter "
-            "min.time.before.relogin",
+            "kinit.cmd ticket.renew.window.factor ticket.renew.jitter min.time.before.relogin",
             "sasl.kerberos.",
         ),
-        "Kerberos is not supported",
+        "tickets are requested as they are needed",
     ),
     **dict.fromkeys(
         names(
@@ -76,7 +72,7 @@ CONNECTION_WITHOUT_EFFECT = {
             "refresh.buffer.seconds",
             "sasl.login.",
         ),
-        "a token is renewed after 80 % of its life",
+        "a login after half of a token's life fetches another one",
     ),
     **dict.fromkeys(
         names(
@@ -113,19 +109,22 @@ CONNECTION_REFUSED = {
     ),
 }
 
-# Simple names of classes that do what Isthmus does: Kafka's own and Strimzi's.
+# Simple names of classes that do what Isthmus does: Kafka's own, Strimzi's and Amazon's.
 _SUPPORTED_CLASSES = {
     "ssl.engine.factory.class": ("DefaultSslEngineFactory",),
     "sasl.login.class": ("DefaultLogin",),
     "sasl.client.callback.handler.class": (
         "SaslClientCallbackHandler",
         "OAuthBearerSaslClientCallbackHandler",
+        "IAMClientCallbackHandler",
+        "IAMOAuthBearerLoginCallbackHandler",  # MSK's documentation names it for both
     ),
     "sasl.login.callback.handler.class": (
         "DefaultLoginCallbackHandler",
         "OAuthBearerLoginCallbackHandler",
         "OAuthBearerUnsecuredLoginCallbackHandler",
         "JaasClientOauthLoginCallbackHandler",
+        "IAMOAuthBearerLoginCallbackHandler",
     ),
     f"{_OAUTH}jwt.retriever.class": ("DefaultJwtRetriever", "ClientCredentialsJwtRetriever"),
 }
@@ -141,9 +140,12 @@ _SECRET_WORDS = (
     "credential",
     "access.key",
     "account.key",
+    "user.info",
 )
+_SECRET_ADDRESSES = frozenset({"alert.webhook.url", "alert.urls"})  # tokens are parts of them
 MASK = "********"
 _USER_INFO = re.compile(r"://[^/\s@]*@")  # of an address: https://user:password@host
+_QUERY = re.compile(r"(://[^\s?]*\?)\S+")  # of an address: https://host/path?key=secret
 _OPTION = re.compile(r"([\w.-]*(?:password|passphrase|secret|token)[\w.-]*=)\S+", re.IGNORECASE)
 
 
@@ -165,6 +167,7 @@ def is_secret(key: str) -> bool:
 
 def masked(key: str, text: str) -> str:
     """Return a value as outputs may show it: without what is secret, or what is secret in it."""
-    if is_secret(key) or key == "alert.webhook.url":  # the path of such an address is a token
+    if is_secret(key) or key in _SECRET_ADDRESSES:
         return MASK if text else text
-    return _OPTION.sub(rf"\1{MASK}", _USER_INFO.sub(f"://{MASK}@", text))
+    shown = _QUERY.sub(rf"\1{MASK}", _USER_INFO.sub(f"://{MASK}@", text))
+    return _OPTION.sub(rf"\1{MASK}", shown)

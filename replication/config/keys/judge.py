@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replication.config.keys.scopes import Scoped
 
 _PASSED_ON = (f"{PROVIDERS}.", "spark.conf.")  # any name may follow
-_JAVA_SMT = ("transforms.", "predicates.")
+_CHECKED_WITH_VALUE = (own_keys.TOPIC_CONFIG, own_keys.TRANSFORM, *own_keys.CONNECT_TRANSFORMS)
 _REST = ("listeners.https.", "rest.", "admin.listeners.https.")
 _CLIENTS = tuple(f"{kind}." for kind in client_keys.KINDS)
 _FLOW_CLIENTS = (
@@ -58,14 +58,12 @@ def judge(value: Value, scoped: Scoped, props: Mapping[str, Value], notes: Notes
     name = scoped.name
     if scoped.scope == "top" and name.startswith(_PASSED_ON):
         return
-    if scoped.scope in ("top", "flow") and name.startswith(own_keys.TOPIC_CONFIG):
-        return  # checked with its value
+    if scoped.scope in ("top", "flow") and f"{name}.".startswith(_CHECKED_WITH_VALUE):
+        return
     if scoped.scope in ("top", "flow") and name.startswith("replication.policy.config."):
         return  # for a policy of the operator's own, which knows what to make of it
     if name in mm2_keys.REMOVED:
         notes.info(value.at, f"has no effect: {mm2_keys.REMOVED[name]}")
-    elif name.startswith(_JAVA_SMT) and scoped.scope != "cluster":
-        notes.doubt(value.at, "is not supported: records are copied unchanged", "remove it")
     elif (client := client_name(scoped)) is not None:
         _judge_client(client, value, scoped, props, notes)
     elif (known := lookup(scoped)) is not None:

@@ -64,8 +64,8 @@ CONNECTOR: dict[str, KnownKey] = {
         for name in ("connector", "key.converter", "value.converter", "header.converter")
     },
     "metric.names.formats": KnownKey("list", _N, "metrics have names of Isthmus' own"),
-    "transforms": KnownKey("list", _R, "records are copied unchanged"),
-    "predicates": KnownKey("list", _R, "records are copied unchanged"),
+    "transforms": KnownKey("list"),
+    "predicates": KnownKey("list"),
     "config.action.reload": KnownKey(fate=_N, why="a changed file takes effect when it is loaded"),
     "errors.retry.timeout": KnownKey("int", _N, "an append is retried until the broker answers"),
     "errors.retry.delay.max.ms": KnownKey(

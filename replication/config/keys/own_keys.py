@@ -11,6 +11,11 @@ FLOW: dict[str, KnownKey] = honoured(Level.FLOW)
 # ``topic.config.<topic regex>/<config> = value``: at top level and per flow.
 TOPIC_CONFIG = "topic.config."
 
+# ``transform.<topic regex>/<what> = …``, or ``transform.<what>`` for all topics: as above.
+TRANSFORM = "transform."
+# Connect's, with names that the file chooses.
+CONNECT_TRANSFORMS = ("transforms.", "predicates.")
+
 # Top level only. ``spark.conf.<k>`` passes any k on to Spark.
 TOP: dict[str, KnownKey] = honoured(Level.FILE) | {
     name: key for name, key in honoured(Level.WORKER).items() if name.startswith(WORKER_FROM_TOP)
@@ -33,6 +38,7 @@ INTERVALS = (
     "emit.heartbeats.interval",
     "lag.sla",
     "rpo.slo",
+    "reports.retention",
     "copy.epoch",
 )
 SPELLINGS |= {name: f"{name}.seconds" for name in INTERVALS}

@@ -13,11 +13,14 @@ from replication.config.file.properties import Value
 from replication.config.keys.client_keys import KINDS
 from replication.config.keys.connection_keys import CONNECTION
 from replication.config.keys.mm2_keys import CONNECTOR, WORKER_FROM_TOP
-from replication.config.keys.own_keys import TOPIC_CONFIG
+from replication.config.keys.own_keys import CONNECT_TRANSFORMS, TOPIC_CONFIG, TRANSFORM
 
 Properties = Mapping[str, Value]
 
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+_FREE_NAMES = (
+    "replication.policy", "config.providers", TOPIC_CONFIG, TRANSFORM, *CONNECT_TRANSFORMS,
+)  # fmt: skip
 _DRIVER_ONLY = ("name", "connector.class")
 _CLASSES = {
     "source": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
@@ -89,7 +92,7 @@ def connector_properties(
     return {
         **_fill_ins(flow, _CLASSES[connector]),
         **{key: value for key, value in top.items() if key not in _DRIVER_ONLY},
-        **_starting(props, ("replication.policy", "config.providers", TOPIC_CONFIG)),
+        **_starting(props, _FREE_NAMES),
         **_sided("target", cluster_properties(props, aliases, target)),
         **_sided("source", cluster_properties(props, aliases, source)),
         **_stripped(props, f"{source}->{target}."),

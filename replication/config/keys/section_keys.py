@@ -16,8 +16,10 @@ from replication.settings.copy_settings import CopySettings
 from replication.settings.sections import (
     AclSync,
     Alerts,
+    BoundedJobs,
     Checkpoints,
     ConfigSync,
+    DagsterSettings,
     Flow,
     GroupSettings,
     Heartbeats,
@@ -28,13 +30,15 @@ from replication.settings.sections import (
     Selection,
     SparkSettings,
     TopicCreation,
+    VerificationSettings,
 )
 from replication.settings.setting_key import Key, Level
 from replication.settings.state_policies import Policies
 
 SECTIONS: tuple[type, ...] = (
     Flow, Selection, Naming, TopicCreation, ConfigSync, AclSync, CopySettings, GroupSettings,
-    Policies, Mm2, Heartbeats, OffsetSyncs, Checkpoints, SparkSettings, Alerts, MetricsSettings,
+    Policies, Mm2, Heartbeats, OffsetSyncs, Checkpoints, SparkSettings, Alerts, DagsterSettings,
+    MetricsSettings, BoundedJobs, VerificationSettings,
 )  # fmt: skip
 
 

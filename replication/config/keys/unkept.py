@@ -33,8 +33,6 @@ _SATISFIED: dict[str, tuple[str, ...]] = {
     "refresh.topics.enabled": ("true",),
     "refresh.groups.enabled": ("true",),
     # Security.
-    "ssl.cipher.suites": (),
-    "ssl.enabled.protocols": ("tlsv1.2,tlsv1.3",),
     "ssl.provider": (),
     "security.providers": (),
     "sasl.oauthbearer.expected.audience": (),

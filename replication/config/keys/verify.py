@@ -17,6 +17,7 @@ from replication.config.file.providers import (
     providers_in,
     resolve,
 )
+from replication.config.file.sasl import SASL_MECHANISMS
 from replication.config.keys import client_keys
 from replication.config.keys.connection_keys import is_secret
 from replication.config.keys.judge import client_name, lookup
@@ -35,7 +36,7 @@ FILES = ("ssl.truststore.location", "ssl.keystore.location")
 _AMBIGUOUS = frozenset(
     {"consumer", "producer", "admin", "config", "topics", "groups", "sync", "emit", "refresh",
      "ssl", "sasl", "security", "replication", "spark", "copy", "lag", "alert", "metrics",
-     "isthmus"}
+     "isthmus", "drill", "verify"}
 )  # fmt: skip
 
 
@@ -145,9 +146,11 @@ def _override(name: str, value: Value, text: str, notes: Notes) -> Value:
 def _hint(known: KnownKey) -> str:
     name, _, choices = known.kind.partition(" ")
     if name == "sasl-mechanism":
-        choices = "|".join(values.SASL_MECHANISMS)
+        choices = "|".join(SASL_MECHANISMS)
     if name == "addresses":
-        return "write host1:9092, host2:9092"
+        return "commas separate several addresses"
+    if name == "cron":
+        return "write five fields, such as 0 3 * * sun"
     if name in ("duration", "interval"):
         return "write a number and a unit, such as 30s"
     if known.least is not None:

@@ -12,7 +12,10 @@
 ``renaming``: Reads and checks ``topics.rename.regex`` and ``topics.rename.replacement``
 ``task_settings``: Builds the settings of the periodic tasks of a flow: configs, ACLs and group
     offsets
-``top_settings``: Builds the sections that belong to no flow: Spark and alerts
+``top_settings``: Builds the sections that belong to no flow: Spark, verification, alerts, what
+    Dagster loads
+``schema_registry``: Reads how a flow reaches a schema registry; placeholders stay unresolved
+``transforms``: Reads the transforms of a flow: ``transform.*``, and Connect's ``transforms``
 
 May import: ``replication.config.keys``, ``replication.config.file`` and what is below them.
 """

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from replication.config.file import values
+from replication.config.file.input_file import read_input
 from replication.config.file.properties import Value
 from replication.config.keys.mm2_keys import POLICIES
 from replication.config.keys.section_keys import field_of
@@ -111,7 +112,7 @@ def _mapped(read: Reader, aliases: Collection[str], notes: Notes) -> tuple[Mappe
         return ()
     path = located(read.text("topics.map.file"), read.file.parent.absolute())
     try:
-        text = path.read_text("utf-8")
+        text = read_input(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         notes.error(setting.at, f"reading {path}: {why}", "a file of lines source-topic = name")

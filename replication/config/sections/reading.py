@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from replication.settings.setting_key import Key
 
 S = TypeVar("S")
+DEFAULT = "default"  # the origin of a value that no line sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Reader:
 
     def note(self, name: str, value: str, setting: Value | None) -> None:
         """Remember a setting that was found by other means."""
-        origin = f"{self.file}:{setting.line}" if setting and setting.line else "default"
+        origin = f"{self.file}:{setting.line}" if setting and setting.line else DEFAULT
         self.trace.append(
             Setting(name, masked(name, value), origin, setting.key if setting else "")
         )

@@ -9,6 +9,8 @@
 ``fetcher``: The fetch loop of one source broker, which hands fetched batches to their partitions
 ``fetcher_manager``: Assign partitions to fetchers: one fetcher per source broker, another for
     priority topics
+``rate_backoff``: Decide how many bytes a second a unit fetches while its target throttles it
+``rate_control``: Keep a unit's byte rate: its budget, and less while the target throttles
 ``suspect_batches``: Batches of the source that could not be read: whom to ask again before one
     counts as damaged
 ``throttle``: Limit a unit's fetches: bytes per second, priority topics first, small responses

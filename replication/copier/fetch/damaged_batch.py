@@ -21,8 +21,8 @@ from replication.copier.partition.broker_errors import (
     fetch_error,
 )
 from replication.copier.partition.intake import is_unread_before
-from replication.errors import CorruptBatch
-from replication.model import LATEST_TIMESTAMP
+from replication.errors import ClusterRejected, CorruptBatch
+from replication.model import EARLIEST_LOCAL_TIMESTAMP, LATEST_TIMESTAMP
 from replication.records.batch import claimed_ends, walk
 from replication.records.codec import decode
 
@@ -36,6 +36,7 @@ _CONNECTION = "damage"
 _MOST_READ = 1 << 20  # bytes of one Fetch: the damaged batch, and one behind it
 _MOST_PROBED = 128 << 10  # likewise, of one of many; a larger batch is returned whole
 _NO_LEADER = "the source partition has no leader"
+_NOT_LOCAL = "the source does not return these offsets from its tiered storage"
 
 
 @dataclass(slots=True)
@@ -75,6 +76,8 @@ class DamagedBatch:
     async def _without_batch(self, found: Fetched, end: int) -> PartitionError | None:
         """Return the error for a response with an error code, or with nothing."""
         position = self.partition.position
+        if position < end and found.error != ErrorCode.CORRUPT_MESSAGE and await self._is_remote():
+            return PartitionError(Recovery.RETRY, _NOT_LOCAL)
         if not found.error:
             why = f"the source has offsets up to {end}, and returns nothing from {position}"
             return None if position >= end else await self._corrupt(found, end, why)
@@ -91,7 +94,8 @@ class DamagedBatch:
             f"reading {partition.source} at offset {position}: a batch began there, and the source "
             f"continues at {batch.base}"
         )
-        return corrupt(position, batch.base if found is None else min(found, batch.base), why)
+        readable = [each for each in (found, batch.base) if each is not None and each < end]
+        return corrupt(position, min(readable, default=None), why)
 
     async def _corrupt(self, found: Fetched, end: int, why: str) -> PartitionError:
         position = self.partition.position
@@ -99,6 +103,19 @@ class DamagedBatch:
             if position < claimed <= end and await self._begins_at(claimed, end):
                 return corrupt(position, claimed, why)
         return corrupt(position, await self._next_readable(position, end), why)
+
+    async def _is_remote(self) -> bool:
+        """Say whether the position is in tiered storage alone, which may be down or slow.
+
+        The broker answers with UNKNOWN_SERVER_ERROR then, or with nothing; its own disk, on which
+        the log continues, can be read. To skip up to there would lose what is only stored remotely.
+        """
+        source = self.partition.source
+        try:
+            local = await self.source.offset_at(source, EARLIEST_LOCAL_TIMESTAMP)
+        except ClusterRejected:  # brokers without tiered storage, before Kafka 3.5
+            return False
+        return self.partition.position < local
 
     def _first(self, found: Fetched) -> Batch | None:
         """Return the first batch that does not end before the position, if it can be unpacked.

@@ -59,7 +59,9 @@ class FetchRequest:
 
     def _next_entry(self, partition: PartitionCopy) -> FetchEntry | None:
         entry = (
-            self._entry(partition) if partition in self.partitions and partition.fetches else None
+            self._entry(partition)
+            if partition in self.partitions and partition.wants_more
+            else None
         )
         sent = self._sent.get(partition)
         if sent is not None and (entry is None or entry[:2] != sent[:2]):
@@ -83,7 +85,7 @@ class FetchRequest:
     def partition_of(self, found: Fetched) -> PartitionCopy | None:
         """Return the partition that a response is for; None: it changed since the request."""
         partition = self._by_key.get((found.topic_id, found.partition))
-        if partition is None or partition not in self.partitions or not partition.fetches:
+        if partition is None or partition not in self.partitions or not partition.wants_more:
             return None
         return partition if partition.position == self._sent[partition].offset else None
 

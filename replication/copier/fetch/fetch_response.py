@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 STALLED_AFTER_S = 5.0  # transactions of applications are shorter
 _LOCATE_S = 5.0
+_NEXT_MOVE_S = 1.0  # brokers that each name the other would be asked without a pause
 
 
 @dataclass(slots=True)
@@ -86,6 +87,7 @@ class FetcherContext:
     on_moved: Callable[[PartitionCopy], None]  # the partition is to be fetched from another broker
     stalled_lso: StalledLso = field(default_factory=StalledLso)
     suspects: SuspectBatches = field(default_factory=SuspectBatches)
+    moved_at: dict[PartitionCopy, float] = field(default_factory=dict)  # to a leader, when
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ class FetchResponse:
         return self._queue(partition, found, buffer)
 
     def _queue(self, partition: PartitionCopy, found: Fetched, buffer: FetchBuffer) -> Taken:
-        partition.source_end = found.stable if self.shared.committed else found.high_watermark
+        readable = found.stable if self.shared.committed else found.high_watermark
+        partition.source_end = min(readable, partition.end)
         partition.silent_since_ms = 0
         partition.anchor_changes.add(partition)
         try:
@@ -184,9 +187,10 @@ class FetchResponse:
         ):
             return True
         replicas, now = self.shared.replicas, time.monotonic()
-        if not self._is_leader(partition) and (found.error or found.diverging):
+        names_other = found.preferred_replica >= 0 and found.preferred_replica != self.node
+        if not self._is_leader(partition) and (found.error or found.diverging or names_other):
             replicas.give_up(partition.source, now)
-        elif found.preferred_replica >= 0 and found.preferred_replica != self.node:
+        elif names_other and replicas.rack_at(now):  # only for our rack a leader names another
             replicas.prefer(partition.source, found.preferred_replica, now)
         else:
             return False
@@ -195,8 +199,12 @@ class FetchResponse:
 
     def _moves_to_leader(self, partition: PartitionCopy, leader: Leader) -> bool:
         """Move at once to the leader that the response names, if its address is known."""
-        if leader.node == self.node or not self.shared.network.learn(partition.source, leader):
+        now, moved_at = time.monotonic(), self.shared.moved_at
+        if leader.node == self.node or now - moved_at.get(partition, -_NEXT_MOVE_S) < _NEXT_MOVE_S:
             return False
+        if not self.shared.network.learn(partition.source, leader):
+            return False
+        moved_at[partition] = now
         self.shared.on_moved(partition)
         return True
 
@@ -274,11 +282,15 @@ async def _located(source: Network, partition: PartitionCopy) -> PartitionError:
 async def _lacks_epoch(source: Network, partition: PartitionCopy) -> bool:
     """Say whether the source's leader knows no leader epoch as high as that of our last batch.
 
-    Then it answers OFFSET_OUT_OF_RANGE within its log (KIP-320, ``Partition.readRecords``).
+    Then it answers OFFSET_OUT_OF_RANGE within its log (KIP-320, ``Partition.readRecords``). Without
+    the epoch it does not, unless retention has passed the position since its log start was read.
     """
     if partition.last_epoch == NO_LEADER_EPOCH:
         return False
     reading = Reading(source, partition.source, "locate")
     options = FetchOptions(max_wait_ms=0, min_bytes=0)
-    found = await reading.fetch(partition.position, options, partition.last_epoch)
-    return found is not None and found.error == ErrorCode.OFFSET_OUT_OF_RANGE
+    for last_epoch, is_outside in ((partition.last_epoch, True), (NO_LEADER_EPOCH, False)):
+        found = await reading.fetch(partition.position, options, last_epoch)
+        if found is None or (found.error == ErrorCode.OFFSET_OUT_OF_RANGE) is not is_outside:
+            return False
+    return True

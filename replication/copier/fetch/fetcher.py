@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from replication.copier.partition.intake import FetchedPartition
 
 _SMALL_FETCH = 64 << 10  # bytes; a smaller response means that we caught up
-_PAUSE_S = 0.001  # lets records accumulate; the event loop's clock is no finer
+_PAUSE_S = 0.001  # at least; lets records accumulate; the event loop's clock is no finer
 _NOTHING_TO_FETCH_S = 0.05
 _BACK_OFF_S = 0.5
 _LOOK_EVERY_S = 5.0  # for partitions that have fallen silent
@@ -108,9 +108,11 @@ class Fetcher:
             raise stop.problem
 
     def _begin(self, buffer: FetchBuffer) -> bool:
-        """Send the next Fetch, unless no partition fetches now or the throttle forbids it."""
+        """Send the next Fetch, unless no partition fetches now, or a throttle forbids it."""
         now, throttle = time.monotonic(), self.shared.throttle
         if throttle.pause_s(now, self._began_at, first=self.first) > 0:
+            return False
+        if self.shared.network.pause_s(self.node, self.options.line) > 0:
             return False
         entries = self.fetch_request.next_entries()
         if entries is None:
@@ -168,10 +170,12 @@ class Fetcher:
         """
         now = time.monotonic()
         self.shared.throttle.spend(sum(len(each.records) for each in found), now)
-        size, queued, unclear = 0, [], Unclear()
+        size, is_useless, queued, unclear = 0, True, [], Unclear()
         for partition, each in fetched:
+            position = partition.position
             taken = self._response.take(partition, each, buffer)
             size += taken.size
+            is_useless = is_useless and partition.position == position
             if partition not in self.fetch_request.partitions:
                 continue  # it moved to another broker
             if each.records:
@@ -191,18 +195,20 @@ class Fetcher:
                 self.shared.sender.offer_all(queued)
             else:
                 self.shared.sender.offer_all(queued)
-                has_begun = not unclear and (self._pauses(size, now) or self._begin_next())
+                pauses = self._pauses(now, is_useless=is_useless)
+                has_begun = not unclear and (pauses or self._begin_next())
         finally:
             buffer.release()
         if not has_begun:
             self._stopped.set_result(_Stop(unclear=unclear))
 
-    def _pauses(self, size: int, now: float) -> bool:
+    def _pauses(self, now: float, *, is_useless: bool) -> bool:
         """Schedule the next Fetch after a pause if there were many small responses."""
-        if not size or not self._rate_limit.must_pause(now):
+        pause_s = self._rate_limit.pause_s(now, useless=is_useless)
+        if not pause_s:
             return False
-        loop = asyncio.get_running_loop()
-        self._pause = loop.call_later(_PAUSE_S, self._on_pause_over, self._stopped)
+        loop, pause_s = asyncio.get_running_loop(), max(pause_s, _PAUSE_S)
+        self._pause = loop.call_later(pause_s, self._on_pause_over, self._stopped)
         return True
 
     def _on_pause_over(self, stopped: asyncio.Future[_Stop]) -> None:

@@ -93,6 +93,12 @@ class FetcherManager:
         if partition.plan.first and former is None:
             self._throttle.behind.add(partition)  # until its first response shows its lag
 
+    def limit(self, rate: int) -> None:
+        """Fetch at most ``rate`` bytes a second from now on; 0: no limit."""
+        if rate != self._throttle.rate:
+            self._throttle.rate = rate
+            self.start()
+
     def unassign(self, partition: PartitionCopy) -> None:
         """Stop fetching the partition."""
         key = self._keys.pop(partition, None)
@@ -100,6 +106,7 @@ class FetcherManager:
             self._requests[key].leave(partition)
             self._throttle.behind.discard(partition)
             self._shared.suspects.forget(partition)
+            self._shared.moved_at.pop(partition, None)
 
     def _leader_epoch(self, partition: PartitionCopy) -> int:
         """Return the leader epoch in our metadata: a broker with another one rejects the Fetch."""

@@ -14,6 +14,7 @@ _LEAST_FETCH = 64 << 10
 _SHARE_EVERY_S = 1.0
 _SHARE = 1 << 20  # bytes
 _ANSWER_EVERY_S = 1 / 1000  # more small responses cost more CPU time than the latency is worth
+_USELESS_EVERY_S = 1 / 20  # a broker that has nothing new waits, unless it is broken
 _SAVED_S = 0.05  # largest burst of small responses after a quiet time, in seconds
 
 
@@ -87,12 +88,14 @@ class Throttle:
 class FetchRateLimit:
     """Limits the small responses of one fetcher: beyond 1,000 a second each is followed by a pause.
 
-    So a single record is copied at once, and the CPU cost of many small responses is bounded.
+    So a single record is copied at once, and the CPU cost of many small responses is bounded. Those
+    that bring nothing and come at once are limited to 20 a second.
     """
 
     _paid_until: float = 0.0
 
-    def must_pause(self, now: float) -> bool:
-        """Count a small response at ``now``, in seconds; say whether to pause after it."""
-        self._paid_until = max(self._paid_until, now - _SAVED_S) + _ANSWER_EVERY_S
-        return self._paid_until > now
+    def pause_s(self, now: float, *, useless: bool = False) -> float:
+        """Count a small response at ``now``, in seconds; return how long to pause after it."""
+        cost = _USELESS_EVERY_S if useless else _ANSWER_EVERY_S
+        self._paid_until = max(self._paid_until, now - _SAVED_S) + cost
+        return max(0.0, self._paid_until - now)

@@ -30,10 +30,13 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
     skipped, raises NotCountable where compaction has removed some since they were copied, or
     before (fewer would be there to skip), and where they are not the ones that were copied (C).
     """
-    queued = 0
+    queued, start, last = 0, partition.position, partition.position
     aborted = AbortedFilter(fetched.aborted)
     for batch in walk(fetched.records, partition.source, fetched.legacy, partition.position):
-        if batch.last < partition.position:
+        last = batch.last
+        if partition.position >= partition.end:
+            break
+        if last < partition.position:
             aborted.keeps(batch)
             continue
         if partition.position < batch.base:
@@ -45,7 +48,7 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             break  # fetched again once that producer exists
         at, before, epoch = partition.position, partition.last_epoch, batch.leader_epoch
         producer_batch = None if path is None else _producer_batch(partition, batch, buffer, path)
-        partition.resume_at(batch.last + 1, epoch)
+        partition.resume_at(min(batch.last + 1, partition.end), epoch)
         if producer_batch is None:
             advance_past(partition)
         else:
@@ -54,6 +57,10 @@ def take(partition: PartitionCopy, fetched: Fetched, buffer: FetchBuffer, now_ms
             producer_batch.fetched_ms = now_ms
             partition.queue.waiting.append(producer_batch)
             queued += len(producer_batch.batch)
+    if last < start:
+        raise CorruptBatch(
+            f"reading {partition.source} at offset {start}: the source returns offsets up to {last}"
+        )
     if partition.mode == Mode.APPEND and incomplete(fetched.records) == partition.position:
         partition.unread = partition.position  # nothing compacts the topic, so it stays there
     return queued
@@ -132,7 +139,9 @@ def advance_past(partition: PartitionCopy) -> None:
 
 def _path(partition: PartitionCopy, batch: Batch) -> ReplicationPath | None:
     """Return the replication path of a batch; None: it is a copy and must not be copied back."""
-    return LOCAL_ORIGIN if partition.path_of is None else partition.path_of(batch.producer_id)
+    if partition.path_of is None:
+        return LOCAL_ORIGIN
+    return partition.path_of(batch.producer_id, batch.base)
 
 
 def _producer_batch(
@@ -141,18 +150,19 @@ def _producer_batch(
     """Return the part of ``batch`` behind the position and the records to skip, None if empty."""
     if 0 < partition.skip <= batch.count:
         _require_same(partition, batch)
-    whole = batch.base >= partition.position and partition.recast is None
+    after = min(batch.last + 1, partition.end)
+    is_inside = batch.base >= partition.position and batch.last < partition.end
+    whole = is_inside and partition.recast is None
     if whole and 0 < batch.count <= partition.skip:
         partition.skip -= batch.count
         return None
-    after = batch.last + 1
     if whole and not partition.skip and batch.passes_as_bytes:
         buffer.hold()
         whole_range = range(batch.base, after)
         return ProducerBatch(batch.view, after, batch.max_timestamp, buffer, whole_range, path=path)
     rest = reshape(
         batch,
-        start=partition.position,
+        within=range(partition.position, after),
         skip=partition.skip,
         where=partition.source,
         recast=partition.recast,

@@ -21,6 +21,8 @@ from replication.model import (
 from replication.offsets.offset_points import OffsetPoints
 from replication.state import Anchor
 
+LAST_OFFSET = (1 << 63) - 1
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -52,8 +54,8 @@ class PartitionCopy(FetchState):
     counted: int = 0  # target offset up to which records were counted
     acked: Position | None = None
     exact: bool = False  # acked is the real position; False: counted records must be added
-    # Replication path by producer id; None: all records are copied.
-    path_of: Callable[[int], ReplicationPath | None] | None = None
+    # Replication path by producer id and source offset; None: all records are copied.
+    path_of: Callable[[int, int], ReplicationPath | None] | None = None
     look_up: Callable[[set[int]], Awaitable[None]] | None = None  # loads what ``path_of`` needs
     recast: OriginHeaders | None = None  # headers to add to records; None: none
     reason: str = ""
@@ -81,6 +83,16 @@ class PartitionCopy(FetchState):
     @property
     def target(self) -> TopicPartition:
         return self.plan.target
+
+    @property
+    def end(self) -> int:
+        """Source offset at which copying ends; higher than any offset if it does not."""
+        return LAST_OFFSET if self.plan.until is None else self.plan.until
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether it is to be fetched."""
+        return self.fetches and self.position < self.end
 
     @property
     def key(self) -> FetchKey:
@@ -235,6 +247,7 @@ class PartitionCopy(FetchState):
             run=self.offset_points.newest,
             since=base.since,
             former=base.former,
+            own_from=base.own_from,
             timed=counters.delays.records,
             age_ms=counters.delays.age.for_anchor(now_ms),
             latency_ms=counters.delays.latency.for_anchor(now_ms),

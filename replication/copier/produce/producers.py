@@ -147,5 +147,5 @@ def _missing_paths(partition: PartitionCopy, ids: Iterable[int]) -> set[Replicat
     path_of = partition.path_of
     if path_of is None:
         return set()
-    found = {path_of(each) for each in ids}
+    found = {path_of(each, partition.position) for each in ids}
     return {path for path in found if path and partition.queue.writer.producer_for(path) is None}

@@ -56,12 +56,14 @@ class Sender:
     transactional_id: str = ""  # not empty: everything is part of its transactions
     answered: asyncio.Event = field(default_factory=asyncio.Event)  # set with every response
     acked: int = 0  # bytes acknowledged since the anchors were written
+    appended_bytes: int = 0  # acknowledged in all
     anchors_due: asyncio.Event = field(default_factory=asyncio.Event)  # set by many acked bytes
     lead: dict[PartitionCopy, int] = field(default_factory=dict)
     stopped: bool = False  # responses are handled, nothing more is sent
     _ready: dict[int, dict[PartitionCopy, None]] = field(default_factory=lambda: defaultdict(dict))
     _in_flight: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     _failures: dict[PartitionCopy, int] = field(default_factory=lambda: defaultdict(int))
+    _resting: dict[int, asyncio.TimerHandle] = field(default_factory=dict)  # brokers that throttle
 
     def offer(self, partition: PartitionCopy) -> None:
         """Mark ``partition`` as ready if it has a batch to send; ``pump`` sends it."""
@@ -83,7 +85,23 @@ class Sender:
             while partitions and self._in_flight[node] < _MAX_IN_FLIGHT and not self.stopped:
                 if not self.lease.holds():
                     return  # its renewal calls ``pump`` again
+                if self._rests(node):
+                    break
                 self._send(node, partitions)
+
+    def _rests(self, node: int) -> bool:
+        """Say whether the broker throttles us; then ``pump`` is called again when that is over."""
+        pause_s = self.network.pause_s(node)
+        if pause_s <= 0:
+            return False
+        if node not in self._resting:
+            loop = asyncio.get_running_loop()
+            self._resting[node] = loop.call_later(pause_s, self._on_rested, node)
+        return True
+
+    def _on_rested(self, node: int) -> None:
+        del self._resting[node]
+        self.pump()
 
     def _send(self, node: int, ready: dict[PartitionCopy, None]) -> None:
         """Send one request: one batch of each ready partition, grouped by topic."""
@@ -150,6 +168,7 @@ class Sender:
         if base > expected and partition.queue.in_flight[0] is producer_batch:
             self.gaps.note(partition, expected)
         self.acked += len(producer_batch.batch)
+        self.appended_bytes += len(producer_batch.batch)
         partition.counters.delays.note(producer_batch, int(time.time() * 1000))
         if self.acked >= _ANCHORS_DUE_BYTES:
             self.anchors_due.set()

@@ -26,6 +26,7 @@ from replication.model import (
     OffsetRange,
     PartitionState,
 )
+from replication.provenance.origins import carried_over
 from replication.settings.state_policies import RESEED, STOP, choose
 from replication.state import Anchor, Loss
 
@@ -296,9 +297,8 @@ def choose_isolation(partitions: Sequence[PartitionCopy], desired: str) -> None:
     used = min(bound, default=desired)
     for partition in taken:
         if not is_bound(partition.claimed):
-            partition.claimed = replace(
-                partition.claimed, isolation=used, origins=partition.plan.origins
-            )
+            origins = carried_over(partition.plan.origins, partition.claimed.origins)
+            partition.claimed = replace(partition.claimed, isolation=used, origins=origins)
         elif partition.claimed.isolation != used:
             _wait(
                 partition,

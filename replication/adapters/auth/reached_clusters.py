@@ -1,0 +1,47 @@
+"""Which cluster an address led to last, as any client of the process has heard.
+
+A client of librdkafka that has learned another cluster's brokers asks them for ever, also when the
+address leads back. So whoever hears a cluster's id says it here, and each client of that address is
+made anew once the id is another one than before. No client needs to know which id is right for
+that; whoever knows may ask what was heard last without a request.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class ReachedCluster:
+    """Where some bootstrap addresses lead. Threads may share it."""
+
+    def __init__(self) -> None:
+        self.turns = 0  # how often another id was heard than before
+        self._heard = ""
+        self._lock = threading.Lock()
+
+    def heard(self, cluster_id: str, before: str = "") -> None:
+        """Take the id of the cluster that has just answered, and what the same client knew before.
+
+        ``before`` counts as long as nobody has heard an id.
+        """
+        with self._lock:
+            if cluster_id != (self._heard or before or cluster_id):
+                self.turns += 1
+            self._heard = cluster_id
+
+    def require(self, verify: Callable[[str], None] | None) -> None:
+        """Call ``verify``, which raises WrongCluster, with the id that was heard last, if any."""
+        if verify is not None and self._heard:
+            verify(self._heard)
+
+
+_REACHED: dict[str, ReachedCluster] = {}  # of this process
+
+
+def reached_by(settings: Mapping[str, Any]) -> ReachedCluster:
+    """Return what the process shares about the bootstrap addresses of librdkafka's settings."""
+    return _REACHED.setdefault(str(settings.get("bootstrap.servers", "")), ReachedCluster())

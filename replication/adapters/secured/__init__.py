@@ -1,0 +1,16 @@
+"""Clusters on this machine whose clients log in: certificates, key stores, users, least rights.
+
+``authority``: A certificate authority of our own, and the certificates that it issues
+``listeners``: The server properties of a broker whose clients log in, one way for each cluster
+``login``: The Java properties with which a user logs in at a secured cluster
+``rights``: Users and their ACLs on a cluster, set over the connection of its administrator
+``secret_file``: The secrets of a secured cluster, in a file that placeholders of a configuration
+    lead to
+``secured_cluster``: A cluster on this machine whose clients log in, and its files
+``store_files``: Trust stores and key stores as JKS, PKCS12 and PEM files
+``token_server``: A token end-point for OAuth's client credentials: ``python -m
+    replication.adapters.secured.token_server``
+``tokens``: Signed tokens of users, and the key that brokers check them with
+
+May import: the core; of the adapters admin, auth and local.
+"""

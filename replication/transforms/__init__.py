@@ -1,0 +1,11 @@
+"""What a transform does to single records. Pure.
+
+``transformed_record``: A record between its source and its targets, and what becomes of it
+``topic_transforms``: Which transform a topic has
+``key_partitioner``: The partition that Kafka's clients choose by a key
+``smt``: Connect's single message transforms and predicates, by name
+
+The engine that runs transforms is in ``spark_jobs/transform``.
+
+May import: ``naming``, ``settings``, ``model`` and ``errors``.
+"""
