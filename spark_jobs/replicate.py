@@ -1,14 +1,15 @@
 """The driver of one Spark application: ``python -m spark_jobs.replicate --config F --target B``.
 
-Exit codes: 0 stopped by a signal; 75 another driver copies these flows; 78 an operator must fix the
-configuration or this machine; any other: restart the driver.
+The driver of a batch flow (``--flow A->B``) ends by itself. Exit codes: 0 the run of a batch flow
+ended, a signal stopped the driver, or the file has none of its flows any more; 75 another driver
+copies these flows; 76 the file was edited so that the driver has to start again; 78 an operator
+must fix the configuration or this machine; any other: restart the driver.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import os
 import shutil
 import signal
@@ -18,20 +19,23 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from replication.adapters.followed_file import FollowedFile
 from replication.adapters.local.files import PRIVATE_UMASK, lacks_space, make_private, space_problem
-from replication.config.load import load_config
 from replication.errors import ConfigError, EnvironmentProblem, FlowTaken, ReplicationError
 from spark_jobs.process.announced import announce
 from spark_jobs.process.appdir import AppDir, Locked
 from spark_jobs.process.jvm import DIED, launch
-from spark_jobs.process.spark_session import spark_conf
+from spark_jobs.process.logs import configure_logs
+from spark_jobs.transform.application_conf import application_conf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from replication.adapters.followed_file import Reading
     from replication.settings.sections import Config, Flow
 
 TAKEN = 75
+EDITED = 76
 MISCONFIGURED = 78
 _AGAIN = "driver exiting for restart"
 _LOST = "Spark's JVM was killed while it started"
@@ -41,13 +45,16 @@ log = structlog.get_logger()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Drive the flows until a signal ends them; return the exit code."""
-    _log_plainly()
+    configure_logs()
     given = _parser().parse_args(arguments)
     try:
-        config = load_config(given.config).config
-        flows = chosen_flows(config, given.target, given.flow)
+        file = FollowedFile(given.config, given.state_dir.absolute())
+        reading = file.look()
+        if reading.problem:
+            log.error("the edited file is not in force", reason=reading.problem)
+        flows = chosen_flows(reading.config, given.target, given.flow)
         directory = AppDir.of(given.state_dir, given.flow or given.target)
-        return _drive(config, flows, directory)
+        return _drive(file, reading, flows, directory)
     except FlowTaken as error:
         log.error("refused", reason=str(error))  # noqa: TRY400 - the message says it all
         return TAKEN
@@ -61,17 +68,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def chosen_flows(config: Config, target: str, name: str | None) -> tuple[Flow, ...]:
     """Return the flows of the application. Raises ConfigError when there are none."""
-    flows = config.flows_into(target)
-    if name is not None:
-        flows = tuple(each for each in flows if each.name == name)
+    into = config.flows_into(target)
+    flows = tuple(e for e in into if (e.name == name if name is not None else not e.is_batch))
     if not flows:
         known = ", ".join(each.name for each in config.flows) or "none"
-        selected = f"flow {name} into {target}" if name else f"flow into {target}"
+        selected = f"flow {name} into {target}" if name else f"flow into {target} that streams"
         raise ConfigError(f"{config.path} has no {selected}; its flows: {known}")
     return flows
 
 
-def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
+def _drive(file: FollowedFile, reading: Reading, flows: tuple[Flow, ...], directory: AppDir) -> int:
+    config = reading.config
     try:
         for line in directory.make():
             log.warning("state directory", reason=line)
@@ -80,13 +87,18 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
                 log.error(_AGAIN, reason=problem)
                 return DIED
             announce(config, flows, directory)
-            conf = {"spark.local.dir": str(_scratch(directory)), **_conf(config, flows)}
+            own = application_conf(config.spark, flows)
+            conf = {"spark.local.dir": str(_scratch(directory)), **own}
             jvm = launch(conf, directory.root / "log4j2.properties")
             try:
                 from spark_jobs.driver.driver_loop import Driver  # noqa: PLC0415 - while the JVM starts
 
-                Driver(config, flows, directory, lock).run(jvm, conf)
+                driver = Driver(file, reading, flows, directory)
+                driver.run(jvm, conf, lock)
                 jvm.stop()
+                if driver.restart:
+                    log.info(_AGAIN, reason=driver.restart)
+                    return EDITED
             except BaseException as error:
                 lost = not isinstance(error, ReplicationError) and jvm.was_killed()
                 jvm.kill()
@@ -111,10 +123,6 @@ def _drive(config: Config, flows: tuple[Flow, ...], directory: AppDir) -> int:
     return 0
 
 
-def _conf(config: Config, flows: tuple[Flow, ...]) -> dict[str, str]:
-    return spark_conf(config.spark, sum(each.copying.units for each in flows))
-
-
 def _scratch(directory: AppDir) -> Path:
     """Return an empty directory for Spark's files; a killed driver leaves some in it."""
     scratch = directory.root / "tmp"
@@ -130,44 +138,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--flow", help="only this flow, such as 'A->B'")
     parser.add_argument("--state-dir", type=Path, default=Path(".isthmus"))
     return parser
-
-
-def _log_plainly() -> None:
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S.%f", utc=False),
-            structlog.dev.ConsoleRenderer(
-                colors=False,
-                pad_event_to=0,
-                exception_formatter=structlog.dev.plain_traceback,  # locals may hold passwords
-            ),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(_Stderr()),  # type: ignore[arg-type] # enough
-    )
-    # Py4J logs the broken connections of a JVM that was killed: a line each is enough.
-    handler = logging.StreamHandler()
-    handler.setFormatter(_OneLine("%(asctime)s [%(levelname)s] %(name)s: %(message)s"))
-    logging.basicConfig(handlers=[handler], force=True)
-
-
-class _Stderr:
-    """Standard error; what its disk has no space for is left out."""
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            sys.stderr.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-
-
-class _OneLine(logging.Formatter):
-    """Leaves stack traces out."""
-
-    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's name
-        return ""
 
 
 if __name__ == "__main__":

@@ -24,20 +24,26 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from replication.adapters.local.files import PRIVATE_UMASK, lacks_space, open_private
+from replication.adapters.local.files import (
+    PRIVATE_UMASK,
+    lacks_space,
+    open_private,
+    shorten_log,
+)
 from replication.errors import EnvironmentProblem
 from spark_jobs.process.appdir import AppDir, write_json
+from spark_jobs.process.log_format import watcher_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
 FINAL = frozenset({0, 75, 78})
+_EDITED = 76  # the driver has ended cleanly, to follow an edited file
 _NOT_STARTED = 1  # no space for its log
 _FIRST_S = 0.2
 _LONGEST_S = 30.0
 _HEALED_S = 60.0  # a driver that ran this long is restarted at once
-_LOG_BYTES = 20 << 20
 _LOOK_S = 0.05
 
 
@@ -84,7 +90,7 @@ class Watcher:
             code = self._run_once()
             if code in FINAL or self._signal is not None:
                 return 0 if self._signal is not None and code < 0 else code
-            pause_s = next_pause(pause_s, time.monotonic() - begin)
+            pause_s = next_pause(0.0 if code == _EDITED else pause_s, time.monotonic() - begin)
             self._update(restarts=self._record.restarts + 1, last_exit=code, driver=0)
             self._log(f"driver ended with {code}; restarting it in {pause_s:.1f} s")
             self._rest(pause_s)
@@ -104,7 +110,7 @@ class Watcher:
             with suppress(subprocess.TimeoutExpired):
                 code = self._driver.wait(_HEALED_S / 2)
                 break
-            _shorten(self._directory.log)
+            shorten_log(self._directory.log)
         kill_session(session)
         return code
 
@@ -135,9 +141,8 @@ class Watcher:
             write_json(self._directory.watch, asdict(self._record))
 
     def _log(self, message: str) -> None:
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         with suppress(OSError), open_private(self._directory.log, "a") as log:
-            log.write(f"{stamp} [watch] {message}\n")
+            log.write(f"{watcher_line(message)}\n")
 
 
 def kill_session(session: int) -> None:
@@ -153,19 +158,6 @@ def _members(session: int) -> Iterator[int]:
         with suppress(OSError):
             if os.getsid(pid) == session:
                 yield pid
-
-
-def _shorten(log: Path) -> None:
-    """Move a long log aside. The driver keeps writing to the same file, now empty."""
-    aside = log.with_suffix(".log.1")
-    try:
-        if log.stat().st_size > _LOG_BYTES:
-            aside.touch(0o600)
-            aside.write_bytes(log.read_bytes())
-            os.truncate(log, 0)
-    except OSError:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)  # half of it: a full disk needs the space more
 
 
 def _now_ms() -> int:

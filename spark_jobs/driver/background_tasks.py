@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor, Future
 
+_BEGUN, _ASKED = 1, 2
 REPORT_EVERY_S = 10.0  # how often an unchanged outcome is reported again
 
 log = structlog.get_logger()
@@ -57,6 +58,7 @@ class _TaskRun:
     task: BackgroundTask
     due: float = 0.0
     running: Future[TaskOutcome] | None = None
+    again: int = 0  # _ASKED to run once more, _BEGUN to; 0: not asked, or done
     failure: str = ""  # as last logged
     reported: tuple[bool, str] | None = None
     reported_at: float = 0.0
@@ -76,6 +78,23 @@ class BackgroundTasks:
     def add(self, tasks: Iterable[BackgroundTask]) -> None:
         self._task_runs += [_TaskRun(each) for each in tasks]
 
+    def replace(self, tasks: Iterable[BackgroundTask]) -> list[Future[TaskOutcome]]:
+        """Run other tasks from now on; return the runs of the former ones that have not ended.
+
+        A task of the same name keeps its figures, and is due when it was, or sooner.
+        """
+        before = {each.task.name: each for each in self._task_runs}
+        running = [each.running for each in self._task_runs if each.running is not None]
+        self._task_runs = [self._instead(before.get(each.name), each) for each in tasks]
+        return running
+
+    def _instead(self, known: _TaskRun | None, task: BackgroundTask) -> _TaskRun:
+        if known is None:
+            return _TaskRun(task)
+        known.task = task
+        known.due = min(known.due, self.clock() + task.every / timedelta(seconds=1))
+        return known
+
     def figures(self) -> tuple[TaskFigures, ...]:
         """Return the figures of the tasks that ran at least once; callable in any thread."""
         return tuple(each.figures for each in self._task_runs if each.figures is not None)
@@ -86,10 +105,22 @@ class BackgroundTasks:
         for task_run in self._task_runs:
             if task_run.running is not None and task_run.running.done():
                 running, task_run.running = task_run.running, None
+                task_run.again = _ASKED if task_run.again == _ASKED else 0
                 self._finish(task_run, running.result(), now)
             if wanted and task_run.running is None and now >= task_run.due:
                 task_run.due = now + task_run.task.every / timedelta(seconds=1)
+                task_run.again = min(task_run.again, _BEGUN)
                 task_run.running = self.pool.submit(_run, task_run.task)
+
+    def hasten(self) -> None:
+        """Let every task run once more, as soon as it is not running."""
+        for each in self._task_runs:
+            each.due, each.again = 0.0, _ASKED
+
+    @property
+    def has_run_again(self) -> bool:
+        """Whether every task has ended a run that began after ``hasten``."""
+        return not any(each.again for each in self._task_runs)
 
     def _finish(self, task_run: _TaskRun, outcome: TaskOutcome, now: float) -> None:
         name = task_run.task.name

@@ -23,12 +23,16 @@ from replication.settings.copy_settings import CopySettings
 from replication.settings.sections import SparkSettings
 from spark_jobs.driver.flow_query import start_query
 from spark_jobs.process.appdir import FlowDir
-from spark_jobs.process.jvm import archive_path, dump_archive, launch
+from spark_jobs.process.jvm import archive_path, launch
 from spark_jobs.process.spark_session import spark_conf, start_session, warm_workers
 from spark_jobs.source.data_source import IsthmusSource, write_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
+
+    from spark_jobs.driver.flow_query import FlowQuery
 
 _EPOCHS = 3
 _LIMIT_S = 120.0
@@ -51,20 +55,27 @@ def write_archive() -> None:
     archive = archive_path()
     if archive is None or archive.exists():
         return
-    with tempfile.TemporaryDirectory(prefix="isthmus-") as directory:
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="isthmus-") as directory,
+        tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as beside,
+    ):
+        part = Path(beside) / archive.name
         conf = {
             **spark_conf(SparkSettings(), units=1),
             "spark.local.dir": directory,
             "spark.isthmus.copier": "spark_jobs.driver.class_archive:copy_nothing",
         }
-        jvm = launch(conf, Path(directory) / "log4j2.properties")
+        jvm = launch(conf, Path(directory) / "log4j2.properties", archive_at_exit=part)
         try:
             jvm.connect()
             spark = start_session(conf)
             _run_epochs(spark, FlowDir(Path(directory) / "flow"))
-            dump_archive(spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
+            jvm.stop(_LIMIT_S)
         finally:
             jvm.kill()
+        if part.exists():
+            part.replace(archive)
 
 
 def _run_epochs(spark: SparkSession, directory: FlowDir) -> None:
@@ -74,13 +85,21 @@ def _run_epochs(spark: SparkSession, directory: FlowDir) -> None:
     nothing = TopicPartition("none", 0)
     write_plan(directory, 1, [PartitionPlan(nothing, nothing)], run=True)
     query = start_query(spark, directory, _NO_UNIT, 1, directory.fresh_checkpoint(1, 1))
+    _wait(query, lambda: (query.epoch() or (0, 0))[0] > _EPOCHS and query.figures() is not None)
+    write_plan(directory, 2, [PartitionPlan(nothing, nothing)], run=False)
+    _wait(query, query.idle)
+    query.stop()
+
+
+def _wait(query: FlowQuery, done: Callable[[], bool]) -> None:
+    """Wait for it. Raises EnvironmentProblem: it takes too long, or the query ended."""
     deadline = time.monotonic() + _LIMIT_S
-    while ((query.epoch() or (0, 0))[0] <= _EPOCHS or query.figures() is None) and query.alive():
+    while not done():
+        if not query.alive():
+            raise EnvironmentProblem(f"Spark's query ended: {query.problem()}")
         if time.monotonic() > deadline:
             raise EnvironmentProblem(f"Spark ran no {_EPOCHS} epochs within {_LIMIT_S:.0f} s")
         time.sleep(0.1)
-    if not query.alive():
-        raise EnvironmentProblem(f"Spark's query ended: {query.problem()}")
 
 
 def copy_nothing(spec: UnitSpec) -> UnitReport:

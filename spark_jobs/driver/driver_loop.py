@@ -6,41 +6,23 @@ import functools
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import structlog
+from py4j.protocol import Py4JError
 
-from replication.adapters.auth.client_config import to_librdkafka
-from replication.adapters.clients import KafkaClients
-from replication.adapters.local.cluster_file import cluster_file
-from replication.adapters.offset_reader import GroupSyncs
-from replication.adapters.topics.state_store import StateStore
-from replication.client.cluster_ids import FlowClusters
+from replication.config.changes import is_same
 from replication.errors import ClusterUnavailable, ReplicationError
 from replication.model import FlowState
-from replication.naming.topic_namer import Namer
-from replication.planning.planner import Part, Planner
-from replication.planning.target_snapshot import read_arrivals
-from replication.provenance.routes import Routes
-from spark_jobs.driver.background_tasks import BackgroundTasks
-from spark_jobs.driver.cluster_watch import ClusterWatch
-from spark_jobs.driver.flow_driver import FlowDriver
-from spark_jobs.driver.flow_lease import FlowLease
-from spark_jobs.driver.flow_query import is_stopped, slots, start_query
-from spark_jobs.driver.task_list import tasks_of
+from spark_jobs.driver.batch_end import BatchEnd
+from spark_jobs.driver.beats import Beats, StartBeats
+from spark_jobs.driver.edited_file import EditedFile, hosted, restart_reason
+from spark_jobs.driver.flow_parts import FlowParts
+from spark_jobs.driver.flow_query import first_line, is_stopped, slots, start_query
 from spark_jobs.metrics.exposition import exposition_of
 from spark_jobs.metrics.metrics_collector import MetricsCollector
-from spark_jobs.planning.delivery_modes import DeliveryModes
-from spark_jobs.planning.flow_planner import FlowMemory, FlowPlanner
-from spark_jobs.planning.name_announcements import NameAnnouncements
-from spark_jobs.planning.names_in_use import NamesInUse
-from spark_jobs.planning.naming_guard import NamingGuard
-from spark_jobs.planning.source_topics import SourceTopics
-from spark_jobs.planning.topic_watcher import TopicWatcher
-from spark_jobs.planning.unit_template import template
 from spark_jobs.process.jvm import DIED, SparkJvm, dump_archive
 from spark_jobs.process.loop_watchdog import LoopWatchdog
 from spark_jobs.process.spark_session import (
@@ -51,51 +33,47 @@ from spark_jobs.process.spark_session import (
 )
 from spark_jobs.process.startup_timer import StartupTimer
 from spark_jobs.source.data_source import GRACE_S, IsthmusSource
+from spark_jobs.transform.task.work import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import Future
     from pathlib import Path
     from types import FrameType
 
     from pyspark.sql import SparkSession
 
-    from replication.settings.sections import Config, Flow
+    from replication.adapters.followed_file import FollowedFile, Reading
+    from replication.settings.sections import Flow
+    from spark_jobs.driver.flow_driver import FlowDriver
+    from spark_jobs.driver.flow_lease import FlowLease
     from spark_jobs.driver.flow_query import FlowQuery
     from spark_jobs.metrics.exposition import Exposition
-    from spark_jobs.planning.flow_planner import FlowPlan
     from spark_jobs.process.appdir import AppDir, Lock
 
 _TICK_S = 0.2
 _RETRY_S = 2.0
 _DUMP_AFTER_S = 8.0
-_TASKS_AT_ONCE = 7  # of one flow, so that a task that waits does not delay the others
 
 log = structlog.get_logger()
 
 
 class Driver:
-    """Drives the flows of one application until a signal ends it."""
+    """Drives the flows of one application until a signal ends it, or the run of a batch flow."""
 
     def __init__(
-        self, config: Config, flows: tuple[Flow, ...], directory: AppDir, lock: Lock
+        self, file: FollowedFile, reading: Reading, flows: tuple[Flow, ...], directory: AppDir
     ) -> None:
-        self._config = config
+        self.restart = ""  # why the driver is to start again, once it has ended cleanly
         self._directory = directory
-        self._lock = lock
-        self._known = {each.name: FlowClusters(each.name) for each in flows}
-        self._clients = KafkaClients(known=self._known)
-        self._routes = Routes.of(config.flows, config.clusters)
-        self._pool = ThreadPoolExecutor(max_workers=len(flows) + 1)
-        # Their own pool: a task that waits for a silent cluster must not delay planning.
-        self._task_pool = ThreadPoolExecutor(_TASKS_AT_ONCE * len(flows), "task")
-        store = self._clients.store(flows[0])  # all flows have one target
-        into_target = {each.name for each in config.flows_into(flows[0].target)}
-        others = into_target - {each.name for each in flows}
-        announcements = NameAnnouncements(store, others) if others else None
-        self._guard = NamingGuard(store, announcements)
-        self._syncs = GroupSyncs(config, _warn_of_offsets, self._known)
-        self._flows = [self._flow(each) for each in sorted(flows, key=lambda flow: flow.name)]
+        self._parts = FlowParts(reading.config, flows, directory)
+        self._file = EditedFile(file, reading, self._parts.pool)
+        self._flows = [
+            self._parts.flow_driver(each, functools.partial(self._start, each.name))
+            for each in sorted(flows, key=lambda flow: flow.name)
+        ]
+        first = self._flows[0]  # a batch flow has an application of its own
+        self._batch = self._batch_end(first) if first.flow.is_batch else None
+        self._mark()
         self._exposition: Exposition | None = None
         self._spark: SparkSession | None = None
         self._ending = False
@@ -103,24 +81,26 @@ class Driver:
         self._grace_s = 0.0
         self._blocks: tuple[Path, ...] = ()
 
-    def run(self, jvm: SparkJvm, conf: Mapping[str, str]) -> None:
+    def run(self, jvm: SparkJvm, conf: Mapping[str, str], lock: Lock) -> None:
         """Take the leases, start Spark, drive. Raises FlowTaken, EnvironmentProblem.
 
         Until the first flow is driven, a signal ends the process at once: there is nothing to undo.
         """
         timer = StartupTimer()
-        gather = MetricsCollector(self._flows, self._clients.source).gather
+        gather = MetricsCollector(
+            self._flows, self._parts.clients.source, self._parts.anchor_reader
+        ).gather
         application, pid = self._directory.application, jvm.process.pid
-        self._exposition = exposition_of(self._config, application, gather, pid)
+        self._exposition = exposition_of(self._parts.config, application, gather, pid)
         self._exposition.serve()
-        self._take_leases()
+        self._take_leases(lock)
         timer.lap("leases_s")
-        with self._reasons_in_status():
+        with self._reasons_in_status(), StartBeats(self._leases, _die):
             jvm.connect()
             timer.lap("jvm_s")
-            self._spark = start_session(conf)
+            self._spark = self._parts.spark = start_session(conf)
         self._grace_s = GRACE_S if reaches_running_units(conf) else 0.0
-        self._pool.submit(warm_workers, self._spark)
+        self._parts.pool.submit(warm_workers, self._spark)
         self._spark.dataSource.register(IsthmusSource)
         self._blocks = block_directories(conf)
         timer.lap("session_s")
@@ -128,7 +108,11 @@ class Driver:
         self._loop(jvm)
         self._spark.stop()
 
-    def _take_leases(self) -> None:
+    @property
+    def _leases(self) -> list[FlowLease]:
+        return [each.lease for each in self._flows]
+
+    def _take_leases(self, lock: Lock) -> None:
         """Take all leases, in the order of flow names, so that of two drivers one gets all."""
         for each in self._flows:
             self._retry_while_unavailable(each.lease.prepare)
@@ -136,7 +120,7 @@ class Driver:
             self._retry_while_unavailable(each.lease.take)
             each.lease.probe_fencing()
         generations = {each.flow.name: each.lease.status.generation for each in self._flows}
-        self._lock.write(generations=generations)
+        lock.write(generations=generations)
 
     @contextmanager
     def _reasons_in_status(self) -> Iterator[None]:
@@ -171,11 +155,28 @@ class Driver:
         watchdog.start()
         while not all(each.done for each in self._flows):
             begin = time.monotonic()
+            self._follow()
             self._drive(jvm, watchdog.beat)
+            if self._batch is not None and self._batch.look():
+                self._ending = True
             time.sleep(max(0.02, _TICK_S - (time.monotonic() - begin)))
         watchdog.stop()
+        self._record_run()
         for each in self._flows:
             each.lease.close()
+
+    def _batch_end(self, driver: FlowDriver) -> BatchEnd:
+        source = functools.partial(self._parts.clients.source, driver.flow)
+        return BatchEnd(driver, source, self._parts.anchor_reader(driver.flow), self._parts.pool)
+
+    def _record_run(self) -> None:
+        """Write how the run of a batch flow ended, unless the driver starts again for an edit."""
+        if self._batch is None or self.restart:
+            return
+        try:
+            self._batch.record()
+        except ReplicationError as error:
+            log.warning("the result of the run is not stored", reason=str(error))
 
     def _drive(self, jvm: SparkJvm, beat: Callable[[], None]) -> None:
         """Tick every flow; exit at once when the JVM has exited.
@@ -222,84 +223,90 @@ class Driver:
             _die("Spark stopped the application (see the Spark cluster's log)")
         free = slots(self._spark) - self._taken()
         for each in waiting:
-            needed = each.flow.copying.units
+            needed = slots_of(each.flow)
             each.slot_shortage = "" if needed <= free else self._shortage(needed, free)
             free -= 0 if each.slot_shortage else needed
 
     def _taken(self) -> int:
-        return sum(each.flow.copying.units for each in self._flows if each.query is not None)
+        return sum(slots_of(each.flow) for each in self._flows if each.query is not None)
 
     def _has_slots(self) -> bool:
         """Return whether Spark has slots for all units that should run."""
         return self._spark is None or slots(self._spark) >= self._taken()
 
     def _shortage(self, needed: int, free: int) -> str:
+        master = self._parts.config.spark.master
         return (
-            f"Spark at {self._config.spark.master} has {max(free, 0)} free slots, this flow's "
+            f"Spark at {master} has {max(free, 0)} free slots, this flow's "
             f"units need {needed}: add workers or cores (spark.cores.max, spark.executor.cores), "
             "or set tasks.max lower"
         )
 
     def _dump_classes(self, jvm: SparkJvm) -> None:
-        """Write the class archive once, when all classes that a start needs are loaded."""
+        """Write the class archive once, when all classes that a start needs are loaded.
+
+        The JVM stops meanwhile, and so would each call of ours; units copy on.
+        """
         if jvm.archive is None or not all(each.copies_since(_DUMP_AFTER_S) for each in self._flows):
             return
         archive, jvm.archive = jvm.archive, None
         if self._spark is not None:
-            self._pool.submit(dump_archive, self._spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
+            self._dump(self._spark, archive)
 
-    def _flow(self, flow: Flow) -> FlowDriver:
-        store = StateStore(to_librdkafka(flow.clients.target_admin), flow.state_replication_factor)
-        directory = self._directory.flow(flow.name)
-        file = cluster_file(self._directory.root, flow.name)
-        readers = [
-            (each, KafkaClients().store)
-            for each in self._config.flows
-            if each.source == flow.target
-        ]
-        clusters = ClusterWatch(flow, self._known[flow.name], store, file, readers)
-        lease = FlowLease(flow, store, clusters)
-        topic_watcher = TopicWatcher(flow, directory, self._planner(flow, lease))
-        starter = functools.partial(self._start, flow)
-        tasks = BackgroundTasks(flow.name, self._task_pool, lease.report)
-        tasks.add(tasks_of(flow, self._config, self._syncs))
-        return FlowDriver(flow, lease, topic_watcher, starter, tasks)
+    def _dump(self, spark: SparkSession, archive: Path) -> None:
+        with Beats(self._leases):
+            try:
+                dump_archive(spark.sparkContext._gateway, archive)  # noqa: SLF001 - see dump_archive
+            except (OSError, Py4JError) as error:
+                log.warning("no class archive: the next start is slower", reason=first_line(error))
 
-    def _planner(self, flow: Flow, lease: FlowLease) -> functools.partial[Future[FlowPlan]]:
-        namer = Namer.for_flow(flow, self._config)
-        modes = DeliveryModes(flow.copying.delivery, lambda: lease.missing_guarantees)
-        store = self._clients.store(flow)
-        flows = [each.name for each in self._config.flows]
-        arrivals = functools.partial(read_arrivals, flow, self._config, self._clients)
-        topics = SourceTopics(flow.name, namer.selector, store)
-        names = NamesInUse(namer, store, lambda: lease.name_decisions, arrivals, flows)
-        memory = FlowMemory(topics, names, lease.clusters.check)
-        planner = FlowPlanner(namer, self._routes, self._guard, modes, memory)
-        return functools.partial(
-            self._pool.submit,
-            planner.plan,
-            self._clients.source(flow),
-            self._clients.target(flow),
-            Planner(self._config, self._clients, {Part.TOPICS}),
-        )
-
-    def _start(self, flow: Flow, generation: int, attempt: int, after: int) -> FlowQuery:
+    def _start(self, name: str, generation: int, attempt: int, after: int) -> FlowQuery:
         if self._spark is None:
             raise RuntimeError("a query was started before the Spark session")
-        directory = self._directory.flow(flow.name)
+        directory = self._directory.flow(name)
         checkpoint = directory.fresh_checkpoint(generation, attempt)
         unit_spec = replace(
-            template(flow, generation, self._routes),
-            epoch=after,
-            grace_s=self._grace_s,
-            source_id=self._known[flow.name].source_id,
-            target_id=self._known[flow.name].target_id,
+            self._parts.template(name, generation), epoch=after, grace_s=self._grace_s
         )
-        return start_query(self._spark, directory, unit_spec, flow.copying.units, checkpoint)
+        units = self._parts.config.flow(name).copying.units
+        return start_query(self._spark, directory, unit_spec, units, checkpoint)
 
+    def _follow(self) -> None:
+        """Put an edit of the file into force, or end in order to start again with it."""
+        if not self._file.look():
+            return
+        self._mark()
+        reading, before = self._file.reading, self._parts.config
+        if reading.problem:
+            log.error("the edited file is not in force", reason=reading.problem)
+        for line in reading.changes:
+            log.info("the file was edited", change=line)
+        if self._ending or is_same(before, reading.config):
+            return
+        after, names = reading.config, {each.flow.name for each in self._flows}
+        keeps = hosted(before, after, self._directory.application, names)
+        if reason := restart_reason(before, after, names, keeps):
+            self._hand_over(reason, keeps)
+        else:
+            self._parts.follow(after, self._flows)
 
-def _warn_of_offsets(flow: str, reason: str) -> None:
-    log.warning("group offsets not translated", flow=flow, reason=reason)
+    def _hand_over(self, reason: str, keeps: set[str]) -> None:
+        """End all flows; those that the application keeps are copied on after another start."""
+        self.restart = f"the file was edited: {reason}" if keeps else ""
+        log.info("driver ends for the edited file", reason=reason, starts_again=bool(keeps))
+        self._ending = True
+        for each in self._flows:
+            each.restart = self.restart if each.flow.name in keeps else ""
+
+    def _mark(self) -> None:
+        """Let the status of each flow say which settings are in force."""
+        reading = self._file.reading
+        for each in self._flows:
+            each.file = {
+                "config": reading.fingerprint,
+                "config_read_ms": reading.read_ms,
+                "config_problem": reading.problem,
+            }
 
 
 def _die(reason: str) -> NoReturn:

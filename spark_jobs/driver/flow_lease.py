@@ -14,6 +14,7 @@ from replication.model import Choice, Desired, FlowState, TopicPartition
 from replication.state import (
     PRODUCERS_TOPIC,
     Anchor,
+    BatchRun,
     Claim,
     Control,
     Decision,
@@ -64,6 +65,7 @@ class FlowLease:
         self.probe_problem = ""  # why that is not known
         self.is_desired_lost = False  # it was stored, as other records show
         self._has_intent = False
+        self.last_good_ms = 0  # when the last run ended that copied all, of a batch flow
         self._probed: dict[str, Fencing] = {}  # by cluster id
         self.decisions: dict[TopicPartition, Choice] = {}
         # By topic of the source. Never changed in place: the thread that plans iterates over it.
@@ -81,7 +83,7 @@ class FlowLease:
         """Create the state topics. Raises ClusterUnavailable, WrongCluster."""
         self.clusters.require_target()
         self._store.ensure_topics(self._flow.source)
-        if self._flow.policies.dead_letters:
+        if self._flow.writes_dead_letters:
             self._store.ensure_dead_letters(self._flow.source)
 
     def take(self) -> None:
@@ -176,6 +178,11 @@ class FlowLease:
         """Write the report of a background task."""
         self._post(report)
 
+    def write_run(self, run: BatchRun) -> None:
+        """Write how the run of a batch flow ended. Raises ClusterUnavailable."""
+        good_ms = self.last_good_ms if run.problem else run.ended_ms
+        self._store.write(self._topic, replace(run, good_ms=good_ms))
+
     def end_epoch(self, epoch: int, *, last: bool = False) -> None:
         """Write the control record that ends the epoch; again every second, in case one is lost.
 
@@ -227,6 +234,8 @@ class FlowLease:
             elif isinstance(each, Intent) and each.flow == self._flow.name:
                 self.desired, self._has_intent = Desired(each.desired), True
                 self.is_desired_lost = False
+            elif isinstance(each, BatchRun) and each.flow == self._flow.name:
+                self.last_good_ms = each.good_ms
             elif isinstance(each, Decision) and each.flow == self._flow.name:
                 where = TopicPartition(each.topic, each.partition)
                 self.decisions[where] = Choice(each.state, each.position, each.choice)

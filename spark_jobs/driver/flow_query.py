@@ -1,4 +1,4 @@
-"""Starts, inspects and stops one flow's Spark Structured Streaming query."""
+"""Starts, inspects and stops one flow's Spark query; measures how long it is in one epoch."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _COPIER = "spark.isthmus.copier"  # a test may set another copier
 _FIGURES = "figures"
 _LOOK_S = 1.0  # between calls to the JVM: each costs CPU time on both sides
 _READ_ANYWAY_S = 10.0
+_MOST_S = 1.0  # that one look adds: a process that was frozen for an hour adds a second
 _RETRY = "1 second"  # between epochs that end at once, because every unit was refused
 
 
@@ -97,6 +98,27 @@ class FlowQuery:
         self._query.stop()
 
 
+class EpochStall:
+    """Adds up the time between looks that saw the same epoch."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._epoch: tuple[int, int] | None = None
+        self._seen_at = 0.0
+
+    def begin(self) -> None:
+        """Start counting now."""
+        self.seconds, self._epoch, self._seen_at = 0.0, None, time.monotonic()
+
+    def see(self, epoch: tuple[int, int] | None) -> None:
+        """Record which epoch runs now: its number and the number of its plan."""
+        moment = time.monotonic()
+        self.seconds += min(moment - self._seen_at, _MOST_S)
+        self._seen_at = moment
+        if epoch != self._epoch:
+            self.seconds, self._epoch = 0.0, epoch
+
+
 def start_query(
     spark: SparkSession, directory: FlowDir, template: UnitSpec, units: int, checkpoint: Path
 ) -> FlowQuery:
@@ -117,6 +139,9 @@ def start_query(
             F.sum("takeovers").alias("takeovers"),
             F.sum("not_running").alias("not_running"),
             F.sum("at_least_once").alias("at_least_once"),
+            F.sum("source_throttled_ms").alias("source_throttled_ms"),
+            F.sum("target_throttled_ms").alias("target_throttled_ms"),
+            F.sum("backed_off_to").alias("backed_off_to"),
             F.sum("in_grace").alias("in_grace"),
             F.max(F.when(F.col("outcome") != "clean", F.col("outcome"))).alias("outcome"),
         )

@@ -29,6 +29,8 @@ class Situation:
     desired: Desired = Desired.RUN
     is_desired_lost: bool = False  # ``desired`` was stored, and is gone
     ending: bool = False  # the whole driver ends
+    restart: str = ""  # and starts again, for this reason
+    hands_over: bool = False  # the query is to be replaced by one with other settings
     query: bool = False  # there is a query, dead or alive
     alive: bool = False  # and it is alive
     begun: bool = False  # it has planned its first epoch
@@ -39,7 +41,7 @@ class Situation:
     partitions: int = 0
     not_running: int = 0
     rested: bool = True  # the pause after a query that failed is over
-    slot_shortage: str = ""  # why it cannot start: too few slots
+    slot_shortage: str = ""  # why it cannot start, or its units wait: too few slots
     wrong_cluster: str = ""  # which cluster an address leads to instead of the right one
     unplanned: str = ""  # why the last planning failed
     gap: str = ""  # configured topics that the source does not have
@@ -63,7 +65,7 @@ def decide_step(now: Situation) -> Step:
     """Return the step to take now."""
     if now.query and not now.alive:
         return Step.STOP
-    if now.query and now.may_copy and not now.draining:
+    if now.query and now.may_copy and not (now.draining or now.hands_over):
         return Step.NOTHING
     if now.query:
         return Step.STOP if now.overdue or (now.draining and now.idle) else Step.DRAIN
@@ -75,20 +77,23 @@ def flow_state(now: Situation) -> tuple[FlowState, str]:
     """Return the state that an operator sees, with its reason."""
     if not now.may_copy:
         return _unwanted(now)
-    if now.query and now.begun:
-        degraded = now.not_running or now.unplanned or now.gone or now.at_risk
-        known = now.problem if now.not_running else now.unplanned
-        reason = "; ".join(filter(None, (now.at_risk, known, now.gone)))
-        return (
-            (FlowState.DEGRADED, reason) if degraded else (FlowState.RUNNING, now.gap or now.notice)
-        )
     if now.query and now.planned and not now.partitions:
-        if nothing := now.gone or now.gap or now.unplanned:
+        if nothing := now.at_risk or now.gone or now.gap or now.unplanned:
             return FlowState.DEGRADED, nothing
         return FlowState.STARTING, "the target has none of the topics yet"
+    if now.query and now.begun:
+        return _copying(now)
     if reason := now.slot_shortage or now.problem or now.unplanned:
         return FlowState.FAILED, reason
     return FlowState.STARTING, "starting Spark" if now.planned else "reading both clusters"
+
+
+def _copying(now: Situation) -> tuple[FlowState, str]:
+    known = now.problem if now.not_running else now.unplanned
+    reason = "; ".join(filter(None, (now.at_risk, now.slot_shortage, known, now.gone)))
+    if reason or now.not_running:
+        return FlowState.DEGRADED, reason
+    return FlowState.RUNNING, now.gap or now.notice
 
 
 def _unwanted(now: Situation) -> tuple[FlowState, str]:
@@ -96,8 +101,11 @@ def _unwanted(now: Situation) -> tuple[FlowState, str]:
         return FlowState.WRONG_CLUSTER, now.wrong_cluster
     if now.query:
         return FlowState.STOPPING, "ending the epoch"
-    if now.desired is Desired.PAUSE and now.is_desired_lost and not now.ending:
+    stays = not now.ending or bool(now.restart)
+    if now.desired is Desired.RUN and now.restart:
+        return FlowState.STARTING, f"the driver starts again: {now.restart}"
+    if now.desired is Desired.PAUSE and now.is_desired_lost and stays:
         return FlowState.PAUSED, _DESIRED_LOST
-    if now.desired is Desired.PAUSE and not now.ending:
+    if now.desired is Desired.PAUSE and stays:
         return FlowState.PAUSED, "paused by an operator; resume the flow to continue"
     return FlowState.STOPPED, ""

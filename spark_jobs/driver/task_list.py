@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replication.adapters.offset_reader import GroupSyncs
+    from replication.client.cluster_ids import FlowClusters
     from replication.settings.sections import Config, Flow
 
 _SYNCS_EVERY = timedelta(seconds=5)  # dense for MirrorMaker 2, and few for a compacted topic
@@ -30,7 +31,7 @@ def tasks_of(flow: Flow, config: Config, syncs: GroupSyncs) -> Iterator[Backgrou
     ``syncs`` are shared by all flows of the driver. Listing the tasks costs nothing and connects to
     no cluster: clients are created in the first run.
     """
-    yield from _heartbeats(flow)
+    yield from _heartbeats(flow, syncs.clusters.get(flow.name))
     yield _groups(flow, syncs)
     if flow.mm2.checkpoints.enabled:
         yield BackgroundTask(
@@ -64,9 +65,9 @@ def _groups(flow: Flow, syncs: GroupSyncs) -> BackgroundTask:
     return BackgroundTask("group offsets", flow.groups.every, lambda: syncs.of(flow).sync())
 
 
-def _heartbeats(flow: Flow) -> Iterator[BackgroundTask]:
+def _heartbeats(flow: Flow, known: FlowClusters | None) -> Iterator[BackgroundTask]:
     beats = flow.mm2.heartbeats
     if beats.enabled:
-        yield BackgroundTask(HEARTBEATS_TASK, beats.every, pulse(flow).beat)
+        yield BackgroundTask(HEARTBEATS_TASK, beats.every, pulse(flow, known).beat)
     if beats.back:
-        yield BackgroundTask("heartbeats on the source", beats.every, pulse_back(flow).beat)
+        yield BackgroundTask("heartbeats on the source", beats.every, pulse_back(flow, known).beat)

@@ -20,6 +20,7 @@ class ExportedRanges(NamedTuple):
     topic: str
     partition: int
     ranges: Sequence[tuple[int, int]]  # first offset, and the one behind the last
+    of_target: bool = False  # committed records of the flow's target, instead of its source
 
 
 class ExportedRecord(NamedTuple):
@@ -48,8 +49,11 @@ def read_ranges(config: str, flow: str, asked: ExportedRanges) -> Iterator[Expor
     first, end = asked.ranges[0][0], asked.ranges[-1][1]
     wanted = iter(asked.ranges)
     start, after = next(wanted)
-    # The offsets say which records are meant, so that no isolation level leaves any out.
-    reader = RecordReader(to_librdkafka(clients.source_consumer), "read_uncommitted")
+    if asked.of_target:
+        reader = RecordReader(to_librdkafka(clients.target_admin), "read_committed")
+    else:
+        # The offsets say which records are meant, so that no isolation level leaves any out.
+        reader = RecordReader(to_librdkafka(clients.source_consumer), "read_uncommitted")
     with closing(reader):
         for each in reader.read(where, end, first):
             if each.offset >= after:

@@ -157,7 +157,7 @@ class FlowMetrics:
         state = self._state.ask(self._target.look)
         if state:
             self._copied = state.answer
-        anchors, losses, groups = self._copied
+        anchors, losses, groups, verification = self._copied
         partitions = anchors.keys() if plan is None else plan
         # After the anchors, and with them, so that lag is not negative.
         ends = self._ends.ask(lambda: (anchors, self._ask_ends(partitions)))
@@ -175,6 +175,7 @@ class FlowMetrics:
             target_answers=state is not None,
             lag_ms=ends.asked_ms if ends and is_known else self._last.lag_ms,
             point=recovery_point(anchored(base), groups, lag, ends.asked_ms if ends else 0),
+            verification=verification,
         )
 
     def _lag(self, ends_answer: _ScrapeAnswer[tuple[Anchored, Offsets]]) -> FlowLag:
@@ -201,21 +202,36 @@ class MeasuredFlow(Protocol):
 
 
 class MetricsCollector:
-    """Reads all flows of a driver at once. ``source_of`` creates the client of a flow's source."""
+    """Reads all flows of a driver at once.
 
-    def __init__(self, flows: Sequence[MeasuredFlow], source_of: Callable[[Flow], Source]) -> None:
+    ``source_of`` creates the client of a flow's source, ``reader_of`` what reads its anchors.
+    """
+
+    def __init__(
+        self,
+        flows: Sequence[MeasuredFlow],
+        source_of: Callable[[Flow], Source],
+        reader_of: Callable[[Flow], AnchorReader],
+    ) -> None:
         # Scrapes wait in one pool for requests in another; threads are created when needed.
         self._waiting = ThreadPoolExecutor(len(flows), "metrics")
         requests = ThreadPoolExecutor(2 * len(flows), "cluster")
-        self._flows = [(each, _flow_metrics(each.flow, source_of, requests)) for each in flows]
+        self._flows = [
+            (each, _flow_metrics(each.flow, source_of, reader_of, requests)) for each in flows
+        ]
 
     def gather(self) -> Iterable[FlowFigures]:
         """Return the figures of all flows."""
         return self._waiting.map(lambda pair: pair[0].figures(pair[1]), self._flows)
 
 
-def _flow_metrics(flow: Flow, source_of: Callable[[Flow], Source], pool: Executor) -> FlowMetrics:
-    return FlowMetrics(flow.name, AnchorReader(flow), partial(source_of, flow), pool)
+def _flow_metrics(
+    flow: Flow,
+    source_of: Callable[[Flow], Source],
+    reader_of: Callable[[Flow], AnchorReader],
+    pool: Executor,
+) -> FlowMetrics:
+    return FlowMetrics(flow.name, reader_of(flow), partial(source_of, flow), pool)
 
 
 def _is_since(moment_ms: int, limit_s: float) -> bool:

@@ -44,7 +44,8 @@ def partition_plans(flow: Flow, routes: Routes, found: MatchedTopics) -> tuple[P
             *inventory.begin(chosen[here.topic], here.partition, prompt=here in prompt),
             mode=modes[here.topic, copy.topic],
             first=here.topic in first,
-            start=_start(copying.start_offsets.get(here.topic, {}), here.partition),
+            start=_named(copying.start_offsets.get(here.topic, {}), here.partition),
+            until=_named(copying.until_offsets.get(here.topic, {}), here.partition),
             origins=routes.rule(flow.name, here.topic),
         )
         for here, copy in partition_pairs(chosen, there)
@@ -68,8 +69,8 @@ def partition_pairs(
             yield TopicPartition(name, number), TopicPartition(ours.name, number)
 
 
-def _start(named: Mapping[int, int], number: int) -> int | None:
-    """Return a partition's start offset: 0 where only other partitions of its topic have one.
+def _named(named: Mapping[int, int], number: int) -> int | None:
+    """Return a partition's offset: 0 where only other partitions of its topic have one.
 
     Its records came after those offsets were taken, or whoever took them did not see it.
     """

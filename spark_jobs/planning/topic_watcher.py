@@ -12,12 +12,13 @@ from replication.adapters.local.files import space_problem
 from replication.errors import ReplicationError, WrongCluster
 from replication.model import PartitionState
 from replication.naming.selection import listed
-from spark_jobs.source.data_source import write_plan
+from spark_jobs.source.data_source import EpochSettings, write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
+    from replication.copier.spec import UnitSpec
     from replication.model import Choice, PartitionPlan, TopicPartition
     from replication.settings.sections import Flow
     from replication.state import AbsentTopic
@@ -35,7 +36,13 @@ log = structlog.get_logger()
 class TopicWatcher:
     """The plan of one flow. Another thread reads the clusters: a silent one delays nothing."""
 
-    def __init__(self, flow: Flow, directory: FlowDir, planner: Planner) -> None:
+    def __init__(
+        self,
+        flow: Flow,
+        directory: FlowDir,
+        planner: Planner,
+        is_transformed: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self.number = 0  # of the plan; 0: there is none yet
         self.partitions: tuple[PartitionPlan, ...] = ()
         self.problem = ""  # why the last planning failed, or why a topic cannot be copied
@@ -50,6 +57,7 @@ class TopicWatcher:
         self._flow = flow
         self._directory = directory
         self._planner = planner
+        self._is_transformed = is_transformed  # a topic that no unit copies
         self._looking: Future[FlowPlan] | None = None
         self._look_at = 0.0
         self._decisions: dict[TopicPartition, Choice] = {}
@@ -57,6 +65,17 @@ class TopicWatcher:
         self._is_planned = False
         self._run: bool | None = None  # as written last; None: no plan was written
         self._unwritten = False  # it could not be written
+        self._settings: UnitSpec | None = None  # of the units; None: as the query was started
+        self._limit = 0  # bytes a second of all units; 0: none but that of the settings
+
+    def follow(self, flow: Flow, planner: Planner, settings: UnitSpec) -> None:
+        """Plan by edited settings from now on; units get theirs with the next epoch."""
+        self._flow, self._planner = flow, planner
+        self._looking, self._look_at = None, 0.0  # what is being planned follows the former ones
+        before, self._settings = self._settings, settings
+        if self.number and settings != before:
+            self.number += 1
+            self.write(run=True if self._run is None else self._run)
 
     def look(self, decisions: Mapping[TopicPartition, Choice]) -> None:
         """Start planning when it is due; take a finished plan. Never waits.
@@ -76,17 +95,36 @@ class TopicWatcher:
             self._look_at = time.monotonic() + _PAUSE_S
             self._finish(looking)
 
+    def limit(self, bytes_per_second: int) -> None:
+        """Let all units together copy at most so much from the next epoch on; 0: no limit."""
+        if bytes_per_second != self._limit:
+            self._limit = bytes_per_second
+            if self._run is not None:
+                self.write(run=self._run)
+
     def write(self, *, run: bool) -> None:
         """Write the plan for the query; not ``run``: no further epoch begins."""
         self._run = run
         try:
-            write_plan(self._directory, self.number, self.partitions, run=run)
+            plan = self.number, self.copied
+            settings = EpochSettings(self._settings, self._limit)
+            write_plan(self._directory, *plan, run=run, settings=settings)
         except OSError as error:  # it is tried again
             if not self._unwritten:
                 log.warning("plan not written", flow=self._flow.name, reason=str(error))
             self._unwritten = True
         else:
             self._unwritten = False
+
+    @property
+    def copied(self) -> tuple[PartitionPlan, ...]:
+        """The partitions that units copy unchanged."""
+        return tuple(e for e in self.partitions if not self._is_transformed(e.source.topic))
+
+    @property
+    def transformed(self) -> tuple[PartitionPlan, ...]:
+        """The partitions of topics that are transformed."""
+        return tuple(e for e in self.partitions if self._is_transformed(e.source.topic))
 
     def space_problem(self) -> str:
         """Return why no query can run: its directory takes no further file; empty: it does."""

@@ -36,5 +36,6 @@ def template(flow: Flow, generation: int, routes: Routes) -> UnitSpec:
 
 
 def _of_a_unit(flow: CopySettings) -> CopySettings:
-    """Return one unit's share of a flow's settings; start offsets are in the partitions' plans."""
-    return replace(flow, bytes_per_second=flow.bytes_per_second // flow.units, start_offsets={})
+    """Return one unit's share of a flow's settings; offsets are in the partitions' plans."""
+    share = flow.bytes_per_second // flow.units
+    return replace(flow, bytes_per_second=share, start_offsets={}, until_offsets={})

@@ -99,8 +99,12 @@ class AppDir:
     def locked(self) -> Iterator[Lock]:
         """Hold the lock file. Raises Locked. The kernel frees it with the process."""
         self.make()
-        with open_private(self.root / "driver.lock", "a+") as handle:
-            _take(handle.fileno(), self.root / "driver.lock")
+        file = self.root / "driver.lock"
+        open_private(file, "a").close()
+        with open_private(
+            file, "r+"
+        ) as handle:  # to a file that is opened to append, pwrite appends
+            _take(handle.fileno(), file)
             lock = Lock(handle.fileno())
             lock.write()
             yield lock

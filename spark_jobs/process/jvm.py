@@ -28,6 +28,7 @@ from spark_jobs.process.jvm_environment import (
     leave_out_foreign_variables,
     user_options,
 )
+from spark_jobs.process.log_format import jvm_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,7 @@ appender.out.type = Console
 appender.out.name = out
 appender.out.target = SYSTEM_ERR
 appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex{2}
+appender.out.layout.pattern = {pattern}
 """
 # Settings that are read before a SparkContext exists; all others are set on its builder.
 _EARLY = ("spark.jars", "spark.files", "spark.archives", "spark.submit.", "spark.kubernetes.")
@@ -124,26 +125,38 @@ class SparkJvm:
         self.process.wait()
 
 
-def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
-    """Start the JVM and return at once. ``log4j`` is where its logging settings are written."""
+def launch(
+    conf: Mapping[str, str],
+    log4j: Path,
+    early: Mapping[str, str] | None = None,
+    archive_at_exit: Path | None = None,
+) -> SparkJvm:
+    """Start the JVM and return at once. ``log4j`` is where its logging settings are written.
+
+    ``early``: the settings that a session has without a builder that sets them; None: those that
+    are read before a SparkContext exists. ``archive_at_exit``: where the JVM writes the archive of
+    its classes when it ends.
+    """
     leave_out_foreign_variables(conf)
-    log4j.write_text(_LOG4J)
-    archive = archive_path()
+    log4j.write_text(_LOG4J.replace("{pattern}", jvm_pattern()))
+    archive = None if archive_at_exit else archive_path()
     known = archive is not None and archive.exists()
     # In the application's directory: the next start deletes what a killed driver leaves there.
     directory = tempfile.TemporaryDirectory(prefix="isthmus-", dir=conf.get("spark.local.dir"))
     command = [str(java()), *_java_options(conf, log4j, Path(directory.name))]
-    if archive is not None:
-        command += [f"-XX:SharedArchiveFile={archive}"] if known else ["-XX:+RecordDynamicDumpInfo"]
+    if archive_at_exit is not None:
+        command.append(f"-XX:ArchiveClassesAtExit={archive_at_exit}")
+    elif archive is not None:
+        command += class_archive.java_options(archive) if known else ["-XX:+RecordDynamicDumpInfo"]
     command += ["-cp", _class_path(conf), "org.apache.spark.deploy.SparkSubmit"]
     # Instead of the defaults of this machine; and no argument, which every user can read.
-    early = Path(directory.name) / "spark-defaults.conf"
-    write_whole(early, as_properties(_early(conf)))
-    command += ["--properties-file", str(early), "pyspark-shell"]
+    defaults = Path(directory.name) / "spark-defaults.conf"
+    write_whole(defaults, as_properties(_early(conf) if early is None else early))
+    command += ["--properties-file", str(defaults), "pyspark-shell"]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,  # it ends when this pipe breaks, so it cannot outlive us
-        env=jvm_environment(pyspark_home(), Path(directory.name) / "connection"),
+        env=jvm_environment(Path(directory.name) / "connection"),
         process_group=0,  # so that Ctrl-C reaches only us: we end the epoch first
     )
     return SparkJvm(process, None if known else archive, directory)
@@ -152,7 +165,8 @@ def launch(conf: Mapping[str, str], log4j: Path) -> SparkJvm:
 def dump_archive(gateway: Any, archive: Path) -> None:
     """Write the archive of the classes that the JVM has loaded; takes some seconds.
 
-    The JVM stops meanwhile, which does not delay copying. If it fails, starts stay slow.
+    The JVM stops meanwhile, which does not delay copying. If it fails, starts stay slow. Classes
+    that were loaded and not used yet are missing in it, unlike in one that is written at exit.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".classes-", dir=archive.parent) as directory:

@@ -12,7 +12,7 @@ from replication.errors import ReplicationError
 from spark_jobs.process.jvm_environment import log_in, python_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyarrow import RecordBatch
     from pyspark.sql import SparkSession
@@ -79,8 +79,7 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
 
     Raises ReplicationError: Spark refuses the settings, or its cluster or a directory is missing.
     """
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - imported while the JVM is starting
-    from pyspark import SparkContext  # noqa: PLC0415 - as above
+    from pyspark import SparkContext  # noqa: PLC0415 - imported while the JVM is starting
     from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
 
     SparkContext._ensure_initialized()  # noqa: SLF001 - connects to the JVM before Spark begins
@@ -88,8 +87,15 @@ def start_session(conf: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in conf.items():
         builder = builder.config(key, value)
+    return built(builder.getOrCreate)
+
+
+def built(build: Callable[[], SparkSession]) -> SparkSession:
+    """Return the session that ``build`` returns. Raises as ``start_session``."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - imported while the JVM is starting
+
     try:
-        spark = builder.getOrCreate()
+        spark = build()
     except Py4JJavaError as error:
         raise ReplicationError(
             f"starting Spark: {java_problem(error)}; check spark.master and spark.conf.* of the "

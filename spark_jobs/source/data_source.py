@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import astuple, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from replication.adapters import unit_json
 from replication.copier.spec import UnitReport, UnitSpec
-from replication.supervision.unit_assignment import plan_units
+from replication.copier.unit_assignment import plan_units
 from spark_jobs.process.appdir import FlowDir, read_json, write_json
 from spark_jobs.source.unit_task import COPIER, guarded
 
@@ -36,12 +36,25 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "unit int, epoch int, records long, bytes long, cpu_s double, started_ms long, ended_ms long, "
-    "takeovers int, not_running int, outcome string, at_least_once int, in_grace int"
+    "takeovers int, not_running int, outcome string, at_least_once int, "
+    "source_throttled_ms long, target_throttled_ms long, backed_off_to long, in_grace int"
 )
 # Spark plans the next epoch in some 0.2 s; a unit that gets no further epoch ends cleanly.
 GRACE_S = 3.0
 # Spark redacts options of such a name in its logs and plans: it holds the clients' passwords.
 TEMPLATE = "template.secret"
+# What of a spec follows an edit of the file without another query.
+_SETTINGS = ("copying", "policies", "target_is_replicated", "source_has_copies", "stamps")
+
+
+class EpochSettings(NamedTuple):
+    """What units follow from the next epoch on, beside their partitions."""
+
+    spec: UnitSpec | None = None  # None: as the query was started
+    limit: int = 0  # bytes a second of all units together; 0: none but that of the spec
+
+
+_AS_STARTED = EpochSettings()
 
 
 class UnitTask(InputPartition):
@@ -78,7 +91,9 @@ class EpochReader(DataSourceStreamReader):
         epoch = end["epoch"]
         if self._tasks is None or self._tasks[0] != epoch:
             plan = read_json(self._directory.plan) or {"number": 0}
-            self._tasks = (epoch, self._plan(epoch, unit_json.partitions_of(plan)))
+            template = with_settings(self._template, plan.get("settings"))
+            template = with_limit(template, plan.get("limit", 0) // self._units)
+            self._tasks = (epoch, self._plan(template, epoch, unit_json.partitions_of(plan)))
             write_json(self._directory.epoch, {"epoch": epoch, "plan": plan["number"]})
         return self._tasks[1]
 
@@ -89,9 +104,11 @@ class EpochReader(DataSourceStreamReader):
     def commit(self, end: Mapping[str, int]) -> None:
         """Do nothing: positions are on the target."""
 
-    def _plan(self, epoch: int, partitions: Sequence[PartitionPlan]) -> Sequence[UnitTask]:
+    def _plan(
+        self, template: UnitSpec, epoch: int, partitions: Sequence[PartitionPlan]
+    ) -> Sequence[UnitTask]:
         return [
-            UnitTask(replace(self._template, unit=unit, epoch=epoch, partitions=mine))
+            UnitTask(replace(template, unit=unit, epoch=epoch, partitions=mine))
             for unit, mine in plan_units(partitions, self._units)
         ]
 
@@ -128,11 +145,44 @@ def options(
 
 
 def write_plan(
-    directory: FlowDir, number: int, partitions: Sequence[PartitionPlan], *, run: bool
+    directory: FlowDir,
+    number: int,
+    partitions: Sequence[PartitionPlan],
+    *,
+    run: bool,
+    settings: EpochSettings = _AS_STARTED,
 ) -> None:
-    """Write the plan of the next epoch for the planner; not ``run``: no epoch begins."""
-    table = unit_json.partition_table(partitions)
-    write_json(directory.plan, {"number": number, "run": run, **table})
+    """Write the plan of the next epoch for the planner; not ``run``: no epoch begins.
+
+    The clients of the settings' spec, which may hold passwords, are not written.
+    """
+    content = {
+        "number": number,
+        "run": run,
+        "limit": settings.limit,
+        **unit_json.partition_table(partitions),
+    }
+    if settings.spec is not None:
+        plain = replace(settings.spec, partitions=(), source={}, target={})
+        content["settings"] = unit_json.spec_text(plain)
+    write_json(directory.plan, content)
+
+
+def with_settings(template: UnitSpec, text: str | None) -> UnitSpec:
+    """Return ``template`` with the settings of a plan; what a query is started with stays."""
+    if text is None:
+        return template
+    given = unit_json.spec_of(text)
+    return replace(template, **{name: getattr(given, name) for name in _SETTINGS})
+
+
+def with_limit(template: UnitSpec, limit: int) -> UnitSpec:
+    """Return ``template`` with at most ``limit`` bytes a second for a unit; 0: as it is."""
+    if not limit:
+        return template
+    copying = template.copying
+    rate = min(filter(None, (copying.bytes_per_second, limit)))
+    return replace(template, copying=replace(copying, bytes_per_second=rate))
 
 
 def report_of(row: Mapping[str, Any]) -> UnitReport:

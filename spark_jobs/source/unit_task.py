@@ -19,7 +19,7 @@ def run_unit(spec: UnitSpec) -> UnitReport:
     """Copy until the epoch ends; the unit may keep copying after it, see ``copier.epoch``."""
     from replication.adapters.unit_sockets import UnixUnitSockets  # noqa: PLC0415 - workers only, not planners
     from replication.adapters.wire import connect  # noqa: PLC0415 - as above
-    from replication.copier import copy_epoch  # noqa: PLC0415 - as above
+    from replication.copier.host import copy_epoch  # noqa: PLC0415 - as above
 
     return copy_epoch(spec, connect, UnixUnitSockets())
 

@@ -1,0 +1,9 @@
+"""How many bytes a second a flow copies, and why it is less than the file says.
+
+``disk_limit``: Decides how many bytes a second a flow may copy while a disk of its target fills
+``disk_watch``: Looks at the disks of a flow's target every minute, beside the driver's loop
+``throttle_notice``: Says what quotas of the clusters' brokers cost a flow
+
+The units themselves back off while their target throttles: ``replication/copier/fetch/``.
+May import: the core.
+"""

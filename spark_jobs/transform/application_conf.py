@@ -1,0 +1,26 @@
+"""Spark's settings of an application: those of its flows' units, and of their transforms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_jobs.process.spark_session import spark_conf
+from spark_jobs.transform.task.work import slots_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from replication.settings.sections import Flow, SparkSettings
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Expressions run in the driver's JVM as long as it lives: the second compiler is worth its time.
+# A row lives for a moment: a larger young generation is collected less often.
+_COMPILED = "-XX:TieredStopAtLevel=4 -Xms384m -Xmn224m"
+
+
+def application_conf(settings: SparkSettings, flows: Collection[Flow]) -> dict[str, str]:
+    """Return all Spark settings for an application that copies these flows."""
+    conf = spark_conf(settings, sum(slots_of(each) for each in flows))
+    if any(each.is_sql for flow in flows for each in flow.transforms):
+        conf[_JAVA_OPTIONS] = f"{_COMPILED} {conf.get(_JAVA_OPTIONS, '')}".strip()
+    return conf

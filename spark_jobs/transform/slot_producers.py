@@ -1,0 +1,183 @@
+"""The producers of a transform's tasks, and the positions that it continues at.
+
+A driver gets a new epoch of every producer that the transform may have had before it reads an
+anchor: from then on no former task commits anything, so the anchors are exact (decision 0015).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from replication.client.producer_identity import ProducerIdentity
+from replication.client.state_log import StateLog
+from replication.copier.takeover.target_registry import TargetRegistry
+from replication.model import LATEST_TIMESTAMP, Mode, PartitionState, TopicPartition
+from replication.state import (
+    PRODUCERS_TOPIC,
+    Anchor,
+    Claim,
+    ProducerEntry,
+    TransformStart,
+    anchors_topic,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from replication.state import Stored
+    from spark_jobs.transform.task.task_process import Connected
+    from spark_jobs.transform.task.work import Clusters
+
+_NAMED = ".transform."
+
+
+@dataclass(slots=True)
+class SlotProducers:
+    """Fences, gets and registers the producers of one transform's slots."""
+
+    clusters: Clusters
+    connected: Connected
+    generation: int
+    number: int  # of the transform in the flow
+    slots: int
+    identities: dict[int, ProducerIdentity] = field(default_factory=dict)
+    anchors: dict[TopicPartition, Anchor] = field(default_factory=dict)  # of the whole flow
+    start: TransformStart | None = None  # since when the transform works as it works now
+    _log: StateLog = field(init=False)
+    _registry: TargetRegistry = field(init=False)
+
+    def __post_init__(self) -> None:
+        target = self.connected.target
+        self._log = StateLog(target, anchors_topic(self.clusters.source_alias))
+        self._registry = TargetRegistry(StateLog(target, PRODUCERS_TOPIC), self._log)
+
+    async def take(self) -> None:
+        """Fence former tasks, get new epochs, and read the anchors to the end.
+
+        Raises ClusterUnavailable, ClusterRejected.
+        """
+        target = self.connected.target
+        await target.refresh([self._log.topic, PRODUCERS_TOPIC])
+        await self.connected.source.refresh([])
+        await self._find_passes()
+        await self._read()
+        await self._registry.read()
+        mine = [self._name(slot) for slot in range(self.slots)]
+        for name in sorted(self._former() - {*mine}):
+            await target.init_producer_id(name)
+        for slot, name in enumerate(mine):
+            found = await target.init_producer_id(name)
+            self.identities[slot] = ProducerIdentity(name, *found, self.generation)
+        await self._registry.register(*(self._entry(each) for each in self.identities.values()))
+        first = self.identities[0]
+        await target.fence(first.transactional_id, first.producer, [self._log.partition])
+        await self._log.wait_for_markers({first.producer_id: first.epoch})
+        await self._read()
+
+    async def _find_passes(self) -> None:
+        """Find the clusters that records of the source may have been on before, by its registry.
+
+        A transform's results count as records that were on all of them: so no flow brings them back
+        to where any of their sources came from (P2).
+        """
+        if not self.clusters.source_has_copies:
+            return
+        registry = self.connected.registry
+        nobody = -time.time_ns()  # no producer has this id, and it was never looked up
+        await registry.look_up({nobody}, needed=True)
+        ways = (each.came_by for each in registry.origins.entries.values())
+        target = self.clusters.target_id or self.connected.target.cluster_id
+        passes = frozenset(e for way in ways if target not in way for e in way)
+        self.clusters = replace(self.clusters, passes=passes)
+
+    async def fence_appenders(self, partitions: Collection[TopicPartition]) -> None:
+        """Fence those that may still append to these partitions, and read their last anchors.
+
+        They are the units that copied the topics before they were transformed.
+        """
+        named = {
+            name
+            for where in partitions
+            if (anchor := self.anchors.get(where)) is not None and not anchor.clean
+            for name, _ in anchor.appenders
+            if name and _NAMED not in name
+        }
+        for name in sorted(named):
+            await self.connected.target.init_producer_id(name)
+        if named:
+            first = self.identities[0]
+            await self.connected.target.fence(
+                first.transactional_id, first.producer, [self._log.partition]
+            )
+            await self._read()
+
+    async def begin(self, start: TransformStart, counts: Mapping[str, int]) -> None:
+        """Store a start, with the ends of those target topics that it does not name yet."""
+        target, new = self.connected.target, counts.keys() - start.targets.keys()
+        await target.refresh(new)
+        ends = {
+            topic: [
+                await target.offset_at(TopicPartition(topic, number), LATEST_TIMESTAMP)
+                for number in range(counts[topic])
+            ]
+            for topic in sorted(new)
+        }
+        now_ms = int(time.time() * 1000)
+        self.start = replace(start, targets={**start.targets, **ends}, at_ms=now_ms)
+        await self.write(self.start)
+
+    async def write(self, *stored: Stored) -> None:
+        """Write anchors and losses of partitions that no task has now: outside of a transaction."""
+        await self._log.append(stored)
+
+    async def _read(self) -> None:
+        for each in await self._log.read_on():
+            if isinstance(each, ProducerEntry):
+                self._registry.note(each)
+            elif isinstance(each, Anchor) and each.flow == self.clusters.flow:
+                self.anchors[TopicPartition(each.topic, each.partition)] = each
+            elif isinstance(each, TransformStart) and each.flow == self.clusters.flow:
+                self.start = each if each.number == self.number else self.start
+            elif isinstance(each, Claim) and each.flow == self.clusters.flow:
+                self._claimed(each)
+
+    def _claimed(self, claim: Claim) -> None:
+        where = TopicPartition(claim.topic, claim.partition)
+        known = self.anchors.get(where) or Anchor(claim.flow, *where, "", None, None)
+        self.anchors[where] = replace(known, appenders=claim.appenders, clean=False)
+
+    def _name(self, slot: int) -> str:
+        """Return a slot's transactional id, another one for records that came other ways (P3)."""
+        way = "".join(f"~{each}" for each in sorted(self.clusters.passes))
+        return f"isthmus.{self.clusters.flow}{_NAMED}{self.number}.{slot}{way and '~'}{way}"
+
+    def _former(self) -> set[str]:
+        """Return the transactional ids that this transform ever had, by the registry."""
+        begin = f"isthmus.{self.clusters.flow}{_NAMED}{self.number}."
+        known = self._registry.ids(self.clusters.flow, self.anchors.values()).values()
+        return {each for each in known if each.startswith(begin)}
+
+    def _entry(self, me: ProducerIdentity) -> ProducerEntry:
+        source_id = self.connected.source.cluster_id
+        return ProducerEntry(
+            me.producer_id,
+            self.clusters.flow,
+            source_id,
+            me.transactional_id,
+            int(time.time() * 1000),
+            me.generation,
+            (source_id, *sorted(self.clusters.passes - {source_id})),
+            self.clusters.source_alias,
+        )
+
+
+def is_exact(anchor: Anchor) -> bool:
+    """Say whether an anchor is where copying ended: clean, or committed with its records."""
+    return anchor.clean or anchor.mode == Mode.TRANSACTIONAL
+
+
+def halted(anchor: Anchor, state: PartitionState, reason: str) -> Anchor:
+    """Return the anchor of a partition that waits, at its position."""
+    return replace(anchor, state=state, reason=reason, at_ms=int(time.time() * 1000))
